@@ -1,0 +1,3 @@
+"""Hashrange: DynamoDB, anywhere."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,202 @@
+"""Which errors exist, and who hears each one.
+
+    HashrangeError
+    ├── ApiError              the client hears it; one class per code, the class name is the code
+    │   ├── ValidationException
+    │   │   └── RequestFault  worded per operation: bare, enveloped or in the older wording
+    │   └── …
+    ├── StorageError          the operator hears it; the client gets InternalServerError
+    └── Malformed             nobody hears it: the slow path words the request's first fault
+
+An `AssertionError` is our own bug. Sentences live in `hashrange.messages`; this file must not hold any.
+Source of codes and envelopes: errors.md section 1 (the service's behaviour as captured to October 2026).
+"""
+
+from typing import ClassVar
+
+CORAL_SERVICE = "com.amazon.coral.service"
+CORAL_VALIDATE = "com.amazon.coral.validate"
+DYNAMODB = "com.amazonaws.dynamodb.v20120810"
+
+
+class HashrangeError(Exception):
+    """The root of everything that Hashrange raises on purpose."""
+
+
+class ApiError(HashrangeError):
+    """A refusal that the client hears: `__type`, a message, and the error's own members.
+
+    `members` are further members of the reply (`Item`, `CancellationReasons`), in wire form.
+    """
+
+    namespace: ClassVar[str] = DYNAMODB
+    http_status: ClassVar[int] = 400
+    message_member: ClassVar[str] = "message"
+
+    def __init__(self, message: str | None = None, **members: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.members = members
+
+    @property
+    def code(self) -> str:
+        """The code as SDKs know it."""
+        return type(self).__name__
+
+    @property
+    def wire_type(self) -> str:
+        """The value of the reply's `__type`."""
+        return f"{self.namespace}#{self.code}"
+
+
+# --- the request as a whole (coral) -------------------------------------------------------------
+
+
+class SerializationException(ApiError):
+    """The body is not JSON, or a member has the wrong JSON type."""
+
+    namespace = CORAL_SERVICE
+    message_member = "Message"
+
+
+class UnknownOperationException(ApiError):
+    """The target names no operation of the API; carries no message."""
+
+    namespace = CORAL_SERVICE
+
+
+class AccessDeniedException(ApiError):
+    """The caller may not do this."""
+
+    namespace = CORAL_SERVICE
+    message_member = "Message"
+
+
+class MissingAuthenticationTokenException(ApiError):
+    """The request carries no signature at all."""
+
+    namespace = CORAL_SERVICE
+
+
+class IncompleteSignatureException(ApiError):
+    """The signature lacks parts or cannot be read."""
+
+    namespace = CORAL_SERVICE
+
+
+class InvalidSignatureException(ApiError):
+    """The signature was read and is wrong."""
+
+    namespace = CORAL_SERVICE
+
+
+class UnrecognizedClientException(ApiError):
+    """Access key or session token are unknown."""
+
+    namespace = CORAL_SERVICE
+
+
+class ExpiredTokenException(ApiError):
+    """The session token has expired."""
+
+    namespace = CORAL_SERVICE
+
+
+class ValidationException(ApiError):
+    """The request is well-formed JSON but not acceptable; the message stands as it is."""
+
+    namespace = CORAL_VALIDATE
+
+
+class RequestFault(ValidationException):
+    """A fault found by request validation, which each operation words in its own layer.
+
+    `older` is the wording of the operations that still use the older layer (BatchWriteItem, Scan, …), where it differs.
+    Source: errors.md section 3.
+    """
+
+    def __init__(self, message: str, older: str | None = None) -> None:
+        super().__init__(message)
+        self.older = older or message
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
+# --- modelled errors ----------------------------------------------------------------------------
+
+
+class ResourceNotFoundException(ApiError):
+    """The table, index or resource does not exist."""
+
+
+class ResourceInUseException(ApiError):
+    """The table exists already, or is in a state that forbids the call."""
+
+
+class ConditionalCheckFailedException(ApiError):
+    """The condition was false; `Item` holds the item when asked for."""
+
+
+class LimitExceededException(ApiError):
+    """A quota of the account or table is used up."""
+
+
+class ProvisionedThroughputExceededException(ApiError):
+    """Throttled by provisioned capacity."""
+
+
+class ItemCollectionSizeLimitExceededException(ApiError):
+    """An item collection with local secondary indexes would exceed its limit."""
+
+
+class InternalServerError(ApiError):
+    """Something failed on our side."""
+
+    http_status = 500
+
+
+class ServiceUnavailable(ApiError):
+    """The server cannot take the request now; the client may try again."""
+
+    http_status = 503
+
+
+# --- the operator's errors ----------------------------------------------------------------------
+
+
+class StorageError(HashrangeError):
+    """The engine failed: the message is for the operator and says what to do."""
+
+
+class StorageCorruption(StorageError):
+    """Stored bytes are not what was written."""
+
+
+class StorageFull(StorageError):
+    """The disk has no room left."""
+
+
+class StorageReadOnly(StorageError):
+    """The data folder cannot be written."""
+
+
+class StorageLocked(StorageError):
+    """Another process has the data folder open."""
+
+
+class StorageFormatUnknown(StorageError):
+    """The folder was written by a newer version, or by something else."""
+
+
+class StorageBusy(StorageError):
+    """The engine is stalled for a moment; the same call may succeed later."""
+
+
+class Malformed(HashrangeError):
+    """The fast path met something that it does not word itself.
+
+    Whoever raises it only says that the request has a fault; the slow path reads the body again,
+    finds the first fault in the service's order and words it.
+    """

@@ -1,0 +1,24 @@
+"""What is an item? The one form that every room shares.
+
+An item is a dict in wire form, `{"pk": {"S": "a"}}`; at rest it is a row, canonical bytes. Neither is ever mutated.
+"""
+
+from typing import Any, NewType
+
+TYPE_NAMES = ("S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M")
+
+Value = dict[str, Any]
+"""One attribute value in wire form: exactly one member, named by its type (`{"S": "a"}`, `{"L": [{"N": "1"}]}`).
+
+Numbers are canonical decimal strings, binaries canonical base64 strings, sets are sorted lists without repeats:
+so two values are equal exactly when their dicts are.
+"""
+
+Item = dict[str, Value]
+"""Attribute name → value."""
+
+Row = NewType("Row", bytes)
+"""A stored item: version byte ‖ 4 bytes DynamoDB item size in bytes ‖ its JSON with sorted attribute names."""
+
+Key = NewType("Key", bytes)
+"""A primary key: 8 bytes hash ‖ 2 bytes length ‖ encoded partition key ‖ encoded sort key; sorts as DynamoDB does."""

@@ -1,0 +1,54 @@
+"""What is an operation? A record that names its request, its function and how its reply behaves.
+
+One file per API operation under `operations/` holds the request struct, the function and an `OPERATION`; dispatch, metrics and
+docs come from these records.
+
+Request structs: `msgspec.Struct(frozen=True, kw_only=True, gc=False)`, members by the service's own names, in the order in which
+the service reports their faults. A required member has no default; an optional one is `T | None = None` (null means absent).
+Constraints stand in `Annotated[…, msgspec.Meta(…)]` types of `operations.shapes`; the slow path (`wire.faults`) words their
+violations. `operations.shapes` also holds the enumerations.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+import msgspec
+
+from hashrange.clock import Clock
+from hashrange.settings import Settings
+from hashrange.store.interface import Store
+
+Wording = Literal["bare", "enveloped", "older"]
+"""How an operation words a `RequestFault`: current wording, current in an envelope, or the older wording."""
+
+
+class Scope:
+    """What an operation may use: the caller's account and Region, the store, the clock. One per (account, Region), kept."""
+
+    __slots__ = ("account", "clock", "region", "settings", "store", "tables")
+
+    def __init__(self, account: str, region: str, store: Store, clock: Clock, settings: Settings) -> None:
+        self.account = account
+        self.region = region
+        self.store = store
+        self.clock = clock
+        self.settings = settings
+        self.tables = store.catalog.tables(account, region)
+
+
+Run = Callable[[Scope, Any], Coroutine[Any, Any, bytes]]
+"""Plans and commits one request and returns the reply's body; refuses by raising an ApiError, or Malformed."""
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One operation of the API."""
+
+    name: str
+    request: type
+    run: Run
+    wording: Wording = "bare"
+    is_eventual: Callable[[Any], bool] | None = None
+    """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
+    service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
+
+

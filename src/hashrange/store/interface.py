@@ -1,0 +1,113 @@
+"""What does a store promise? The seam between one machine and many.
+
+Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
+`mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose content
+depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never suspends between
+reading the old row and committing the new one; other stores may, and may call a plan again.
+
+Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from hashrange.errors import StorageError
+from hashrange.items.types import Key, Row
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.schema import Table
+
+
+class Span(NamedTuple):
+    """A half-open range of keys, `lower <= key < upper`; an exclusive start is just a narrower span."""
+
+    lower: bytes
+    upper: bytes
+    is_reverse: bool = False
+
+
+class Page(NamedTuple):
+    """Rows of a span, in order, and where they end."""
+
+    rows: list[Row]
+    size_bytes: int
+    """Sum of the DynamoDB item sizes of `rows`."""
+    last_key: Key | None
+    """Key of the last row; None when there is none."""
+    is_end: bool
+    """True when the span held nothing more; False when a limit ended the page, even at the very last row."""
+
+
+class Statistics(NamedTuple):
+    """Exact figures of one source."""
+
+    item_count: int
+    size_bytes: int
+
+
+class Catalog(Protocol):
+    """The tables, by (account, Region, name). Reads are in memory; writes are compare-and-set and durable as rows are."""
+
+    def find(self, account: str, region: str, name: str) -> Table | None:
+        """The table, whatever its state; None when there is none."""
+        ...
+
+    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+        """A live, read-only view: name → table, of one account and Region."""
+        ...
+
+    def elsewhere(self, name: str) -> list[tuple[str, str]]:
+        """(account, Region) of every table of that name: for the operator's hint."""
+        ...
+
+    async def create(self, make: Callable[[int], Table]) -> Table | None:
+        """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
+        ...
+
+    async def replace(self, old: Table, new: Table) -> bool:
+        """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored."""
+        ...
+
+    async def delete(self, table: Table) -> bool:
+        """Remove the table and all its rows in one commit; False when it is no longer what is stored."""
+        ...
+
+
+class Store(Protocol):
+    """Rows by key, with one atomic commit per call."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables of this store."""
+        ...
+
+    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+        """The row at `key`. `source` is a table's or index's 6-byte id (`Table.source`)."""
+        ...
+
+    async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
+        """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
+        ...
+
+    async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
+        """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit."""
+        ...
+
+    def statistics(self, source: bytes) -> Statistics:
+        """Item count and size of a source; exact, as of the last commit."""
+        ...
+
+    def position(self) -> int:
+        """Number of the last commit; grows by one with each."""
+        ...
+
+    def durable_position(self) -> int:
+        """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
+        ...
+
+    def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
+        """Call `callback` on the event loop once `durable_position() >= position`, or with the error that prevents it."""
+        ...
+
+    async def close(self) -> None:
+        """Make everything durable and let go of the folder."""
+        ...

@@ -1,0 +1,121 @@
+"""What is a table? Its frozen description, with everything derived that the data path asks for.
+
+A `Table` is a value: a change makes a new one, which the catalog swaps in. States are functions of service time,
+so no job has to run for CREATING to become ACTIVE.
+"""
+
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+KeyType = Literal["S", "N", "B"]
+
+
+class KeySchema(msgspec.Struct, frozen=True):
+    """Key attributes of a table or index, in order; a table has one partition key and at most one sort key."""
+
+    partition_names: tuple[str, ...]
+    partition_types: tuple[KeyType, ...]
+    sort_names: tuple[str, ...] = ()
+    sort_types: tuple[KeyType, ...] = ()
+
+
+class Projection(msgspec.Struct, frozen=True):
+    """Which attributes an index entry carries besides the keys."""
+
+    kind: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+    non_key_names: tuple[str, ...] = ()
+
+
+class Throughput(msgspec.Struct, frozen=True):
+    """Provisioned capacity, in units per second."""
+
+    read_units: int
+    write_units: int
+
+
+class Index(msgspec.Struct, frozen=True):
+    """A secondary index, as declared."""
+
+    index_id: int
+    name: str
+    is_global: bool
+    keys: KeySchema
+    projection: Projection
+    throughput: Throughput | None = None
+    on_demand_max_read_units: int | None = None
+    on_demand_max_write_units: int | None = None
+    warm_read_units: int | None = None
+    warm_write_units: int | None = None
+
+
+class Table(msgspec.Struct, frozen=True, dict=True):
+    """A table as the catalog stores it. Times are service-time seconds since the epoch."""
+
+    table_id: int
+    """Counter of the catalog, never reused; names the table's rows."""
+    uuid: str
+    account: str
+    region: str
+    name: str
+    keys: KeySchema
+    attribute_types: dict[str, KeyType]
+    """AttributeDefinitions, in the order given."""
+    created_at_seconds: float
+    active_at_seconds: float
+    """CREATING until then."""
+    indexes: tuple[Index, ...] = ()
+    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
+    throughput: Throughput = Throughput(0, 0)
+    updating_until_seconds: float = 0.0
+    deleted_at_seconds: float | None = None
+    """When set, DELETING until then, and gone afterwards."""
+    tags: dict[str, str] = {}
+    table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] = "STANDARD"
+    table_class_changed_at_seconds: float | None = None
+    is_deletion_protected: bool = False
+    sse_type: Literal["AES256", "KMS"] | None = None
+    kms_key_arn: str | None = None
+    on_demand_max_read_units: int | None = None
+    on_demand_max_write_units: int | None = None
+    warm_read_units: int | None = None
+    warm_write_units: int | None = None
+    switched_to_on_demand_at_seconds: float | None = None
+    throughput_increased_at_seconds: float | None = None
+    throughput_decreased_at_seconds: float | None = None
+    decreases_today: int = 0
+    stream_view_type: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None
+    stream_label: str | None = None
+
+    # Derived facts, computed once and read on every request (`dict=True` keeps them beside the declared fields).
+
+    @cached_property
+    def source(self) -> bytes:
+        """The 6 bytes that name the table's own rows: table id ‖ index id 0."""
+        return self.table_id.to_bytes(4, "big") + b"\x00\x00"
+
+    @cached_property
+    def partition_name(self) -> str:
+        """Name of the partition key attribute."""
+        return self.keys.partition_names[0]
+
+    @cached_property
+    def partition_type(self) -> KeyType:
+        """Type of the partition key attribute."""
+        return self.keys.partition_types[0]
+
+    @cached_property
+    def sort_name(self) -> str | None:
+        """Name of the sort key attribute, if there is one."""
+        return self.keys.sort_names[0] if self.keys.sort_names else None
+
+    @cached_property
+    def sort_type(self) -> KeyType | None:
+        """Type of the sort key attribute, if there is one."""
+        return self.keys.sort_types[0] if self.keys.sort_types else None
+
+    @cached_property
+    def arn(self) -> str:
+        """The table's Amazon Resource Name."""
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
