@@ -15,14 +15,7 @@ from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.schema import Table
-
-
-class Span(NamedTuple):
-    """A half-open range of keys, `lower <= key < upper`; an exclusive start is just a narrower span."""
-
-    lower: bytes
-    upper: bytes
-    is_reverse: bool = False
+from hashrange.tables.span import Span
 
 
 class Page(NamedTuple):

@@ -1,0 +1,57 @@
+"""What does the service say about reading and writing items? One home for these sentences.
+
+Source: service behaviour, captures to Oct 2026; members in braces are filled in where the sentence is raised.
+"""
+
+TABLE_NOT_FOUND = "Requested resource not found"
+CONDITION_FAILED = "The conditional request failed"
+RETURN_VALUES_OLD_ONLY = "ReturnValues can only be ALL_OLD or NONE"
+ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
+UPDATED_ITEM_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+
+INVALID_PARAMETERS = "One or more parameter values were invalid: "
+DUPLICATE_ATTRIBUTE = INVALID_PARAMETERS + "Duplicate value in attribute name: {name}"
+KEY_MUST_BE_SCALAR = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
+CANNOT_UPDATE_KEY = INVALID_PARAMETERS + "Cannot update attribute {name}. This attribute is part of the key"
+
+# --- Query and Scan -----------------------------------------------------------------------------
+
+INDEX_NOT_FOUND = "The table does not have the specified index: {name}"
+INDEX_NOT_READABLE = "Hashrange cannot read from secondary indexes yet: the index {name} is stored and described only"
+GSI_CONSISTENT_READ = "Consistent reads are not supported on global secondary indexes"
+
+NO_KEY_CONDITION = "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+TOO_MANY_KEY_CONDITIONS = (
+    "Invalid KeyConditionExpression: The number of query conditions ({count}) exceeds the number of key attributes"
+    " defined in the schema ({maximum})"
+)
+LEGACY_KEY_CONDITION_COUNT = "Conditions can be of length 1 or 2 only"
+MISSED_KEY_ELEMENT = "Query condition missed key schema element: {name}"
+KEY_CONDITION_NOT_SUPPORTED = "Query key condition not supported"
+KEY_CONDITION_TYPE = INVALID_PARAMETERS + "Condition parameter type does not match schema type"
+FILTER_ON_KEY = "Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}"
+QUERY_FILTER_ON_KEY = "QueryFilter can only contain non-primary key attributes: Primary key attribute: {name}"
+
+START_KEY_INVALID = "The provided starting key is invalid"
+START_KEY_VALUE = "The provided starting key is invalid: {message}"
+START_KEY_SCHEMA = "The provided key element does not match the schema"
+START_KEY_OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
+START_KEY_PREDICATE = "The provided starting key does not match the range key predicate"
+START_KEY_SINGLE_ROW = "The query can return at most one row and cannot be restarted"
+START_KEY_SEGMENT = (
+    "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment."
+    " TotalSegments: {total} Segment: {segment}"
+)
+
+TOTAL_SEGMENTS_MISSING = (
+    "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"
+)
+SEGMENT_MISSING = "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"
+SEGMENT_TOO_LARGE = (
+    "The Segment parameter is zero-based and must be less than parameter TotalSegments:"
+    " Segment: {segment} is not less than TotalSegments: {total}"
+)
+
+SELECT_WITH_PROJECTION = "Cannot specify the {parameter} when choosing to get {chosen}"
+SELECT_SPECIFIC = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+SELECT_PROJECTED = "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
