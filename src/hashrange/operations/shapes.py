@@ -1,17 +1,25 @@
 """Which shapes do requests share? Enumerations, names and attribute maps, with their constraints.
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
-`Meta(extra=…)` carries what msgspec does not check itself: `pattern` (checked where a name is looked up) and
-`shape` (attribute values, whose inside is walked by `items.values`).
+`Meta(extra=…)` carries what msgspec does not check itself; the slow path reads it (`wire.shape` lists the words):
+`pattern` (checked where a name is looked up; `arn` exempts ARNs from it), `shape` (attribute values, whose inside is
+walked by `items.values`; which kind of number) and `values` (the legacy maps below).
+
+Legacy maps (`Expected`, `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter`) reach the operation as raw
+dicts, which may hold nulls (absent) and unknown members (ignored). Whoever meets an unknown operator or action, or a
+member of the wrong JSON type in them, raises `errors.Malformed`; `check_legacy` does so for the whole map at once.
 """
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
+
+from hashrange.errors import Malformed
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
-TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": NAME_PATTERN})]
+TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
 """A table's name or ARN."""
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": NAME_PATTERN})]
 
@@ -29,3 +37,56 @@ ComparisonOperator = Literal[
     "IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"
 ]
 Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]
+
+# --- numbers ------------------------------------------------------------------------------------
+
+PositiveInteger = Annotated[int, Meta(ge=1, extra={"shape": "Integer"})]
+"""Limit, TotalSegments: Java's Integer in messages."""
+PositiveLong = Annotated[int, Meta(ge=1)]
+"""Capacity units: Java's Long in messages, as every number without a named shape."""
+
+# --- legacy parameters --------------------------------------------------------------------------
+
+
+class ExpectedAttributeValue(msgspec.Struct, frozen=True, kw_only=True):
+    """What a legacy condition expects of one attribute."""
+
+    Value: AttributeValue | None = None
+    Exists: bool | None = None
+    ComparisonOperator: "ComparisonOperator | None" = None
+    AttributeValueList: list[AttributeValue] | None = None
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """One legacy key condition or filter."""
+
+    AttributeValueList: list[AttributeValue] | None = None
+    ComparisonOperator: "ComparisonOperator"
+
+
+class AttributeValueUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """One legacy update of an attribute."""
+
+    Value: AttributeValue | None = None
+    Action: Literal["ADD", "PUT", "DELETE"] | None = None
+
+
+ExpectedAttributeMap = Annotated[
+    dict[str, dict[str, Any]], Meta(extra={"shape": "ExpectedAttributeMap", "values": ExpectedAttributeValue})
+]
+FilterConditionMap = Annotated[
+    dict[str, dict[str, Any]], Meta(extra={"shape": "FilterConditionMap", "values": Condition})
+]
+"""KeyConditions, QueryFilter and ScanFilter."""
+AttributeUpdates = Annotated[
+    dict[str, dict[str, Any]], Meta(extra={"shape": "AttributeUpdates", "values": AttributeValueUpdate})
+]
+
+
+def check_legacy(raw: dict[str, dict[str, Any]], values: type[msgspec.Struct]) -> None:
+    """Hold a legacy map against the struct of its values, insides of attribute values excepted; raises Malformed."""
+    try:
+        for value in raw.values():
+            msgspec.convert(value, values)
+    except msgspec.ValidationError:
+        raise Malformed from None

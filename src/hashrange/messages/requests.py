@@ -1,0 +1,69 @@
+"""What does a client hear about the form of its request: JSON types and member constraints?
+
+Words only; which check comes when is decided in `hashrange.wire`. Source: the service's behaviour, captures to October 2026
+(JSON types: errors.md section 4; required names: 5.1; member constraints: 5.2), typos and double blanks included.
+"""
+
+# --- JSON types (SerializationException) ----------------------------------------------------------
+
+NOT_CONVERTIBLE = "{token} cannot be converted to {type}"
+"""`token` is what JSON held: TRUE_VALUE, FALSE_VALUE, NUMBER_VALUE, DECIMAL_VALUE, STRING_VALUE."""
+UNEXPECTED_TOKEN = "Unexpected token received from parser"
+"""A string that is no truth value, where a Boolean is declared."""
+UNEXPECTED_STRUCTURE = "Start of structure or map found where not expected"
+UNEXPECTED_FIELD_TYPE = "Unexpected field type"
+"""A scalar where a list, map or structure is declared as a member."""
+UNEXPECTED_VALUE_TYPE = "Unexpected value type in payload"
+"""A scalar where a structure is declared as the member of a list or map."""
+UNRECOGNIZED_COLLECTION_OF_CLASS = "Unrecognized collection type class {java_type}"
+UNRECOGNIZED_COLLECTION = "Unrecognized collection type {java_type}"
+"""A list where a map is declared; `java_type` is the map's generic type."""
+GENERIC_MEMBER = (
+    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
+    "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
+    "of loader 'bootstrap')"
+)
+"""A scalar where a list or map is declared as the member of a list or map."""
+
+JAVA_SCALAR = "java.lang.{type}"
+JAVA_BLOB = "java.nio.ByteBuffer"
+JAVA_STRUCTURE = "com.amazonaws.dynamodb.v20120810.{type}"
+JAVA_MAP = "java.util.Map<java.lang.String, {value}>"
+JAVA_LIST = "java.util.List<{member}>"
+
+BLOB_NOT_TEXT = "only base-64-encoded strings are convertible to bytes"
+BLOB_LENGTH = "Base64 encoded length is expected a multiple of 4 bytes but found: {length}"
+BLOB_CHARACTERS = "Invalid last non-pad Base64 character dectected"
+
+# --- required names, outside the collected constraints --------------------------------------------
+
+TABLE_NAME_REQUIRED = "The parameter 'TableName' is required but was not present in the request"
+TABLE_NAME_LENGTH = "TableName must be at least 3 characters long and at most 255 characters long"
+TABLE_ARN_REQUIRED = "Invalid TableArn"
+"""Tag operations without ResourceArn (errors.md section 8)."""
+
+# --- collected member constraints -----------------------------------------------------------------
+
+ONE_ERROR = "1 validation error detected: {errors}"
+SEVERAL_ERRORS = "{count} validation errors detected: {errors}"
+ERROR_SEPARATOR = "; "
+
+VIOLATION = "Value {value} at '{path}' failed to satisfy constraint: {constraint}"
+
+NOT_NULL = "Member must not be null"
+LENGTH_AT_LEAST = "Member must have length greater than or equal to {bound}"
+LENGTH_AT_MOST = "Member must have length less than or equal to {bound}"
+VALUE_AT_LEAST = "Member must have value greater than or equal to {bound}"
+VALUE_AT_MOST = "Member must have value less than or equal to {bound}"
+PATTERN = "Member must satisfy regular expression pattern: {bound}"
+ENUM = "Member must satisfy enum value set: [{bound}]"
+
+# --- newer forms of single constraints (2026), the service's own words ----------------------------
+
+TABLE_NAME_EMPTY = "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+QUERY_LIMIT = "Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
+RETURN_VALUES_UNKNOWN = (
+    "Failed to satisfy constraint: Member must satisfy enum value set: "
+    "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+)
+CONDITIONAL_OPERATOR_UNKNOWN = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"

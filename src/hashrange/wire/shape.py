@@ -1,0 +1,131 @@
+"""What does a request struct declare? Its members as a tree of shapes, in the service's words.
+
+The struct is the single declaration: JSON types, required members, bounds and enumerations are read from its annotations,
+once per struct. Nothing here looks at a request. What annotations cannot say stands in `Meta(extra=…)`:
+
+    pattern   a regular expression that the fast decoder does not check; `^…$` is implied
+    arn       True: the pattern does not apply to a value that starts with "arn:"
+    shape     "AttributeValue", "AttributeMap": attribute values; "Integer", "Long", "Double": which number it is;
+              "Blob": base64 text
+    values    a struct: what the values of a map hold that the fast decoder leaves undecoded
+
+Numbers without a named shape are Longs, as nearly all of the API model's are.
+"""
+
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+Kind = Literal["String", "Boolean", "Integer", "Long", "Double", "Blob", "List", "Map", "Structure", "AttributeValue"]
+
+
+class Bounds(NamedTuple):
+    """Constraints of one value; None, or an empty enumeration, bounds nothing. Lengths are characters or members."""
+
+    min_length: int | None = None
+    max_length: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    pattern: str | None = None
+    is_arn_allowed: bool = False
+    enumeration: tuple[str, ...] = ()
+    """In the order in which the service lists it."""
+
+
+class Shape(NamedTuple):
+    """The declared form of one value."""
+
+    kind: Kind
+    name: str = ""
+    """A structure's name in the API model."""
+    bounds: Bounds = Bounds()
+    member: "Shape | None" = None
+    """Form of a list's members or a map's values."""
+    members: "tuple[Member, ...]" = ()
+    """A structure's members, in the order in which their faults are reported."""
+
+
+class Member(NamedTuple):
+    """One member of a structure."""
+
+    name: str
+    shape: Shape
+    is_required: bool
+
+
+ATTRIBUTE_VALUE = Shape("AttributeValue", "AttributeValue")
+_ATTRIBUTE_MAP = Shape("Map", member=ATTRIBUTE_VALUE)
+_SCALARS: dict[Any, Kind] = {str: "String", bool: "Boolean", int: "Long", float: "Double", bytes: "Blob"}
+_NAMED_SCALARS: dict[str, Kind] = {"Integer": "Integer", "Long": "Long", "Double": "Double", "Blob": "Blob"}
+
+
+@cache
+def structure_of(struct: type[msgspec.Struct]) -> Shape:
+    """The shape of a struct; its members stand in the order of its fields."""
+    hints = get_type_hints(struct, include_extras=True)
+    members = []
+    for field in msgspec.structs.fields(struct):
+        members.append(Member(field.encode_name, _shape_of(hints[field.name]), field.required))
+    return Shape("Structure", struct.__name__, members=tuple(members))
+
+
+def _shape_of(annotation: Any) -> Shape:
+    """The shape of an annotation; `Optional` says nothing about the form."""
+    metas: list[msgspec.Meta] = []
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation, *extras = get_args(annotation)
+            metas += [extra for extra in extras if isinstance(extra, msgspec.Meta)]
+        elif origin in (Union, UnionType):
+            (annotation,) = (option for option in get_args(annotation) if option is not NoneType)
+        else:
+            break
+    extra: dict[str, Any] = {}
+    for meta in metas:
+        extra.update(meta.extra or {})
+    return _plain_shape(annotation, extra)._replace(bounds=_bounds_of(annotation, metas, extra))
+
+
+def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
+    """The shape without its bounds."""
+    named = extra.get("shape")
+    if named == "AttributeValue":
+        return ATTRIBUTE_VALUE
+    if named == "AttributeMap":
+        return _ATTRIBUTE_MAP
+    if "values" in extra:
+        return Shape("Map", member=structure_of(extra["values"]))
+    if named in _NAMED_SCALARS:
+        return Shape(_NAMED_SCALARS[named])
+    if annotation in _SCALARS:
+        return Shape(_SCALARS[annotation])
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return Shape("String")
+    if origin in (list, tuple):
+        return Shape("List", member=_shape_of(get_args(annotation)[0]))
+    if origin is dict:
+        return Shape("Map", member=_shape_of(get_args(annotation)[1]))
+    assert isinstance(annotation, type) and issubclass(annotation, msgspec.Struct), annotation
+    return structure_of(annotation)
+
+
+def _bounds_of(annotation: Any, metas: list[msgspec.Meta], extra: dict[str, Any]) -> Bounds:
+    bounds = Bounds(is_arn_allowed=extra.get("arn", False))
+    for meta in metas:
+        assert meta.gt is None and meta.lt is None and meta.multiple_of is None, "not a constraint of the API model"
+        bounds = bounds._replace(
+            min_length=bounds.min_length if meta.min_length is None else meta.min_length,
+            max_length=bounds.max_length if meta.max_length is None else meta.max_length,
+            minimum=bounds.minimum if meta.ge is None else int(meta.ge),
+            maximum=bounds.maximum if meta.le is None else int(meta.le),
+            pattern=bounds.pattern if meta.pattern is None else meta.pattern.removeprefix("^").removesuffix("$"),
+        )
+    if "pattern" in extra:
+        bounds = bounds._replace(pattern=extra["pattern"])
+    if get_origin(annotation) is Literal:
+        bounds = bounds._replace(enumeration=get_args(annotation))
+    return bounds
