@@ -60,7 +60,9 @@ ENUM = "Member must satisfy enum value set: [{bound}]"
 
 # --- newer forms of single constraints (2026), the service's own words ----------------------------
 
-TABLE_NAME_EMPTY = "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+TABLE_NAME_EMPTY = (
+    "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+)
 QUERY_LIMIT = "Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
 RETURN_VALUES_UNKNOWN = (
     "Failed to satisfy constraint: Member must satisfy enum value set: "

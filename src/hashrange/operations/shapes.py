@@ -90,3 +90,11 @@ def check_legacy(raw: dict[str, dict[str, Any]], values: type[msgspec.Struct]) -
             msgspec.convert(value, values)
     except msgspec.ValidationError:
         raise Malformed from None
+
+
+# --- names --------------------------------------------------------------------------------------
+
+NameMap = dict[str, Annotated[str, Meta(max_length=65535)]]
+"""ExpressionAttributeNames: `#token` → attribute name."""
+NewTableName = Annotated[str, Meta(min_length=3, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
+"""The name of a table to be created: its least length stands among the collected constraints."""

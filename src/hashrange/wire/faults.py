@@ -1,0 +1,101 @@
+"""What is the first fault of a request that the fast path could not take? The slow path, in the service's order of checks.
+
+1. The body is JSON, and an object.
+2. Every known member has its declared JSON type (`wire.jsontypes`).
+3. Control plane: the table's name is there and has a possible length.
+4. Member constraints, collected (`wire.constraints`).
+
+Everything is read from the request's struct (`wire.shape`). Must not know what an operation does.
+Source: errors.md section 2, steps 2 and 5 to 7 (captures to October 2026).
+"""
+
+import json
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from hashrange.errors import SerializationException, ValidationException
+from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
+from hashrange.messages import requests as messages
+from hashrange.wire.constraints import check_constraints
+from hashrange.wire.jsontypes import normalise
+from hashrange.wire.shape import structure_of
+
+Request = TypeVar("Request", bound=msgspec.Struct)
+
+_LARGEST_DIGITS = 4000
+"""Longer whole numbers are taken for infinite: Python refuses to read more than 4300 digits."""
+
+REQUIRED_NAMES: dict[str, tuple[str, str]] = {
+    "CreateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "UpdateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DeleteTable": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DescribeTable": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DescribeTimeToLive": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "UpdateTimeToLive": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "TagResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
+    "UntagResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
+    "ListTagsOfResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
+}
+"""Operation → the member that is asked for before all constraints, and the sentence when it is absent."""
+
+
+def explain(request_type: type[Request], operation_name: str, body: bytes) -> Request:
+    """The request, leniently read: no nulls, no unknown members, converted truth values and numbers.
+
+    Raises the first fault: SerializationException, or ValidationException with its complete message (no envelope is to
+    be added). To be called when the fast decoder refused (`msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`),
+    when an operation raised Malformed, and when it refused otherwise although the insides of its attribute values had not
+    been walked yet: what is found here comes first. Some 30 µs and more; never on the path of a good request.
+    """
+    shape = structure_of(request_type)
+    request: dict[str, Any] = normalise(decode_object(body), shape)
+    _check_required_name(request, operation_name)
+    check_constraints(request, shape, operation_name)
+    return msgspec.convert(request, request_type)
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    """The body as plain values; raises SerializationException without a message when it is no JSON object.
+
+    Numbers beyond the decoder's range are well-formed: they become infinite, or long integers.
+    """
+    try:
+        try:
+            decoded = msgspec.json.decode(body)
+        except msgspec.ValidationError:
+            decoded = json.loads(body.decode(), parse_int=_whole_number, parse_constant=_refuse_constant)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        raise SerializationException from None
+    if not isinstance(decoded, dict):
+        raise SerializationException
+    return decoded
+
+
+def _whole_number(text: str) -> int | float:
+    if len(text) <= _LARGEST_DIGITS:
+        return int(text)
+    return float("-inf") if text.startswith("-") else float("inf")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """NaN and Infinity are not JSON."""
+    raise ValueError(name)
+
+
+def _check_required_name(request: dict[str, Any], operation_name: str) -> None:
+    """Step 6: the name of a control-plane request, before and outside the collected constraints.
+
+    CreateTable reports a name that is too short among the constraints (2026).
+    """
+    if operation_name not in REQUIRED_NAMES:
+        return
+    member, sentence = REQUIRED_NAMES[operation_name]
+    name = request.get(member)
+    if name is None:
+        raise ValidationException(sentence)
+    if member != "TableName" or name.startswith("arn:"):
+        return
+    is_too_short = len(name) < TABLE_NAME_LENGTH_MIN and operation_name != "CreateTable"
+    if is_too_short or len(name) > TABLE_NAME_LENGTH_MAX:
+        raise ValidationException(messages.TABLE_NAME_LENGTH)

@@ -1,0 +1,200 @@
+"""Does every known member hold the JSON type that is declared, and what is its value once the lenient forms are undone?
+
+`normalise` copies a decoded body: nulls and unknown members are left out, `"yes"` becomes True where a Boolean is declared,
+fractions are floored where an Integer or Long is. The first fault, in the order of the document, raises
+SerializationException. Must not know bounds or required members. Source: errors.md section 4 (captures to October 2026).
+
+Unconfirmed, our choice: a null among attribute values becomes an empty attribute value, so that it is refused and
+nothing is lost; a null in a list of anything else is an unexpected value type; a null in a map of strings is left out.
+"""
+
+import math
+import re
+from typing import Any, NoReturn
+
+from hashrange.errors import SerializationException
+from hashrange.messages import requests as messages
+from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
+
+VALUE_LEVELS_MAX = 64
+"""Attribute values nested deeper are not looked at: beyond 32 they are refused for nesting."""
+
+_INTEGER_MAX = 2**31 - 1
+_LONG_MAX = 2**63 - 1
+_TRUE_WORDS = ("true", "1", "yes")
+_FALSE_WORDS = ("false", "0", "no")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?")
+"""Whole groups; the bits of a last group that belong to no byte are zero."""
+
+_STRING = Shape("String")
+_VALUE_MEMBERS = {
+    "S": _STRING,
+    "N": _STRING,
+    "B": Shape("Blob"),
+    "SS": Shape("List", member=_STRING),
+    "NS": Shape("List", member=_STRING),
+    "BS": Shape("List", member=Shape("Blob")),
+    "M": Shape("Map", member=ATTRIBUTE_VALUE),
+    "L": Shape("List", member=ATTRIBUTE_VALUE),
+    "NULL": Shape("Boolean"),
+    "BOOL": Shape("Boolean"),
+}
+
+
+def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:
+    """The value as declared; `is_member` tells a list's or map's member from a structure's.
+
+    `levels` counts the attribute values around this one. Raises SerializationException.
+    """
+    match shape.kind:
+        case "String":
+            return value if type(value) is str else _refuse_scalar(value, "String")
+        case "Boolean":
+            return _boolean(value)
+        case "Integer" | "Long" | "Double":
+            return _number(value, shape)
+        case "Blob":
+            return _blob(value)
+        case "List":
+            return _list(value, shape, levels, is_member)
+        case "Map":
+            return _map(value, shape, levels, is_member)
+        case "Structure":
+            return _structure(value, shape, levels, is_member)
+        case "AttributeValue":
+            return _attribute_value(value, levels, is_member)
+
+
+def _refuse(message: str, **parts: object) -> NoReturn:
+    raise SerializationException(message.format(**parts))
+
+
+def _token(value: Any) -> str:
+    """The parser's name of a scalar."""
+    if value is True or value is False:
+        return "TRUE_VALUE" if value else "FALSE_VALUE"
+    if isinstance(value, str):
+        return "STRING_VALUE"
+    return "NUMBER_VALUE" if isinstance(value, int) else "DECIMAL_VALUE"
+
+
+def _refuse_scalar(value: Any, type_name: str) -> NoReturn:
+    """Word a value that is no such scalar."""
+    if isinstance(value, list):
+        _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=messages.JAVA_SCALAR.format(type=type_name))
+    if isinstance(value, dict):
+        _refuse(messages.UNEXPECTED_STRUCTURE)
+    if value is None:
+        _refuse(messages.UNEXPECTED_VALUE_TYPE)
+    _refuse(messages.NOT_CONVERTIBLE, token=_token(value), type=type_name)
+
+
+def _boolean(value: Any) -> bool:
+    if value is True or value is False:
+        return bool(value)
+    if isinstance(value, str):
+        word = value.lower()
+        if word in _TRUE_WORDS:
+            return True
+        if word in _FALSE_WORDS:
+            return False
+        _refuse(messages.UNEXPECTED_TOKEN)
+    _refuse_scalar(value, "Boolean")
+
+
+def _number(value: Any, shape: Shape) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse_scalar(value, shape.kind)
+    if shape.kind == "Double":
+        return float(value)
+    if isinstance(value, int):
+        return value
+    if math.isinf(value):
+        largest = _INTEGER_MAX if shape.kind == "Integer" else _LONG_MAX
+        return largest if value > 0 else -largest - 1
+    return math.floor(value)
+
+
+def _blob(value: Any) -> str:
+    if not isinstance(value, str):
+        if isinstance(value, list):
+            _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=messages.JAVA_BLOB)
+        if isinstance(value, dict):
+            _refuse(messages.UNEXPECTED_STRUCTURE)
+        if value is None:
+            _refuse(messages.UNEXPECTED_VALUE_TYPE)
+        _refuse(messages.BLOB_NOT_TEXT)
+    if len(value) % 4:
+        _refuse(messages.BLOB_LENGTH, length=len(value))
+    if not _BASE64.fullmatch(value):
+        _refuse(messages.BLOB_CHARACTERS)
+    return value
+
+
+def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
+    if not isinstance(value, list):
+        if isinstance(value, dict):
+            _refuse(messages.UNEXPECTED_STRUCTURE)
+        _refuse(messages.GENERIC_MEMBER if is_member else messages.UNEXPECTED_FIELD_TYPE)
+    member = shape.member
+    assert member is not None
+    return [normalise(element, member, levels, is_member=True) for element in value]
+
+
+def _map(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, Any]:
+    member = shape.member
+    assert member is not None
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            _refuse(messages.UNRECOGNIZED_COLLECTION, java_type=messages.JAVA_MAP.format(value=_java_type(member)))
+        _refuse(messages.GENERIC_MEMBER if is_member else messages.UNEXPECTED_FIELD_TYPE)
+    is_of_values = member.kind == "AttributeValue"
+    return {
+        key: normalise(element, member, levels, is_member=True)
+        for key, element in value.items()
+        if element is not None or is_of_values
+    }
+
+
+def _structure(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        _refuse_structure(value, shape, is_member)
+    shapes = {member.name: member.shape for member in shape.members}
+    return {
+        name: normalise(inner, shapes[name], levels)
+        for name, inner in value.items()
+        if inner is not None and name in shapes
+    }
+
+
+def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        _refuse_structure(value, ATTRIBUTE_VALUE, is_member)
+    if levels >= VALUE_LEVELS_MAX:
+        return value
+    return {
+        name: normalise(inner, _VALUE_MEMBERS[name], levels + 1)
+        for name, inner in value.items()
+        if inner is not None and name in _VALUE_MEMBERS
+    }
+
+
+def _refuse_structure(value: Any, shape: Shape, is_member: bool) -> NoReturn:
+    """Word a value that is no structure."""
+    if isinstance(value, list):
+        _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=_java_type(shape))
+    _refuse(messages.UNEXPECTED_VALUE_TYPE if is_member else messages.UNEXPECTED_FIELD_TYPE)
+
+
+def _java_type(shape: Shape) -> str:
+    """The service's own name of a declared type."""
+    if shape.kind == "Blob":
+        return messages.JAVA_BLOB
+    if shape.kind in ("Structure", "AttributeValue"):
+        return messages.JAVA_STRUCTURE.format(type=shape.name)
+    if shape.member is not None:
+        inner = _java_type(shape.member)
+        return (messages.JAVA_MAP if shape.kind == "Map" else messages.JAVA_LIST).format(value=inner, member=inner)
+    return messages.JAVA_SCALAR.format(type=shape.kind)
