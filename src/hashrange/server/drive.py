@@ -1,0 +1,45 @@
+"""How does a coroutine run without a task? Stepped once at once; if it waits for something, stepped again when that is done.
+
+On the embedded store an operation does not suspend, and its first step is its last. A store that does suspend yields None
+("go on in the next turn of the loop") or a future ("go on when it is done"): then a `Driver` goes on, still without a task, so
+`asyncio.current_task()` is None inside operations and they must not use `asyncio.timeout`.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+Ended = Callable[[bytes | None, BaseException | None], None]
+"""ended(body, None) or ended(None, error)."""
+
+
+class Driver:
+    """Steps a coroutine that has suspended, until it ends; then calls `ended` exactly once."""
+
+    __slots__ = ("coroutine", "ended", "loop")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, bytes], waits_for: object, ended: Ended) -> None:
+        self.coroutine = coroutine
+        self.ended = ended
+        self.loop = asyncio.get_running_loop()
+        self.wait(waits_for)
+
+    def wait(self, waits_for: object) -> None:
+        """Arrange the next step."""
+        if waits_for is None:
+            self.loop.call_soon(self.step)
+            return
+        assert asyncio.isfuture(waits_for), f"an operation yielded {waits_for!r}"
+        waits_for._asyncio_future_blocking = False
+        waits_for.add_done_callback(self.step)
+
+    def step(self, _future: object = None) -> None:
+        """One step; a future's result or error reaches the coroutine through the future itself."""
+        try:
+            waits_for = self.coroutine.send(None)
+        except StopIteration as stop:
+            self.ended(stop.value, None)
+        except BaseException as error:  # noqa: BLE001 - the dispatcher decides what each error means
+            self.ended(None, error)
+        else:
+            self.wait(waits_for)

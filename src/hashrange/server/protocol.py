@@ -1,0 +1,354 @@
+"""How does a connection live? Bytes in, requests to the dispatcher one at a time, replies out in order.
+
+One `Connection` per socket, parsed by httptools, without a task. While a reply is pending, further requests of the same
+connection wait, and reading pauses: what waits is bounded by one read of the socket. Deadlines of slow clients are checked by one
+sweep over all connections (`Connections.sweep`), not by a timer per request.
+This file must not know what a request means. Source of limits: operations.md 1.1.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+import httptools
+
+from hashrange.clock import Clock
+from hashrange.messages import http as sentences
+from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
+
+HEAD_SECONDS_MAX = 10.0
+"""From a request's first byte to the end of its head."""
+BODY_SECONDS_FREE = 20.0
+"""So long a body may take at any speed; from then on it must have come at `BODY_BYTES_PER_SECOND_MIN` on average."""
+BODY_BYTES_PER_SECOND_MIN = 16 * 1024
+IDLE_SECONDS_MAX = 600.0
+WRITE_SECONDS_MAX = 60.0
+"""So long a client may leave a reply unread."""
+LINGER_SECONDS = 2.0
+"""After a refusal, what the client still sends is read and dropped for so long: else it may never see the refusal."""
+
+Respond = Callable[..., None]
+"""respond(status, body, content_type=None, extra=b""): answers the one request that it was handed with."""
+Handle = Callable[[Request, Respond], None]
+AccessLog = Callable[[Request, int, int, str], None]
+"""(request, status, bytes of the reply's body, peer)."""
+
+
+class Connections:
+    """All open connections, what they share, and the sweep that ends slow ones."""
+
+    def __init__(self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None) -> None:
+        self.handle = handle
+        self.wall_time = clock.wall_time
+        self.monotonic = clock.monotonic
+        self.writer = ReplyWriter()
+        self.open: set[Connection] = set()
+        self.connections_max = connections_max
+        self.access_log = access_log
+        self.is_stopping = False
+        self.tick_seconds = clock.monotonic()
+        """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
+
+    def connect(self) -> "Connection":
+        """The protocol factory."""
+        return Connection(self)
+
+    def sweep(self) -> None:
+        """End the connections that passed a deadline."""
+        now = self.tick_seconds = self.monotonic()
+        for connection in list(self.open):
+            connection.check_deadline(now)
+
+    def stop(self) -> None:
+        """Close every idle connection, and each other one once its replies are out."""
+        self.is_stopping = True
+        for connection in list(self.open):
+            connection.stop()
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection. The methods `on_…` are called by the parser."""
+
+    __slots__ = (
+        "active_at_seconds", "body", "connections", "head_names", "head_values", "is_busy", "is_discarding", "is_reading_paused",
+        "is_starting", "is_write_paused", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "request",
+        "started_at_seconds", "transport", "url", "wants_continue", "wants_end",
+    )  # fmt: skip
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+        self.transport: asyncio.Transport = cast("asyncio.Transport", None)
+        self.head_names: list[bytes] = []
+        self.head_values: list[bytes | None] = []
+        append_name, append_value = self.head_names.append, self.head_values.append
+
+        def on_header(name: bytes, value: bytes) -> None:
+            append_name(name)
+            append_value(value)
+
+        self.on_header = on_header
+        self.parser = httptools.HttpRequestParser(self)
+        self.url = b""
+        self.layout: Layout | None = None
+        self.body: bytes | bytearray = b""
+        self.ready: deque[Request] = deque()
+        self.request: Request | None = None
+        """The request in work, while `is_busy`."""
+        self.refusal: bytes | None = None
+        """What ends this connection once all replies are out."""
+        self.message_bytes = 0
+        """Bytes received of a request that is not complete yet."""
+        self.started_at_seconds: float | None = None
+        self.active_at_seconds = connections.tick_seconds
+        self.is_busy = self.is_starting = self.is_discarding = False
+        self.is_reading_paused = self.is_write_paused = False
+        self.wants_continue = self.wants_end = False
+
+    # --- the transport's calls ------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected."""
+        self.transport = cast("asyncio.Transport", transport)
+        connections = self.connections
+        if len(connections.open) >= connections.connections_max or connections.is_stopping:
+            self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
+        connections.open.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone; a reply still pending is dropped when it comes."""
+        self.connections.open.discard(self)
+        self.is_discarding = True
+        self.ready.clear()
+        self.on_header = None  # type: ignore[assignment]  # breaks the reference cycle
+        self.parser = None
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes from the client."""
+        if self.is_discarding:
+            return
+        self.active_at_seconds = self.connections.tick_seconds
+        self.message_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self.parser = httptools.HttpRequestParser(self)
+            rest = data[upgrade.args[0] :]
+            if rest:
+                self.data_received(rest)
+                return
+        except httptools.HttpParserError:
+            if self.refusal is None:
+                self.refuse(400, sentences.MALFORMED_REQUEST)
+        if self.ready:
+            self.message_bytes = 0
+            self.started_at_seconds = None
+            if not self.is_busy:
+                self.start_next()
+            if self.ready and not self.is_reading_paused:
+                self.is_reading_paused = True
+                self.transport.pause_reading()
+        elif self.refusal is None:
+            self.check_partial()
+
+    def eof_received(self) -> bool:
+        """The client sends nothing more: pending replies still go out."""
+        self.wants_end = True
+        return self.is_busy or bool(self.ready)
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly: no further request is started until it has read on."""
+        self.is_write_paused = True
+        if not self.is_reading_paused:
+            self.is_reading_paused = True
+            self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The client has read on."""
+        self.is_write_paused = False
+        self.go_on()
+
+    # --- the parser's calls ---------------------------------------------------------------------
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the request line's target."""
+        self.url += url
+
+    def on_headers_complete(self) -> None:
+        """The head is whole: refuse what is too large before its body comes."""
+        names = self.head_names
+        values = self.head_values
+        layout = self.layout = layout_of(tuple(names))
+        if self.message_bytes > HEAD_BYTES_MAX and self.head_size_bytes() > HEAD_BYTES_MAX:
+            self.refuse(400, sentences.MALFORMED_REQUEST)
+            raise ValueError("head too large")
+        if layout.content_length >= 0:
+            length = values[layout.content_length]
+            if length is not None and len(length) > 7 and int(length) > BODY_BYTES_MAX:
+                self.refuse(413, sentences.BODY_TOO_LARGE)
+                raise ValueError("body too large")
+        if layout.expect >= 0:
+            self.wants_continue = True
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body."""
+        if not self.body:
+            self.body = body
+            return
+        if type(self.body) is bytes:
+            self.body = bytearray(self.body)
+        self.body += body
+        if len(self.body) > BODY_BYTES_MAX:
+            self.refuse(413, sentences.BODY_TOO_LARGE)
+            raise ValueError("body too large")
+
+    def on_message_complete(self) -> None:
+        """The request is whole: it waits for its turn."""
+        parser = self.parser
+        values = self.head_values.copy()
+        layout = self.layout
+        assert layout is not None
+        del values[len(layout.names) :]  # trailers of a chunked body
+        values.append(None)
+        body = self.body
+        self.ready.append(
+            Request(
+                parser.get_method(), self.url, layout, values, body if type(body) is bytes else bytes(body), parser.should_keep_alive()
+            )
+        )
+        self.head_names.clear()
+        self.head_values.clear()
+        self.url = self.body = b""
+        self.layout = None
+        self.wants_continue = False
+
+    # --- requests and replies -------------------------------------------------------------------
+
+    def start_next(self) -> None:
+        """Hand waiting requests to the dispatcher until one of them keeps us waiting."""
+        ready = self.ready
+        self.is_starting = True
+        while ready and not self.is_busy and not self.is_write_paused:
+            self.request = request = ready.popleft()
+            self.is_busy = True
+            self.connections.handle(request, self.respond)
+        self.is_starting = False
+        if self.refusal is not None and not ready and not self.is_busy:
+            self.end()
+
+    def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
+        """Answer the request in work."""
+        request = self.request
+        assert request is not None
+        assert self.is_busy
+        self.is_busy = False
+        self.request = None
+        if self.transport.is_closing():
+            return
+        connections = self.connections
+        if connections.is_stopping:
+            request.keeps_alive = False
+        if status == 200 and content_type is None:
+            self.transport.write(connections.writer.ok(request, body, connections.wall_time()))
+        else:
+            self.transport.write(connections.writer.reply(request, status, body, connections.wall_time(), content_type, extra))
+        if connections.access_log is not None:
+            peer = self.transport.get_extra_info("peername")
+            connections.access_log(request, status, len(body), str(peer[0]) if peer else "-")
+        if not request.keeps_alive:
+            self.ready.clear()
+            self.is_discarding = True
+            self.transport.close()
+        elif not self.is_starting:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """After a pause: the next requests, then further reading."""
+        if self.ready and not self.is_busy:
+            self.start_next()
+        if not self.ready and not self.is_busy:
+            if self.refusal is not None:
+                self.end()
+            elif self.wants_end:
+                self.transport.close()
+        if self.is_reading_paused and not self.ready and not self.is_write_paused and not self.transport.is_closing():
+            self.is_reading_paused = False
+            self.transport.resume_reading()
+        if self.wants_continue:
+            self.send_continue()
+
+    def send_continue(self) -> None:
+        """Tell the client to send its body, unless earlier replies are still to come."""
+        if not self.is_busy and not self.ready:
+            self.wants_continue = False
+            self.transport.write(CONTINUE)
+
+    # --- limits ---------------------------------------------------------------------------------
+
+    def head_size_bytes(self) -> int:
+        """Size of the head as far as it has come."""
+        values = cast("list[bytes]", self.head_values)
+        return len(self.url) + sum(map(len, self.head_names)) + sum(map(len, values)) + 4 * len(values)
+
+    def check_partial(self) -> None:
+        """A read ended inside a request: start its deadline, and bound what it may hold."""
+        if self.started_at_seconds is None:
+            self.started_at_seconds = self.connections.tick_seconds
+        if self.layout is None:
+            if self.message_bytes > HEAD_BYTES_MAX:
+                self.refuse(400, sentences.MALFORMED_REQUEST)
+        elif len(self.head_names) > len(self.layout.names) + 64:
+            self.refuse(400, sentences.MALFORMED_REQUEST)
+        elif self.wants_continue:
+            self.send_continue()
+
+    def refuse(self, status: int, body: bytes) -> None:
+        """Say why, and close once earlier replies are out."""
+        self.refusal = self.connections.writer.refusal(status, body, self.connections.wall_time())
+        if not self.is_busy and not self.ready:
+            self.end()
+
+    def end(self) -> None:
+        """Send the refusal; then drop what the client still sends, until it closes or the sweep does."""
+        assert self.refusal is not None
+        self.is_discarding = True
+        self.started_at_seconds = self.connections.monotonic()
+        if self.transport.is_closing():
+            return
+        self.transport.write(self.refusal)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+        if self.is_reading_paused:
+            self.is_reading_paused = False
+            self.transport.resume_reading()
+
+    def check_deadline(self, now_seconds: float) -> None:
+        """Called by the sweep."""
+        if self.is_write_paused:
+            if now_seconds - self.active_at_seconds > WRITE_SECONDS_MAX:
+                self.transport.abort()
+        elif self.is_busy:
+            return
+        elif self.started_at_seconds is None:
+            if now_seconds - self.active_at_seconds > IDLE_SECONDS_MAX:
+                self.transport.close()
+        else:
+            self.check_slow_request(now_seconds - self.started_at_seconds)
+
+    def check_slow_request(self, age_seconds: float) -> None:
+        """A request has been on its way for so long."""
+        if self.is_discarding:
+            if age_seconds > LINGER_SECONDS:
+                self.transport.abort()
+        elif self.layout is None:
+            if age_seconds > HEAD_SECONDS_MAX:
+                self.refuse(408, sentences.REQUEST_TOO_SLOW)
+        elif age_seconds > BODY_SECONDS_FREE + self.message_bytes / BODY_BYTES_PER_SECOND_MIN:
+            self.refuse(408, sentences.REQUEST_TOO_SLOW)
+
+    def stop(self) -> None:
+        """The server stops: close now if idle, else after the replies that are due."""
+        if not self.is_busy and not self.ready:
+            self.transport.close()

@@ -1,0 +1,30 @@
+"""How does a refusal look on the wire? ApiError → (status, body). Source: errors.md sections 1 and 3."""
+
+import msgspec
+
+from hashrange.errors import ApiError, InternalServerError, RequestFault
+from hashrange.messages.http import INTERNAL_ERROR
+from hashrange.operations.operation import Wording
+
+ENVELOPE = "1 validation error detected: "
+"""Before the current wording, for operations that put request faults in an envelope (errors.md 3)."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
+    """The body of an error's reply: `__type`, then the message under the name that this type uses, then its own members."""
+    message = error.message
+    if isinstance(error, RequestFault):
+        if wording == "older":
+            message = error.older
+        elif wording == "enveloped":
+            message = f"{ENVELOPE}{message}"
+    body: dict[str, object] = {"__type": error.wire_type}
+    if message is not None:
+        body[error.message_member] = message
+    body.update(error.members)
+    return _encode(body)
+
+
+INTERNAL_ERROR_BODY = error_body(InternalServerError(INTERNAL_ERROR))

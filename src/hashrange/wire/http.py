@@ -1,0 +1,252 @@
+"""How do HTTP heads become values, and replies bytes? Pure: no sockets, no reading of time.
+
+A request's headers are two parallel lists of names and values, as the parser found them. Clients send the same names in the
+same order again and again, so what stands where is worked out once per list of names and kept: a `Layout`.
+Sources: operations.md 1.1 (headers of replies, content types, compression, CORS).
+"""
+
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
+
+HEAD_BYTES_MAX = 16 * 1024
+"""Request line and headers; a longer head is answered with 400 (operations.md 1.1)."""
+BODY_BYTES_MAX = 16 * 1024 * 1024
+"""A longer body is answered with 413 (limits.md, any request body)."""
+COMPRESS_FROM_BYTES = 4 * 1024
+"""Replies larger than this are compressed for clients that ask for it (operations.md 1.1)."""
+LAYOUTS_MAX = 512
+
+CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
+"""Content types of the JSON protocol; a reply mirrors its request's."""
+
+REASONS = {
+    200: b"OK",
+    400: b"Bad Request",
+    404: b"Not Found",
+    408: b"Request Timeout",
+    409: b"Conflict",
+    413: b"Request Entity Too Large",
+    500: b"Internal Server Error",
+    503: b"Service Unavailable",
+}
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Layout:
+    """Where each header of a request stands in its list of values; -1, the place of a final None, when there is none."""
+
+    __slots__ = (
+        "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
+        "is_plain", "names", "origin", "plain_date", "positions", "security_token", "target", "x_amz_date",
+    )  # fmt: skip
+
+    def __init__(self, names: Sequence[bytes]) -> None:
+        self.names = tuple(name.lower() for name in names)
+        positions: dict[bytes, tuple[int, ...]] = {}
+        for position, name in enumerate(self.names):
+            positions[name] = (*positions.get(name, ()), position)
+        self.positions = positions
+        self.target = self._only(b"x-amz-target")
+        self.authorization = self._only(b"authorization")
+        self.x_amz_date = self._only(b"x-amz-date")
+        self.plain_date = self._only(b"date")
+        self.security_token = self._only(b"x-amz-security-token")
+        self.content_sha256 = self._only(b"x-amz-content-sha256")
+        self.content_type = self._only(b"content-type")
+        self.content_encoding = self._only(b"content-encoding")
+        self.content_length = self._only(b"content-length")
+        self.accept_encoding = self._only(b"accept-encoding")
+        self.expect = self._only(b"expect")
+        self.origin = self._only(b"origin")
+        self.is_plain = self.content_encoding < 0
+        """True when the body stands as it is meant: the fast path takes only such requests."""
+
+    def _only(self, name: bytes) -> int:
+        return self.positions.get(name, (-1,))[0]
+
+
+_layouts: dict[tuple[bytes, ...], Layout] = {}
+
+
+def layout_of(names: tuple[bytes, ...]) -> Layout:
+    """The layout of that list of header names, from the bounded cache."""
+    layout = _layouts.get(names)
+    if layout is None:
+        layout = Layout(names)
+        if len(names) <= 64:
+            if len(_layouts) >= LAYOUTS_MAX:
+                _layouts.clear()
+            _layouts[names] = layout
+    return layout
+
+
+class Request:
+    """One HTTP request, read to its end. `values` ends with a None, which stands for every absent header."""
+
+    __slots__ = ("body", "keeps_alive", "layout", "method", "number", "url", "values")
+
+    def __init__(
+        self, method: bytes, url: bytes, layout: Layout, values: list[bytes | None], body: bytes, keeps_alive: bool
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.layout = layout
+        self.values = values
+        self.body = body
+        self.keeps_alive = keeps_alive
+        self.number = next_number()
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first header of that (lower-case) name."""
+        return self.values[self.layout.positions.get(name, (-1,))[0]]
+
+
+class ReplyWriter:
+    """Builds replies; keeps the head that they all share for one second, because it holds the date."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._date = b""
+        self._common: dict[bytes | None, bytes] = {}
+
+    def ok(self, request: Request, body: bytes, wall_time: float) -> bytes:
+        """A 200 in the request's own content type: the fast path of `reply`."""
+        layout = request.layout
+        if int(wall_time) != self._second:
+            self._turn_second(wall_time)
+        common = self._common.get(request.values[layout.content_type])
+        if (
+            common is None
+            or not request.keeps_alive
+            or layout.origin >= 0
+            or (layout.accept_encoding >= 0 and len(body) > COMPRESS_FROM_BYTES)
+        ):
+            return self.reply(request, 200, body, wall_time)
+        return b"%b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
+            common, request.number, zlib.crc32(body), len(body), body,
+        )  # fmt: skip
+
+    def reply(
+        self, request: Request, status: int, body: bytes, wall_time: float, content_type: bytes | None = None, extra: bytes = b""
+    ) -> bytes:
+        """Head and body of a reply. `extra` holds further header lines, each with its line end."""
+        if int(wall_time) != self._second:
+            self._turn_second(wall_time)
+        if content_type is None:
+            content_type = mirrored_content_type(request.header(b"content-type"))
+        if request.header(b"origin") is not None and request.method == b"POST":
+            extra += CORS_ON_POST
+        if len(body) > COMPRESS_FROM_BYTES:
+            coding = accepted_coding(request.header(b"accept-encoding"))
+            if coding is not None:
+                body = compress(body, coding)
+                extra += b"Content-Encoding: " + coding + b"\r\n"
+        connection = b"keep-alive" if request.keeps_alive else b"close"
+        return b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
+            status, REASONS[status], self._date, content_type, connection, extra,
+            PROCESS_PREFIX, request.number, zlib.crc32(body), len(body), b"" if request.method == b"HEAD" else body,
+        )  # fmt: skip
+
+    def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
+        """A plain reply to something that never became a request; the connection closes after it."""
+        if int(wall_time) != self._second:
+            self._turn_second(wall_time)
+        return b"HTTP/1.1 %d %b\r\n%bContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (
+            status, REASONS[status], self._date, len(body), body,
+        )  # fmt: skip
+
+    def _turn_second(self, wall_time: float) -> None:
+        self._second = int(wall_time)
+        self._date = b"Server: Server\r\nDate: " + http_date(self._second) + b"\r\n"
+        self._common = {
+            sent: b"HTTP/1.1 200 OK\r\n%bContent-Type: %b\r\nConnection: keep-alive\r\nx-amzn-RequestId: %b"
+            % (self._date, mirrored, PROCESS_PREFIX)
+            for sent, mirrored in CONTENT_TYPES.items()
+        }
+
+
+CORS_ON_POST = (
+    b"Access-Control-Allow-Origin: *\r\n"
+    b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,"
+    b"x-amz-crc32,Date\r\n"
+)
+
+_DAYS = (b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun")
+_MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
+
+
+def http_date(second: int) -> bytes:
+    """`Sun, 06 Nov 1994 08:49:37 GMT`, whatever the machine's language is."""
+    moment = datetime.fromtimestamp(second, UTC)
+    return b"%b, %02d %b %d %02d:%02d:%02d GMT" % (
+        _DAYS[moment.weekday()], moment.day, _MONTHS[moment.month - 1], moment.year, moment.hour, moment.minute, moment.second,
+    )  # fmt: skip
+
+
+def is_json_content_type(content_type: bytes | None) -> bool:
+    """Does this content type belong to the JSON protocol? Parameters (`; charset=utf-8`) do not matter."""
+    return content_type is not None and content_type.partition(b";")[0].strip().lower() in CONTENT_TYPES
+
+
+def mirrored_content_type(content_type: bytes | None) -> bytes:
+    """The content type of a reply to a request with that one."""
+    sent = (content_type or b"").partition(b";")[0].strip().lower()
+    return CONTENT_TYPES.get(sent, b"application/x-amz-json-1.0")
+
+
+def accepted_coding(accept_encoding: bytes | None) -> bytes | None:
+    """The coding for a large reply: gzip before deflate, or None when the client wants neither."""
+    if accept_encoding is None:
+        return None
+    wanted: set[bytes] = set()
+    for part in accept_encoding.lower().split(b","):
+        coding, _, parameters = part.partition(b";")
+        weight = parameters.replace(b" ", b"")
+        if weight.startswith(b"q=0") and not weight[3:].strip(b".0") == b"" or not weight.startswith(b"q=0"):
+            wanted.add(coding.strip())
+    if b"gzip" in wanted or b"*" in wanted:
+        return b"gzip"
+    return b"deflate" if b"deflate" in wanted else None
+
+
+def compress(body: bytes, coding: bytes) -> bytes:
+    """`body` in that coding; the quickest level, because the loop waits meanwhile (some 10 ms for 1 MB)."""
+    compressor = zlib.compressobj(level=1, wbits=31 if coding == b"gzip" else 15)
+    return compressor.compress(body) + compressor.flush()
+
+
+class BadEncoding(Exception):
+    """The body is not what its Content-Encoding says."""
+
+
+class BodyTooLarge(Exception):
+    """The body exceeds `BODY_BYTES_MAX` once decoded."""
+
+
+def decode_body(body: bytes, content_encoding: bytes) -> bytes:
+    """The body without its content codings. Never makes more than `BODY_BYTES_MAX`.
+
+    Raises BadEncoding and BodyTooLarge. Codings other than gzip and deflate are passed over.
+    """
+    for coding in reversed(content_encoding.lower().split(b",")):
+        if coding.strip() in (b"gzip", b"x-gzip", b"deflate"):
+            body = _inflate(body, is_gzip=coding.strip() != b"deflate")
+    return body
+
+
+def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
+    # "deflate" is zlib's format by the book, but some clients send the bare stream.
+    is_bare = not is_gzip and (len(body) < 2 or body[0] & 0x0F != 8 or (body[0] << 8 | body[1]) % 31 != 0)
+    decompressor = zlib.decompressobj(wbits=31 if is_gzip else -15 if is_bare else 15)
+    try:
+        plain = decompressor.decompress(body, BODY_BYTES_MAX + 1)
+    except zlib.error as error:
+        raise BadEncoding(str(error)) from error
+    if len(plain) > BODY_BYTES_MAX:
+        raise BodyTooLarge
+    if not decompressor.eof:
+        raise BadEncoding("the compressed body ends early")
+    return plain

@@ -1,0 +1,1 @@
+"""What the tests share: stores, servers, clients that need no SDK."""

@@ -1,0 +1,67 @@
+"""Requests without an SDK: what goes over the wire is exactly what the test says."""
+
+import http.client
+import json
+import time
+from typing import Any, NamedTuple
+
+from tests.support.signing import sign
+
+TARGET_PREFIX = "DynamoDB_20120810."
+CONTENT_TYPE = "application/x-amz-json-1.0"
+
+
+class Reply(NamedTuple):
+    """What came back; header names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body, decoded."""
+        return json.loads(self.body)
+
+
+class RawClient:
+    """Sends one request per call, correctly signed unless the test says otherwise."""
+
+    def __init__(self, host: str, port: int, region: str = "us-east-1") -> None:
+        self.host = host
+        self.port = port
+        self.region = region
+
+    def __call__(
+        self,
+        target: str | None,
+        body: bytes | dict[str, Any],
+        headers: dict[str, str] | None = None,
+        *,
+        method: str = "POST",
+        path: str = "/",
+        is_signed: bool = True,
+    ) -> Reply:
+        """`target` is the operation's name (or a whole target, if it has a dot); `headers` are added before signing."""
+        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        complete = {"Host": f"{self.host}:{self.port}", "Content-Type": CONTENT_TYPE}
+        if target is not None:
+            complete["X-Amz-Target"] = target if "." in target else TARGET_PREFIX + target
+        complete.update(headers or {})
+        if is_signed:
+            complete = sign(complete, sent, seconds=time.time(), region=self.region, method=method, path=path)
+        return self.send(method, path, complete, sent)
+
+    def send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
+        """One request, headers as they are."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            if "Content-Length" not in headers and "Transfer-Encoding" not in headers:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            reply = connection.getresponse()
+            return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read())
+        finally:
+            connection.close()

@@ -1,0 +1,58 @@
+"""A signer that shares no code with Hashrange: SigV4 with hashlib alone."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+ACCESS_KEY = "AKIDEXAMPLE"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+REGION = "us-east-1"
+
+
+def amz_date(seconds: float) -> str:
+    """`20260101T000000Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
+    """The key of one day, Region and service."""
+    key = b"AWS4" + secret.encode()
+    for part in (date, region, service, "aws4_request"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key
+
+
+def sign(
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    seconds: float,
+    access_key: str = ACCESS_KEY,
+    secret: str = SECRET_KEY,
+    region: str = REGION,
+    service: str = "dynamodb",
+    method: str = "POST",
+    path: str = "/",
+    query: str = "",
+    payload_hash: str | None = None,
+    signed: list[str] | None = None,
+) -> dict[str, str]:
+    """`headers` with X-Amz-Date and Authorization added; `signed` names what to sign (all, if None)."""
+    date = amz_date(seconds)
+    complete = {**headers, "X-Amz-Date": date}
+    lower = {name.lower(): " ".join(value.split()) for name, value in complete.items()}
+    names = sorted(lower if signed is None else signed)
+    canonical = "\n".join(
+        [
+            method, path, query, *[f"{name}:{lower[name]}" for name in names], "", ";".join(names),
+            payload_hash or hashlib.sha256(body).hexdigest(),
+        ]
+    )  # fmt: skip
+    scope = f"{date[:8]}/{region}/{service}/aws4_request"
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    signature = hmac.new(signing_key(secret, date[:8], region, service), to_sign.encode(), hashlib.sha256).hexdigest()
+    complete["Authorization"] = (
+        f"AWS4-HMAC-SHA256 Credential={access_key}/{scope}, SignedHeaders={';'.join(names)}, Signature={signature}"
+    )
+    return complete
