@@ -8,3 +8,32 @@ TABLE_NAME_LENGTH_MIN = 3
 """Characters of a table's or index's name."""
 TABLE_NAME_LENGTH_MAX = 255
 """Characters of a table's or index's name."""
+
+# --- tables ---
+# Source: developer guide, quotas page of 2026, and the service model of November 2026.
+
+TABLES_MAX = 2_500
+"""Tables of one account and Region."""
+LOCAL_INDEXES_MAX = 5
+GLOBAL_INDEXES_MAX = 20
+INDEX_KEY_ELEMENTS_MAX = 4
+"""HASH elements, and RANGE elements, of a global index."""
+PROJECTED_ATTRIBUTES_MAX = 100
+"""NonKeyAttributes summed over all indexes of a table; repeats count."""
+THROUGHPUT_UNITS_MAX = 10**12
+"""Capacity units per second that one request may ask for."""
+ON_DEMAND_WARM_READ_UNITS = 12_000
+ON_DEMAND_WARM_WRITE_UNITS = 4_000
+DECREASES_HELD_MAX = 4
+"""Throughput decreases allowed at the start of a UTC day; each hour gives one back, up to as many."""
+SWITCHES_TO_ON_DEMAND_MAX = 4
+"""Switches from provisioned to on-demand within 24 hours."""
+LIST_TABLES_MAX = 100
+"""Names on one page."""
+TAGS_MAX = 50
+"""Tags of one table."""
+ACCOUNT_CAPACITY_UNITS_MAX = 80_000
+"""DescribeLimits: read, and write, capacity units of an account in one Region."""
+TABLE_CAPACITY_UNITS_MAX = 40_000
+"""DescribeLimits: read, and write, capacity units of one table."""
+ENDPOINT_CACHE_MINUTES = 1_440

@@ -14,6 +14,7 @@ from hashrange.tables.states import is_gone
 
 _NAME = re.compile(NAME_PATTERN).fullmatch
 _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{{12}}):table/({NAME_PATTERN})").fullmatch
+_ARN_START = "arn:"
 _NAME_LENGTH_MIN = 3
 _NAME_LENGTH_MAX = 255
 
@@ -57,9 +58,14 @@ async def purge_gone_tables(scope: Scope) -> None:
 
 
 def table_name(name_or_arn: str) -> str:
-    """The bare name of a control-plane `TableName`; raises `Malformed` for an impossible one."""
+    """The bare name of a control-plane `TableName`; raises `Malformed` for an impossible one.
+
+    What starts like an ARN but names no table is not impossible, only not found; it comes back as it is.
+    """
     match = _TABLE_ARN(name_or_arn)
     name: str = match[3] if match else name_or_arn
+    if name.startswith(_ARN_START):
+        return name
     if not _NAME_LENGTH_MIN <= len(name) <= _NAME_LENGTH_MAX or not _NAME(name):
         raise Malformed
     return name
@@ -69,7 +75,7 @@ def _find_other(scope: Scope, name_or_arn: str) -> Table | None:
     """The table of an ARN of the caller's own account and Region; None for any other possible name."""
     match = _TABLE_ARN(name_or_arn)
     if match is None:
-        if _NAME(name_or_arn):
+        if _NAME(name_or_arn) or name_or_arn.startswith(_ARN_START):
             return None
         raise Malformed
     region, account, name = match.groups()

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 KeyType = Literal["S", "N", "B"]
+SseType = Literal["AES256", "KMS"]
 
 
 class KeySchema(msgspec.Struct, frozen=True):
@@ -48,6 +49,11 @@ class Index(msgspec.Struct, frozen=True):
     on_demand_max_write_units: int | None = None
     warm_read_units: int | None = None
     warm_write_units: int | None = None
+    throughput_increased_at_seconds: float | None = None
+    throughput_decreased_at_seconds: float | None = None
+    decreases_today: int = 0
+    decreases_left: int = 4
+    updating_until_seconds: float = 0.0
 
 
 class Table(msgspec.Struct, frozen=True, dict=True):
@@ -75,7 +81,7 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] = "STANDARD"
     table_class_changed_at_seconds: float | None = None
     is_deletion_protected: bool = False
-    sse_type: Literal["AES256", "KMS"] | None = None
+    sse_type: SseType | None = None
     kms_key_arn: str | None = None
     on_demand_max_read_units: int | None = None
     on_demand_max_write_units: int | None = None
@@ -85,6 +91,13 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
+    """Decreases on the UTC day of the last one."""
+    decreases_left: int = 4
+    """Decreases that were still allowed right after the last one."""
+    switches_to_on_demand_seconds: tuple[float, ...] = ()
+    """Times of the latest switches from provisioned to on-demand, oldest first."""
+    next_index_id: int = 1
+    """Ids of indexes are never reused."""
     stream_view_type: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None
     stream_label: str | None = None
 

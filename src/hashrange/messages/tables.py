@@ -1,0 +1,124 @@
+"""Which sentences does the control plane say? Each once, with `str.format` fields.
+
+Source: service behaviour, captures to October 2026 (control-plane wording), unless a comment says "our own".
+"""
+
+_INVALID = "One or more parameter values were invalid: "
+
+# --- existence and states -----------------------------------------------------------------------
+
+TABLE_NOT_FOUND = "Requested resource not found: Table: {name} not found"
+RESOURCE_NOT_FOUND = "Requested resource not found"
+TABLE_EXISTS = "Table already exists: {name}"
+TABLE_IN_USE = "Attempt to change a resource which is still in use: Table is being {doing}: {name}"
+TABLE_PROTECTED = (
+    "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
+)
+# The tail stands in error reports of users, with 256 in the years when that was the quota.
+TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
+
+# --- billing mode and throughput ----------------------------------------------------------------
+
+THROUGHPUT_MISSING = (
+    _INVALID + "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
+)
+THROUGHPUT_ON_DEMAND = (
+    _INVALID
+    + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+)
+INDEX_THROUGHPUT_ON_DEMAND = (
+    _INVALID
+    + "ProvisionedThroughput should not be specified for index: {index} when BillingMode is PAY_PER_REQUEST"
+)
+INDEX_THROUGHPUT_MISSING = _INVALID + "ProvisionedThroughput is not specified for index: {index}"
+SWITCH_WITHOUT_INDEX_THROUGHPUT = _INVALID + "ProvisionedThroughput must be specified for index: {indexes}"
+SWITCH_WITHOUT_THROUGHPUT = _INVALID + "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+OUT_OF_BOUNDS = "Given value {value} for {member} is out of bounds"
+OUT_OF_BOUNDS_INDEX = "Given value {value} for {member} is out of bounds for index {index}"
+ON_DEMAND_MAXIMUM_PROVISIONED_CREATE = (
+    _INVALID + "{member} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
+)
+ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE = (
+    _INVALID + "{member} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
+)
+ON_DEMAND_MAXIMUM_RANGE = _INVALID + "Requested {member} for OnDemandThroughput for {subject} is outside of valid range"
+# Our own wording: the service's is not captured.
+WARM_THROUGHPUT_LOW = (
+    _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than the current value {current}"
+)
+WARM_THROUGHPUT_RANGE = _INVALID + "Requested {member} for WarmThroughput for {subject} is outside of valid range"
+
+# --- key schemas and attribute definitions ------------------------------------------------------
+
+KEY_WITHOUT_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
+KEYS_NOT_DEFINED = (
+    _INVALID
+    + "Some index key attributes are not defined in AttributeDefinitions. "
+    + "Keys: [{keys}], AttributeDefinitions: [{definitions}]"
+)
+DEFINITIONS_MISMATCH = (
+    _INVALID
+    + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
+)
+DEFINITIONS_NOT_USED = (
+    _INVALID + "Some AttributeDefinitions are not used. AttributeDefinitions: [{definitions}], keys used: [{keys}]"
+)
+FIRST_KEY_NOT_HASH = "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
+SECOND_KEY_NOT_RANGE = "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
+SAME_KEY_TWICE = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
+# Our own wording: multi-attribute index keys are newer than the captures.
+INDEX_KEY_ORDER = "Invalid KeySchema: HASH elements must come before RANGE elements for index: {index}"
+INDEX_KEY_TWICE = "Invalid KeySchema: Attribute {name} is used more than once for index: {index}"
+INDEX_KEY_COUNT = (
+    _INVALID + "KeySchema of a global secondary index allows at most 4 HASH and 4 RANGE elements. Index: {index}"
+)
+
+# --- indexes ------------------------------------------------------------------------------------
+
+INDEX_LIST_EMPTY = _INVALID + "List of {kind} is empty"
+LOCAL_INDEX_NEEDS_TABLE_RANGE = (
+    _INVALID + "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
+)
+LOCAL_INDEX_WITHOUT_RANGE = _INVALID + "Index KeySchema does not have a range key for index: {index}"
+LOCAL_INDEX_OTHER_HASH = (
+    _INVALID
+    + "Index KeySchema does not have the same leading hash key as table KeySchema for index: {index}. "
+    + "index hash key: {index_key}, table hash key: {table_key}"
+)
+PROJECTION_MISSING = _INVALID + "Unknown ProjectionType: null"
+PROJECTION_WITH_ATTRIBUTES = _INVALID + "ProjectionType is {kind}, but NonKeyAttributes is specified"
+PROJECTION_WITHOUT_ATTRIBUTES = _INVALID + "ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
+DUPLICATE_INDEX = _INVALID + "Duplicate index name: {index}"
+TOO_MANY_LOCAL_INDEXES = _INVALID + "Number of LocalSecondaryIndexes exceeds per-table limit of {limit}"
+TOO_MANY_GLOBAL_INDEXES = _INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of {limit}"
+# Our own wording: the service's is not captured.
+TOO_MANY_PROJECTED = _INVALID + "Number of NonKeyAttributes over all indexes exceeds per-table limit of {limit}"
+
+# --- streams and encryption ---------------------------------------------------------------------
+
+STREAM_DISABLED_WITH_VIEW = (
+    _INVALID + "Table is being created with a stream disabled, UpdateViewType should not be specified"
+)
+# Our own wording, these four: the service's is not captured.
+STREAM_WITHOUT_VIEW = _INVALID + "StreamViewType must be specified when StreamEnabled is true"
+SSE_AES256 = _INVALID + "SSEType AES256 is not supported; the only supported value is KMS"
+SSE_DISABLED_WITH_KEY = _INVALID + "SSEType and KMSMasterKeyId cannot be specified when SSE is not enabled"
+NOT_SUPPORTED_YET = "Hashrange does not support {member} yet."
+
+# --- tags ---------------------------------------------------------------------------------------
+
+ARN_MISSING = "Invalid TableArn"
+# The part in quotes is the service's; the whole sentence is not captured.
+ARN_START = "Invalid TableArn: ARNs must start with 'arn:': {arn}"
+ARN_NOT_AUTHORIZED = (
+    "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn}"
+)
+ARN_NOT_TABLE = "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
+ARN_NOT_FOUND = "Requested resource not found: ResourcArn: {arn} not found"
+TAGS_EMPTY = "Atleast one Tag needs to be provided as Input."
+TAG_KEYS_EMPTY = "Atleast one Tag Key needs to be provided as Input."
+# Our own wording, these four: the service's is not captured.
+TOO_MANY_TAGS = _INVALID + "Number of Tags exceeds the per-resource limit of {limit}"
+DUPLICATE_TAG = _INVALID + "Duplicate tag key: {key}"
+RESERVED_TAG = _INVALID + "Tag keys must not start with the reserved prefix aws: {key}"
+TAGS_TOKEN_INVALID = _INVALID + "NextToken is not valid"

@@ -1,0 +1,79 @@
+"""CreateTable: a new table under a free name.
+
+Order of checks: member constraints (slow path) → what the request alone shows (`creation_checks`) → members of a later day →
+the name is free → the account's quota. The reply says CREATING; the table is ACTIVE after the configured delay, with a delay of
+zero in the next call.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange import limits
+from hashrange.errors import LimitExceededException, ResourceInUseException
+from hashrange.messages import tables as say
+from hashrange.operations.lookup import purge_gone_tables, table_name
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.operations.tables import index_members, members
+from hashrange.operations.tables.creation import make_table
+from hashrange.operations.tables.creation_checks import check_creation
+from hashrange.operations.tables.settings_checks import refuse_later_members
+from hashrange.tables.description import describe_table
+from hashrange.tables.schema import Table
+
+
+class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Members in the order in which the service reports their faults."""
+
+    AttributeDefinitions: list[members.AttributeDefinition]
+    TableName: NameOrArn
+    BillingMode: members.BillingMode | None = None
+    ProvisionedThroughput: members.ProvisionedThroughput | None = None
+    KeySchema: members.TableKeySchema
+    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
+    GlobalSecondaryIndexes: list[index_members.GlobalSecondaryIndex] | None = None
+    StreamSpecification: members.StreamSpecification | None = None
+    SSESpecification: members.SSESpecification | None = None
+    Tags: list[members.Tag] | None = None
+    TableClass: members.TableClass | None = None
+    DeletionProtectionEnabled: bool | None = None
+    WarmThroughput: members.WarmThroughput | None = None
+    ResourcePolicy: str | None = None
+    OnDemandThroughput: members.OnDemandThroughput | None = None
+    GlobalTableSourceArn: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
+    GlobalTableSettingsReplicationMode: members.ReplicationMode | None = None
+    VectorIndexes: list[index_members.VectorIndex] | None = None
+
+
+async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
+    """Store the table and describe it as CREATING."""
+    name = table_name(request.TableName)
+    check_creation(request)
+    refuse_later_members(
+        {
+            "ResourcePolicy": request.ResourcePolicy,
+            "GlobalTableSourceArn": request.GlobalTableSourceArn,
+            "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,
+            "VectorIndexes": request.VectorIndexes,
+        }
+    )
+    await purge_gone_tables(scope)
+    if name in scope.tables:
+        raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
+    if len(scope.tables) >= limits.TABLES_MAX:
+        raise LimitExceededException(say.TOO_MANY_TABLES.format(limit=limits.TABLES_MAX))
+    now_seconds = scope.clock.service_time()
+    active_at_seconds = now_seconds + scope.settings.table_state_delay_seconds
+
+    def make(table_id: int) -> Table:
+        return make_table(request, name, table_id, scope.account, scope.region, now_seconds, active_at_seconds)
+
+    table = await scope.store.catalog.create(make)
+    if table is None:
+        raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
+    return msgspec.json.encode({"TableDescription": describe_table(table, now_seconds, 0, 0, "CREATING")})
+
+
+OPERATION = Operation("CreateTable", CreateTableRequest, create_table)

@@ -1,0 +1,160 @@
+"""What table does a CreateTable request describe? Checked request → `Table`; nothing here refuses.
+
+Everything the table does not get from the request comes in as a parameter: its number, the scope's names and the time.
+"""
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING
+
+from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
+from hashrange.operations.tables.members import (
+    KeySchemaElement,
+    OnDemandThroughput,
+    Projection,
+    ProvisionedThroughput,
+    SSESpecification,
+)
+from hashrange.tables import schema
+from hashrange.tables.description import stream_label
+from hashrange.tables.schema import Index, KeySchema, KeyType, Table, Throughput
+
+if TYPE_CHECKING:
+    from hashrange.operations.tables.create_table import CreateTableRequest
+
+
+def make_table(
+    request: "CreateTableRequest",
+    name: str,
+    table_id: int,
+    account: str,
+    region: str,
+    now_seconds: float,
+    active_at_seconds: float,
+) -> Table:
+    """The table that the request describes."""
+    types: dict[str, KeyType] = {
+        definition.AttributeName: definition.AttributeType for definition in request.AttributeDefinitions
+    }
+    is_on_demand = request.BillingMode == "PAY_PER_REQUEST"
+    stream = request.StreamSpecification
+    has_stream = stream is not None and stream.StreamEnabled
+    sse_type, kms_key_arn = encryption(request.SSESpecification, account, region)
+    maximum_read, maximum_write = on_demand_maximum(request.OnDemandThroughput, None, None)
+    warm = request.WarmThroughput
+    indexes = _indexes(request.LocalSecondaryIndexes or [], request.GlobalSecondaryIndexes or [], types)
+    return Table(
+        table_id=table_id,
+        uuid=table_uuid(account, region, table_id, now_seconds),
+        account=account,
+        region=region,
+        name=name,
+        keys=key_schema(request.KeySchema, types),
+        attribute_types=types,
+        created_at_seconds=now_seconds,
+        active_at_seconds=active_at_seconds,
+        indexes=indexes,
+        next_index_id=len(indexes) + 1,
+        billing_mode="PAY_PER_REQUEST" if is_on_demand else "PROVISIONED",
+        throughput=throughput(request.ProvisionedThroughput) or Throughput(0, 0),
+        tags={tag.Key: tag.Value for tag in request.Tags or ()},
+        table_class=request.TableClass or "STANDARD",
+        is_deletion_protected=bool(request.DeletionProtectionEnabled),
+        sse_type=sse_type,
+        kms_key_arn=kms_key_arn,
+        on_demand_max_read_units=maximum_read,
+        on_demand_max_write_units=maximum_write,
+        warm_read_units=warm.ReadUnitsPerSecond if warm else None,
+        warm_write_units=warm.WriteUnitsPerSecond if warm else None,
+        switched_to_on_demand_at_seconds=now_seconds if is_on_demand else None,
+        stream_view_type=stream.StreamViewType if stream and has_stream else None,
+        stream_label=stream_label(now_seconds) if has_stream else None,
+    )
+
+
+def table_uuid(account: str, region: str, table_id: int, now_seconds: float) -> str:
+    """TableId: a UUID derived from what makes the table unique, so that the same run gives the same ids."""
+    digest = hashlib.sha256(f"{account}/{region}/{table_id}/{now_seconds!r}".encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySchema:
+    """Keys with their types."""
+    partition = tuple(key.AttributeName for key in keys if key.KeyType == "HASH")
+    sort = tuple(key.AttributeName for key in keys if key.KeyType == "RANGE")
+    return KeySchema(
+        partition_names=partition,
+        partition_types=tuple(types[name] for name in partition),
+        sort_names=sort,
+        sort_types=tuple(types[name] for name in sort),
+    )
+
+
+def throughput(given: ProvisionedThroughput | None) -> Throughput | None:
+    """Provisioned units, if any are given."""
+    return None if given is None else Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
+
+
+def on_demand_maximum(
+    given: OnDemandThroughput | None, read_units: int | None, write_units: int | None
+) -> tuple[int | None, int | None]:
+    """Read and write maximum after `given` is laid over the present ones; -1 takes one away."""
+    if given is not None:
+        if given.MaxReadRequestUnits is not None:
+            read_units = None if given.MaxReadRequestUnits == -1 else given.MaxReadRequestUnits
+        if given.MaxWriteRequestUnits is not None:
+            write_units = None if given.MaxWriteRequestUnits == -1 else given.MaxWriteRequestUnits
+    return read_units, write_units
+
+
+def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
+    """Type and key ARN of the encryption asked for; without a key, that of the account's own DynamoDB key."""
+    if given is None or not given.Enabled:
+        return None, None
+    key = given.KMSMasterKeyId
+    if key is None:
+        digest = hashlib.sha256(f"alias/aws/dynamodb/{account}/{region}".encode()).digest()
+        key = str(uuid.UUID(bytes=digest[:16], version=4))
+    if key.startswith("arn:"):
+        return "KMS", key
+    resource = key if key.startswith("alias/") else f"key/{key}"
+    return "KMS", f"arn:aws:kms:{region}:{account}:{resource}"
+
+
+def _indexes(
+    local: list[LocalSecondaryIndex], global_: list[GlobalSecondaryIndex], types: dict[str, KeyType]
+) -> tuple[Index, ...]:
+    """All indexes, local ones first, numbered from 1."""
+    made = [
+        Index(
+            index_id=number,
+            name=index.IndexName,
+            is_global=False,
+            keys=key_schema(index.KeySchema, types),
+            projection=_projection(index.Projection),
+        )
+        for number, index in enumerate(local, 1)
+    ]
+    for number, index in enumerate(global_, len(local) + 1):
+        maximum_read, maximum_write = on_demand_maximum(index.OnDemandThroughput, None, None)
+        warm = index.WarmThroughput
+        made.append(
+            Index(
+                index_id=number,
+                name=index.IndexName,
+                is_global=True,
+                keys=key_schema(index.KeySchema, types),
+                projection=_projection(index.Projection),
+                throughput=throughput(index.ProvisionedThroughput),
+                on_demand_max_read_units=maximum_read,
+                on_demand_max_write_units=maximum_write,
+                warm_read_units=warm.ReadUnitsPerSecond if warm else None,
+                warm_write_units=warm.WriteUnitsPerSecond if warm else None,
+            )
+        )
+    return tuple(made)
+
+
+def _projection(given: Projection) -> schema.Projection:
+    assert given.ProjectionType is not None, "checked"
+    return schema.Projection(given.ProjectionType, tuple(given.NonKeyAttributes or ()))

@@ -1,0 +1,169 @@
+"""May this table be created? The checks of CreateTable that need nothing but the request, in the service's order.
+
+Billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes →
+definitions that nobody uses → limits → settings. Member constraints hold already. Source: service behaviour, captures to
+October 2026; the order inside a group follows the order of the request.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hashrange import limits
+from hashrange.errors import ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
+from hashrange.operations.tables.members import KeySchemaElement, Projection
+from hashrange.operations.tables.settings_checks import check_encryption, check_stream, check_tags
+from hashrange.operations.tables.throughput_checks import check_creation_throughput
+
+if TYPE_CHECKING:
+    from hashrange.operations.tables.create_table import CreateTableRequest
+
+AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
+
+
+def check_creation(request: "CreateTableRequest") -> None:
+    """Refuse the request with its first fault, by raising ValidationException."""
+    check_creation_throughput(request)
+    definitions = [definition.AttributeName for definition in request.AttributeDefinitions]
+    global_indexes = request.GlobalSecondaryIndexes
+    local_indexes = request.LocalSecondaryIndexes
+    has_indexes = global_indexes is not None or local_indexes is not None
+    _check_definitions(request.KeySchema, definitions, has_indexes)
+    _check_table_keys(request.KeySchema)
+    if global_indexes is not None:
+        _check_global(global_indexes, definitions)
+    if local_indexes is not None:
+        _check_local(local_indexes, request.KeySchema, definitions)
+    indexes: list[AnyIndex] = [*(global_indexes or ()), *(local_indexes or ())]
+    _check_index_names(indexes)
+    _check_unused(request.KeySchema, indexes, definitions)
+    _check_limits(local_indexes or (), global_indexes or ())
+    check_stream(request.StreamSpecification)
+    check_encryption(request.SSESpecification)
+    check_tags(request.Tags or ())
+
+
+def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
+    return [key.AttributeName for key in keys]
+
+
+def _check_definitions(keys: Sequence[KeySchemaElement], definitions: Sequence[str], has_indexes: bool) -> None:
+    """Every table key is defined; without indexes nothing else is."""
+    names = _names(keys)
+    if any(name not in definitions for name in names):
+        if len(names) > 1:
+            raise ValidationException(say.KEY_WITHOUT_DEFINITION)
+        raise ValidationException(
+            say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(definitions))
+        )
+    if not has_indexes and len(definitions) > len(set(names)):
+        raise ValidationException(say.DEFINITIONS_MISMATCH)
+
+
+def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
+    """HASH, or HASH and RANGE of two names: for tables and local indexes."""
+    if keys[0].KeyType != "HASH":
+        raise ValidationException(say.FIRST_KEY_NOT_HASH)
+    if len(keys) == 1:
+        return
+    if keys[1].KeyType != "RANGE":
+        raise ValidationException(say.SECOND_KEY_NOT_RANGE)
+    if keys[0].AttributeName == keys[1].AttributeName:
+        raise ValidationException(say.SAME_KEY_TWICE)
+
+
+def check_global_keys(name: str, keys: Sequence[KeySchemaElement]) -> None:
+    """One to four HASH elements, then up to four RANGE elements, all of different names."""
+    kinds = [key.KeyType for key in keys]
+    if kinds[0] != "HASH":
+        raise ValidationException(say.FIRST_KEY_NOT_HASH)
+    hash_count = kinds.count("HASH")
+    if "HASH" in kinds[hash_count:]:
+        raise ValidationException(say.INDEX_KEY_ORDER.format(index=name))
+    if hash_count > limits.INDEX_KEY_ELEMENTS_MAX or len(kinds) - hash_count > limits.INDEX_KEY_ELEMENTS_MAX:
+        raise ValidationException(say.INDEX_KEY_COUNT.format(index=name))
+    names = _names(keys)
+    for position, attribute in enumerate(names):
+        if attribute in names[:position]:
+            if len(names) == 2:
+                raise ValidationException(say.SAME_KEY_TWICE)
+            raise ValidationException(say.INDEX_KEY_TWICE.format(name=attribute, index=name))
+
+
+def check_index_definitions(keys: Sequence[KeySchemaElement], definitions: Sequence[str]) -> None:
+    """Every key of an index is defined."""
+    names = _names(keys)
+    if any(name not in definitions for name in names):
+        raise ValidationException(
+            say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(definitions))
+        )
+
+
+def check_projection(projection: Projection) -> None:
+    """A kind, and attributes for INCLUDE only."""
+    kind = projection.ProjectionType
+    if kind is None:
+        raise ValidationException(say.PROJECTION_MISSING)
+    if kind == "INCLUDE" and projection.NonKeyAttributes is None:
+        raise ValidationException(say.PROJECTION_WITHOUT_ATTRIBUTES)
+    if kind != "INCLUDE" and projection.NonKeyAttributes is not None:
+        raise ValidationException(say.PROJECTION_WITH_ATTRIBUTES.format(kind=kind))
+
+
+def _check_global(indexes: Sequence[GlobalSecondaryIndex], definitions: Sequence[str]) -> None:
+    if not indexes:
+        raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="GlobalSecondaryIndexes"))
+    for index in indexes:
+        check_index_definitions(index.KeySchema, definitions)
+        check_global_keys(index.IndexName, index.KeySchema)
+        check_projection(index.Projection)
+
+
+def _check_local(
+    indexes: Sequence[LocalSecondaryIndex], table_keys: Sequence[KeySchemaElement], definitions: Sequence[str]
+) -> None:
+    if not indexes:
+        raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="LocalSecondaryIndexes"))
+    if len(table_keys) == 1:
+        raise ValidationException(say.LOCAL_INDEX_NEEDS_TABLE_RANGE)
+    table_key = table_keys[0].AttributeName
+    for index in indexes:
+        keys = index.KeySchema
+        check_index_definitions(keys, definitions)
+        _check_table_keys(keys)
+        if len(keys) == 1:
+            raise ValidationException(say.LOCAL_INDEX_WITHOUT_RANGE.format(index=index.IndexName))
+        index_key = keys[0].AttributeName
+        if index_key != table_key:
+            raise ValidationException(
+                say.LOCAL_INDEX_OTHER_HASH.format(index=index.IndexName, index_key=index_key, table_key=table_key)
+            )
+        check_projection(index.Projection)
+
+
+def _check_index_names(indexes: Iterable[AnyIndex]) -> None:
+    seen: set[str] = set()
+    for index in indexes:
+        if index.IndexName in seen:
+            raise ValidationException(say.DUPLICATE_INDEX.format(index=index.IndexName))
+        seen.add(index.IndexName)
+
+
+def _check_unused(keys: Sequence[KeySchemaElement], indexes: Iterable[AnyIndex], definitions: Sequence[str]) -> None:
+    """With indexes: every definition is a key of something."""
+    used = set(_names(keys)).union(*(_names(index.KeySchema) for index in indexes))
+    if set(definitions) - used:
+        raise ValidationException(
+            say.DEFINITIONS_NOT_USED.format(definitions=", ".join(sorted(definitions)), keys=", ".join(sorted(used)))
+        )
+
+
+def _check_limits(local_indexes: Sequence[LocalSecondaryIndex], global_indexes: Sequence[GlobalSecondaryIndex]) -> None:
+    if len(local_indexes) > limits.LOCAL_INDEXES_MAX:
+        raise ValidationException(say.TOO_MANY_LOCAL_INDEXES.format(limit=limits.LOCAL_INDEXES_MAX))
+    if len(global_indexes) > limits.GLOBAL_INDEXES_MAX:
+        raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
+    projected = sum(len(index.Projection.NonKeyAttributes or ()) for index in (*local_indexes, *global_indexes))
+    if projected > limits.PROJECTED_ATTRIBUTES_MAX:
+        raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))

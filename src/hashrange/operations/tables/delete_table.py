@@ -1,0 +1,50 @@
+"""DeleteTable: a table and all its items go away.
+
+Order of checks: name → table exists → it is ACTIVE (DELETING is answered, not refused) → it is not protected. With a state
+delay the table stays DELETING until its deadline and is purged when next touched; without one it goes at once.
+"""
+
+import msgspec
+
+from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.operations.tables.use import refuse_busy
+from hashrange.tables.description import describe_deleted
+from hashrange.tables.states import status
+
+
+class DeleteTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+    TableName: NameOrArn
+
+
+async def delete_table(scope: Scope, request: DeleteTableRequest) -> bytes:
+    """Delete the table, or set the moment when it will be gone; describe it as DELETING."""
+    while True:
+        table = await find_table(scope, request.TableName)
+        if table is None:
+            raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
+        now_seconds = scope.clock.service_time()
+        count, size_bytes = scope.store.statistics(table.source)
+        reply = msgspec.json.encode({"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)})
+        if status(table, now_seconds) == "DELETING":
+            return reply
+        refuse_busy(table, now_seconds)
+        if table.is_deletion_protected:
+            raise ValidationException(say.TABLE_PROTECTED)
+        delay_seconds = scope.settings.table_state_delay_seconds
+        catalog = scope.store.catalog
+        if delay_seconds > 0:
+            deleting = msgspec.structs.replace(table, deleted_at_seconds=now_seconds + delay_seconds)
+            is_done = await catalog.replace(table, deleting)
+        else:
+            is_done = await catalog.delete(table)
+        if is_done:
+            return reply
+
+
+OPERATION = Operation("DeleteTable", DeleteTableRequest, delete_table)

@@ -1,0 +1,28 @@
+"""DescribeTable: what is known about one table. Order of checks: name → table exists."""
+
+import msgspec
+
+from hashrange.errors import ResourceNotFoundException
+from hashrange.messages import tables as say
+from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.tables.description import describe_table as describe
+
+
+class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+    TableName: NameOrArn
+
+
+async def describe_table(scope: Scope, request: DescribeTableRequest) -> bytes:
+    """The table's description as of now, with exact figures."""
+    table = await find_table(scope, request.TableName)
+    if table is None:
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
+    count, size_bytes = scope.store.statistics(table.source)
+    return msgspec.json.encode({"Table": describe(table, scope.clock.service_time(), count, size_bytes)})
+
+
+OPERATION = Operation("DescribeTable", DescribeTableRequest, describe_table)

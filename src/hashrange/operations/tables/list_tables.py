@@ -1,0 +1,36 @@
+"""ListTables: the names of the caller's tables, in order, in pages."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange import limits
+from hashrange.operations.lookup import purge_gone_tables
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import NAME_PATTERN
+
+
+class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where to go on, and how many names to give."""
+
+    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    ExclusiveStartTableName: (
+        Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None
+    ) = None
+
+
+async def list_tables(scope: Scope, request: ListTablesRequest) -> bytes:
+    """Names after the start name, which need not exist; a last name only when more follow."""
+    await purge_gone_tables(scope)
+    names = sorted(scope.tables)
+    if request.ExclusiveStartTableName is not None:
+        names = [name for name in names if name > request.ExclusiveStartTableName]
+    limit = request.Limit or limits.LIST_TABLES_MAX
+    reply: dict[str, Any] = {"TableNames": names[:limit]}
+    if len(names) > limit:
+        reply["LastEvaluatedTableName"] = names[limit - 1]
+    return msgspec.json.encode(reply)
+
+
+OPERATION = Operation("ListTables", ListTablesRequest, list_tables)

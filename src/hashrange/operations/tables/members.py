@@ -1,0 +1,88 @@
+"""Which structures do the requests of the control plane share? Their nested members, in the order of reported faults.
+
+Enumerations stand in the order in which the service lists them in a fault. Source: service model of November 2026 and
+captures of aggregated constraint messages.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.shapes import PositiveLong
+
+BillingMode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
+TableClass = Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"]
+ReplicationMode = Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"]
+
+KeyAttributeName = Annotated[str, Meta(min_length=1, max_length=255)]
+TableArn = Annotated[str, Meta(min_length=1, max_length=1024)]
+
+
+class AttributeDefinition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Name and type of one key attribute."""
+
+    AttributeName: KeyAttributeName
+    AttributeType: Literal["B", "N", "S"]
+
+
+class KeySchemaElement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One attribute of a key."""
+
+    AttributeName: KeyAttributeName
+    KeyType: Literal["HASH", "RANGE"]
+
+
+TableKeySchema = Annotated[list[KeySchemaElement], Meta(min_length=1, max_length=2)]
+GlobalIndexKeySchema = Annotated[list[KeySchemaElement], Meta(min_length=1, max_length=8)]
+"""Up to four HASH and four RANGE elements since multi-attribute keys."""
+
+
+class Projection(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Which attributes an index carries."""
+
+    ProjectionType: Literal["ALL", "INCLUDE", "KEYS_ONLY"] | None = None
+    NonKeyAttributes: Annotated[list[KeyAttributeName], Meta(min_length=1, max_length=20)] | None = None
+
+
+class ProvisionedThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Capacity units per second."""
+
+    WriteCapacityUnits: PositiveLong
+    ReadCapacityUnits: PositiveLong
+
+
+class OnDemandThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The most request units per second; -1 takes the limit away."""
+
+    MaxReadRequestUnits: int | None = None
+    MaxWriteRequestUnits: int | None = None
+
+
+class WarmThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Units per second that the table can serve at once."""
+
+    ReadUnitsPerSecond: int | None = None
+    WriteUnitsPerSecond: int | None = None
+
+
+class StreamSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Whether changes are recorded, and what a record holds."""
+
+    StreamEnabled: bool
+    StreamViewType: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None
+
+
+class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Encryption at rest with a key of the account."""
+
+    Enabled: bool | None = None
+    SSEType: Literal["AES256", "KMS"] | None = None
+    KMSMasterKeyId: str | None = None
+
+
+class Tag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A label of a table."""
+
+    Key: Annotated[str, Meta(min_length=1, max_length=128)]
+    Value: Annotated[str, Meta(min_length=0, max_length=256)]

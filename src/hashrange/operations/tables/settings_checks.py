@@ -1,0 +1,58 @@
+"""Are a table's other settings sound? Checks of stream, encryption and tags, and members of a later day.
+
+Source: service behaviour, captures to October 2026; wording of our own is named so in `messages.tables`.
+"""
+
+from collections.abc import Iterable
+
+from hashrange import limits
+from hashrange.errors import ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.tables.members import SSESpecification, StreamSpecification, Tag
+
+_RESERVED_TAG_PREFIX = "aws:"
+
+
+def check_stream(stream: StreamSpecification | None) -> None:
+    """A stream that is on has a view type, one that is off has none."""
+    if stream is None:
+        return
+    if not stream.StreamEnabled and stream.StreamViewType is not None:
+        raise ValidationException(say.STREAM_DISABLED_WITH_VIEW)
+    if stream.StreamEnabled and stream.StreamViewType is None:
+        raise ValidationException(say.STREAM_WITHOUT_VIEW)
+
+
+def check_encryption(encryption: SSESpecification | None) -> None:
+    """Only KMS is a type to ask for; a key needs encryption switched on."""
+    if encryption is None:
+        return
+    if encryption.SSEType == "AES256":
+        raise ValidationException(say.SSE_AES256)
+    if not encryption.Enabled and (encryption.SSEType is not None or encryption.KMSMasterKeyId is not None):
+        raise ValidationException(say.SSE_DISABLED_WITH_KEY)
+
+
+def check_tags(tags: Iterable[Tag]) -> None:
+    """Every key once, none reserved, and no more than a table may carry."""
+    seen: set[str] = set()
+    for tag in tags:
+        if tag.Key.lower().startswith(_RESERVED_TAG_PREFIX):
+            raise ValidationException(say.RESERVED_TAG.format(key=tag.Key))
+        if tag.Key in seen:
+            raise ValidationException(say.DUPLICATE_TAG.format(key=tag.Key))
+        seen.add(tag.Key)
+    check_tag_count(len(seen))
+
+
+def check_tag_count(count: int) -> None:
+    """Refuse more tags than a table may carry."""
+    if count > limits.TAGS_MAX:
+        raise ValidationException(say.TOO_MANY_TAGS.format(limit=limits.TAGS_MAX))
+
+
+def refuse_later_members(members: dict[str, object]) -> None:
+    """Refuse the first member that is given and that Hashrange does not implement yet; they hold null otherwise."""
+    for name, value in members.items():
+        if value is not None:
+            raise ValidationException(say.NOT_SUPPORTED_YET.format(member=name))

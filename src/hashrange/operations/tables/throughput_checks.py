@@ -1,0 +1,135 @@
+"""Does the asked capacity fit the billing mode? Checks of billing mode, provisioned, on-demand and warm throughput.
+
+Source: service behaviour, captures to October 2026; ranges without a capture are named so in `messages.tables`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from hashrange import limits
+from hashrange.errors import ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.tables.members import OnDemandThroughput, ProvisionedThroughput, WarmThroughput
+from hashrange.tables.schema import Throughput
+
+if TYPE_CHECKING:
+    from hashrange.operations.tables.create_table import CreateTableRequest
+
+TABLE = "table"
+"""How messages name the table itself, where they may name an index."""
+
+
+class HasThroughput(Protocol):
+    """What an index of a request, or an update of one, says about capacity."""
+
+    @property
+    def IndexName(self) -> str: ...  # noqa: D102, N802 - the API's own name
+    @property
+    def ProvisionedThroughput(self) -> ProvisionedThroughput | None: ...  # noqa: D102, N802
+    @property
+    def OnDemandThroughput(self) -> OnDemandThroughput | None: ...  # noqa: D102, N802
+    @property
+    def WarmThroughput(self) -> WarmThroughput | None: ...  # noqa: D102, N802
+
+
+def check_creation_throughput(request: "CreateTableRequest") -> None:
+    """Billing and throughput of CreateTable: the table's own, then each global index's."""
+    indexes = request.GlobalSecondaryIndexes or ()
+    check_bounds(request.ProvisionedThroughput, None)
+    if request.BillingMode == "PAY_PER_REQUEST":
+        check_on_demand(request.ProvisionedThroughput, indexes)
+    else:
+        if request.ProvisionedThroughput is None:
+            raise ValidationException(say.THROUGHPUT_MISSING)
+        for index in indexes:
+            if index.ProvisionedThroughput is None:
+                raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=index.IndexName))
+        for maximum in (request.OnDemandThroughput, *(index.OnDemandThroughput for index in indexes)):
+            refuse_maximum(maximum, say.ON_DEMAND_MAXIMUM_PROVISIONED_CREATE)
+    for index in indexes:
+        check_bounds(index.ProvisionedThroughput, index.IndexName)
+    check_maximum(request.OnDemandThroughput, TABLE)
+    is_on_demand = request.BillingMode == "PAY_PER_REQUEST"
+    check_warm(request.WarmThroughput, _warm_floor(is_on_demand, request.ProvisionedThroughput), TABLE)
+    for index in indexes:
+        subject = index_subject(index.IndexName)
+        check_maximum(index.OnDemandThroughput, subject)
+        check_warm(index.WarmThroughput, _warm_floor(is_on_demand, index.ProvisionedThroughput), subject)
+
+
+def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Iterable[HasThroughput]) -> None:
+    """On-demand tables and their indexes take no provisioned throughput."""
+    if throughput is not None:
+        raise ValidationException(say.THROUGHPUT_ON_DEMAND)
+    for index in indexes:
+        if index.ProvisionedThroughput is not None:
+            raise ValidationException(say.INDEX_THROUGHPUT_ON_DEMAND.format(index=index.IndexName))
+
+
+def check_bounds(throughput: ProvisionedThroughput | None, index: str | None) -> None:
+    """No request asks for more than 10^12 units."""
+    if throughput is None:
+        return
+    for member, value in (
+        ("ReadCapacityUnits", throughput.ReadCapacityUnits),
+        ("WriteCapacityUnits", throughput.WriteCapacityUnits),
+    ):
+        if value > limits.THROUGHPUT_UNITS_MAX:
+            text = say.OUT_OF_BOUNDS if index is None else say.OUT_OF_BOUNDS_INDEX
+            raise ValidationException(text.format(value=value, member=member, index=index))
+
+
+def refuse_maximum(maximum: OnDemandThroughput | None, text: str) -> None:
+    """An on-demand maximum means nothing to a provisioned table: refuse it with `text`; -1, no maximum, may stand."""
+    _each_maximum(maximum, lambda member, units: None if units == -1 else _refuse(text.format(member=member)))
+
+
+def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
+    """A maximum is -1 (none) or a count of units."""
+
+    def check(member: str, units: int) -> None:
+        if units != -1 and not 1 <= units <= limits.THROUGHPUT_UNITS_MAX:
+            _refuse(say.ON_DEMAND_MAXIMUM_RANGE.format(member=member, subject=subject))
+
+    _each_maximum(maximum, check)
+
+
+def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
+    """Warm throughput only rises: at least `floor`, what the table has already."""
+    if warm is None:
+        return
+    for member, units, current in (
+        ("ReadUnitsPerSecond", warm.ReadUnitsPerSecond, floor.read_units),
+        ("WriteUnitsPerSecond", warm.WriteUnitsPerSecond, floor.write_units),
+    ):
+        if units is None:
+            continue
+        if not 1 <= units <= limits.THROUGHPUT_UNITS_MAX:
+            _refuse(say.WARM_THROUGHPUT_RANGE.format(member=member, subject=subject))
+        if units < current:
+            _refuse(say.WARM_THROUGHPUT_LOW.format(member=member, subject=subject, current=current))
+
+
+def index_subject(name: str) -> str:
+    """How messages name an index."""
+    return f"index {name}"
+
+
+def _warm_floor(is_on_demand: bool, throughput: ProvisionedThroughput | None) -> Throughput:
+    if is_on_demand or throughput is None:
+        return Throughput(limits.ON_DEMAND_WARM_READ_UNITS, limits.ON_DEMAND_WARM_WRITE_UNITS)
+    return Throughput(throughput.ReadCapacityUnits, throughput.WriteCapacityUnits)
+
+
+def _each_maximum(maximum: OnDemandThroughput | None, check: Callable[[str, int], None]) -> None:
+    """Call `check` with member and units of each maximum that is given."""
+    if maximum is None:
+        return
+    if maximum.MaxReadRequestUnits is not None:
+        check("MaxReadRequestUnits", maximum.MaxReadRequestUnits)
+    if maximum.MaxWriteRequestUnits is not None:
+        check("MaxWriteRequestUnits", maximum.MaxWriteRequestUnits)
+
+
+def _refuse(text: str) -> None:
+    raise ValidationException(text)

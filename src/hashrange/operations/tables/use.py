@@ -1,0 +1,15 @@
+"""Is the table free to be changed? Only an ACTIVE table is; the refusal says what is being done to it."""
+
+from hashrange.errors import ResourceInUseException
+from hashrange.messages import tables as say
+from hashrange.tables.schema import Table
+from hashrange.tables.states import status
+
+_DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
+
+
+def refuse_busy(table: Table, now_seconds: float) -> None:
+    """Raise ResourceInUseException unless the table is ACTIVE."""
+    current = status(table, now_seconds)
+    if current != "ACTIVE":
+        raise ResourceInUseException(say.TABLE_IN_USE.format(doing=_DOING[current], name=table.name))

@@ -1,0 +1,204 @@
+"""How does a table present itself? Table → the wire form of TableDescription, as of one moment of service time.
+
+Members stand in the order of the service model. Times are epoch seconds. Nothing here reads a clock or a store.
+Source: service model of November 2026; which members appear when, from captures and the developer guide.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
+from hashrange.tables.schema import Index, KeySchema, Table, Throughput
+from hashrange.tables.states import Status, status
+
+SECONDS_PER_DAY = 86_400
+
+
+def describe_table(
+    table: Table, now_seconds: float, item_count: int, size_bytes: int, shown_status: Status | None = None
+) -> dict[str, Any]:
+    """TableDescription in wire form; `shown_status` is what the reply of the operation that changed it says."""
+    current = shown_status or status(table, now_seconds)
+    description: dict[str, Any] = {
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in table.attribute_types.items()
+        ],
+        "TableName": table.name,
+        "KeySchema": describe_keys(table.keys),
+        "TableStatus": current,
+        "CreationDateTime": table.created_at_seconds,
+        "ProvisionedThroughput": _throughput(table, now_seconds),
+        "TableSizeBytes": size_bytes,
+        "ItemCount": item_count,
+        "TableArn": table.arn,
+        "TableId": table.uuid,
+    }
+    _add_billing(description, table, current)
+    _add_indexes(description, table, now_seconds, current)
+    _add_stream(description, table)
+    _add_settings(description, table, current)
+    return description
+
+
+def describe_deleted(table: Table, now_seconds: float, item_count: int, size_bytes: int) -> dict[str, Any]:
+    """TableDescription of DeleteTable's reply: without keys, definitions and indexes."""
+    description: dict[str, Any] = {
+        "TableName": table.name,
+        "TableStatus": "DELETING",
+        "ProvisionedThroughput": _throughput(table, now_seconds),
+        "TableSizeBytes": size_bytes,
+        "ItemCount": item_count,
+        "TableArn": table.arn,
+        "TableId": table.uuid,
+    }
+    _add_billing(description, table, "DELETING")
+    description["DeletionProtectionEnabled"] = table.is_deletion_protected
+    return description
+
+
+def describe_keys(keys: KeySchema) -> list[dict[str, str]]:
+    """KeySchema in wire form."""
+    return [
+        *({"AttributeName": name, "KeyType": "HASH"} for name in keys.partition_names),
+        *({"AttributeName": name, "KeyType": "RANGE"} for name in keys.sort_names),
+    ]
+
+
+def stream_label(at_seconds: float) -> str:
+    """The label of a stream switched on at that time: ISO 8601 in UTC, milliseconds, no zone."""
+    return datetime.fromtimestamp(at_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+
+
+def decreases_today(throughput_changes: Table | Index, now_seconds: float) -> int:
+    """Decreases of provisioned throughput on the UTC day of `now_seconds`."""
+    last = throughput_changes.throughput_decreased_at_seconds
+    if last is None or last // SECONDS_PER_DAY != now_seconds // SECONDS_PER_DAY:
+        return 0
+    return throughput_changes.decreases_today
+
+
+def warm_units(table: Table, index: Index | None = None) -> Throughput:
+    """Warm throughput of the table or of one of its global indexes: what was bought, or what the mode gives."""
+    subject = index or table
+    if table.billing_mode == "PROVISIONED":
+        floor = subject.throughput or Throughput(0, 0)
+    else:
+        floor = Throughput(ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS)
+    return Throughput(
+        max(floor.read_units, subject.warm_read_units or 0), max(floor.write_units, subject.warm_write_units or 0)
+    )
+
+
+def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
+    """ProvisionedThroughputDescription; zeros for on-demand tables."""
+    described: dict[str, Any] = {}
+    if subject.throughput_increased_at_seconds is not None:
+        described["LastIncreaseDateTime"] = subject.throughput_increased_at_seconds
+    if subject.throughput_decreased_at_seconds is not None:
+        described["LastDecreaseDateTime"] = subject.throughput_decreased_at_seconds
+    units = subject.throughput or Throughput(0, 0)
+    described["NumberOfDecreasesToday"] = decreases_today(subject, now_seconds)
+    described["ReadCapacityUnits"] = units.read_units
+    described["WriteCapacityUnits"] = units.write_units
+    return described
+
+
+def _warm(table: Table, index: Index | None, shown_status: str) -> dict[str, Any]:
+    units = warm_units(table, index)
+    return {
+        "ReadUnitsPerSecond": units.read_units,
+        "WriteUnitsPerSecond": units.write_units,
+        "Status": shown_status,
+    }
+
+
+def _on_demand(subject: Table | Index) -> dict[str, int] | None:
+    """OnDemandThroughput, where a maximum is set; -1 stands for none."""
+    if subject.on_demand_max_read_units is None and subject.on_demand_max_write_units is None:
+        return None
+    return {
+        "MaxReadRequestUnits": -1 if subject.on_demand_max_read_units is None else subject.on_demand_max_read_units,
+        "MaxWriteRequestUnits": -1 if subject.on_demand_max_write_units is None else subject.on_demand_max_write_units,
+    }
+
+
+def _add_billing(description: dict[str, Any], table: Table, current: Status) -> None:
+    """BillingModeSummary: absent for tables that never were on demand; its time is not yet shown while CREATING."""
+    switched_at = table.switched_to_on_demand_at_seconds
+    if switched_at is None:
+        return
+    summary: dict[str, Any] = {"BillingMode": table.billing_mode}
+    if current != "CREATING":
+        summary["LastUpdateToPayPerRequestDateTime"] = switched_at
+    description["BillingModeSummary"] = summary
+
+
+def _add_indexes(description: dict[str, Any], table: Table, now_seconds: float, current: Status) -> None:
+    local = [_describe_index(table, index) for index in table.indexes if not index.is_global]
+    if local:
+        description["LocalSecondaryIndexes"] = local
+    described = []
+    for index in table.indexes:
+        if not index.is_global:
+            continue
+        index_status = _index_status(index, now_seconds, current)
+        one = _describe_index(table, index)
+        one["IndexStatus"] = index_status
+        one["ProvisionedThroughput"] = _throughput(index, now_seconds)
+        maximum = _on_demand(index)
+        if maximum:
+            one["OnDemandThroughput"] = maximum
+        one["WarmThroughput"] = _warm(table, index, index_status)
+        described.append(one)
+    if described:
+        description["GlobalSecondaryIndexes"] = described
+
+
+def _index_status(index: Index, now_seconds: float, table_status: Status) -> str:
+    """A global index is created and deleted with its table, and UPDATING by itself."""
+    if table_status in ("CREATING", "DELETING"):
+        return table_status
+    return "UPDATING" if index.updating_until_seconds > now_seconds else "ACTIVE"
+
+
+def _describe_index(table: Table, index: Index) -> dict[str, Any]:
+    """What local and global indexes have in common. Entries are not kept yet, so counts are zero."""
+    projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
+    if index.projection.non_key_names:
+        projection["NonKeyAttributes"] = list(index.projection.non_key_names)
+    return {
+        "IndexName": index.name,
+        "KeySchema": describe_keys(index.keys),
+        "Projection": projection,
+        "IndexSizeBytes": 0,
+        "ItemCount": 0,
+        "IndexArn": f"{table.arn}/index/{index.name}",
+    }
+
+
+def _add_stream(description: dict[str, Any], table: Table) -> None:
+    """The specification only while the stream is on; its last label and ARN stay."""
+    if table.stream_view_type is not None:
+        description["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream_view_type}
+    if table.stream_label is not None:
+        description["LatestStreamLabel"] = table.stream_label
+        description["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
+
+
+def _add_settings(description: dict[str, Any], table: Table, current: Status) -> None:
+    if table.sse_type is not None:
+        description["SSEDescription"] = {
+            "Status": "ENABLED",
+            "SSEType": table.sse_type,
+            "KMSMasterKeyArn": table.kms_key_arn,
+        }
+    if table.table_class != "STANDARD" or table.table_class_changed_at_seconds is not None:
+        summary: dict[str, Any] = {"TableClass": table.table_class}
+        if table.table_class_changed_at_seconds is not None:
+            summary["LastUpdateDateTime"] = table.table_class_changed_at_seconds
+        description["TableClassSummary"] = summary
+    description["DeletionProtectionEnabled"] = table.is_deletion_protected
+    maximum = _on_demand(table)
+    if maximum:
+        description["OnDemandThroughput"] = maximum
+    description["WarmThroughput"] = _warm(table, None, current)
