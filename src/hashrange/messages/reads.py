@@ -53,5 +53,11 @@ SEGMENT_TOO_LARGE = (
 )
 
 SELECT_WITH_PROJECTION = "Cannot specify the {parameter} when choosing to get {chosen}"
+SELECT_CHOICES = {
+    "ALL_ATTRIBUTES": "ALL_ATTRIBUTES",
+    "ALL_PROJECTED_ATTRIBUTES": "ALL_PROJECTED_ATTRIBUTES",
+    "COUNT": "only the Count",
+}
+"""How SELECT_WITH_PROJECTION names each Select."""
 SELECT_SPECIFIC = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
 SELECT_PROJECTED = "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"

@@ -1,13 +1,17 @@
-"""How does a reply become bytes? Members are spliced: stored rows go out unread.
-
-A reply is a list of encoded members, `b'"Item":{…}'`, joined once.
-"""
+"""How does a reply become bytes? Members are spliced: stored rows go out unread."""
 
 import msgspec
+
+from hashrange.tables.capacity import consumed_capacity
 
 ENCODER = msgspec.json.Encoder()
 
 
 def join_members(members: list[bytes]) -> bytes:
-    """The JSON object of already encoded members."""
+    """The JSON object of already encoded members such as `b'"Item":{…}'`."""
     return b"{" + b",".join(members) + b"}"
+
+
+def capacity_member(table_name: str, units: float, detail: str) -> bytes:
+    """The member ConsumedCapacity; `detail` is TOTAL or INDEXES."""
+    return b'"ConsumedCapacity":' + ENCODER.encode(consumed_capacity(table_name, units, detail))

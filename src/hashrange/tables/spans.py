@@ -19,6 +19,7 @@ from hashrange.messages.reads import (
     START_KEY_SCHEMA,
     START_KEY_SEGMENT,
     START_KEY_SINGLE_ROW,
+    START_KEY_VALUE,
 )
 from hashrange.tables.span import Span
 from hashrange.tables.keys import check_key_value, lookup_key
@@ -103,6 +104,14 @@ def start_key(table: Table, key_item: Item) -> Key:
     if table.sort_name is not None and table.sort_type not in key_item[table.sort_name]:
         raise ValidationException(START_KEY_SCHEMA)
     return lookup_key(table, key_item)
+
+
+def scan_start_key(table: Table, key_item: Item) -> Key:
+    """The key of a Scan's ExclusiveStartKey, whose values are checked already."""
+    try:
+        return lookup_key(table, key_item)
+    except ValidationException as refusal:
+        raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
 
 
 def narrow(span: Span, start: Key) -> Span:

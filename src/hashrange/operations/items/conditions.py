@@ -1,0 +1,83 @@
+"""When may a write happen? ConditionExpression or Expected, as one Condition, and what a false one answers."""
+
+from typing import Protocol
+
+import msgspec
+
+from hashrange.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.expressions.condition import Condition, compile_condition
+from hashrange.expressions.legacy import expected_condition
+from hashrange.expressions.parameters import check_unused
+from hashrange.items.rows import row_json
+from hashrange.items.types import Item, Row, Value
+from hashrange.items.values import check_values
+from hashrange.messages.reads import CONDITION_FAILED, KEY_MUST_BE_SCALAR
+from hashrange.operations import shapes
+from hashrange.tables.schema import Table
+
+NO_ITEM: Item = {}
+"""What a condition sees when there is no item."""
+NO_VALUES: dict[str, Value] = {}
+NO_CONDITION: tuple[None, dict[str, Value]] = (None, NO_VALUES)
+
+
+class ConditionalRequest(Protocol):
+    """The members of a write that hold its condition."""
+
+    @property
+    def Expected(self) -> shapes.ExpectedAttributeMap | None: ...  # noqa: D102, N802
+    @property
+    def ConditionalOperator(self) -> shapes.ConditionalOperator | None: ...  # noqa: D102, N802
+    @property
+    def ConditionExpression(self) -> str | None: ...  # noqa: D102, N802
+    @property
+    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: D102, N802
+    @property
+    def ExpressionAttributeValues(self) -> shapes.AttributeMap | None: ...  # noqa: D102, N802
+
+
+def has_condition(request: ConditionalRequest) -> bool:
+    """True when the request has any member that belongs to conditions, sensible or not."""
+    return not (
+        request.ConditionExpression is None
+        and request.ExpressionAttributeNames is None
+        and request.ExpressionAttributeValues is None
+        and request.Expected is None
+        and request.ConditionalOperator is None
+    )
+
+
+def requested_condition(request: ConditionalRequest) -> tuple[Condition | None, dict[str, Value]]:
+    """The condition asked for, in either form, with the values that it names; None for an unconditional write."""
+    if request.ConditionExpression is not None:
+        names = request.ExpressionAttributeNames
+        values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
+        condition = compile_condition("ConditionExpression", request.ConditionExpression, names, values)
+        check_unused(names, values, condition)
+        return condition, values
+    if request.Expected is not None or request.ConditionalOperator is not None:
+        if request.Expected is not None:
+            shapes.check_legacy(request.Expected, shapes.ExpectedAttributeValue)
+        return expected_condition(request.Expected, request.ConditionalOperator), NO_VALUES
+    return NO_CONDITION
+
+
+def check_key_paths(table: Table, condition: Condition) -> None:
+    """Refuse paths into a key attribute, which can only be a scalar."""
+    for name in (table.partition_name, table.sort_name):
+        if name in condition.nested_attributes:
+            raise ValidationException(KEY_MUST_BE_SCALAR.format(name=name))
+
+
+def check_condition(
+    condition: Condition, values: dict[str, Value], item: Item | None, old: Row | None, on_failure: str | None
+) -> None:
+    """Raise ConditionalCheckFailedException unless the condition holds for the item of row `old`.
+
+    With `on_failure` ALL_OLD the error carries the item, if there is one.
+    """
+    if condition.test(NO_ITEM if item is None else item, values):
+        return
+    if old is not None and on_failure == "ALL_OLD":
+        raise ConditionalCheckFailedException(CONDITION_FAILED, Item=msgspec.Raw(row_json(old)))
+    raise ConditionalCheckFailedException(CONDITION_FAILED)

@@ -1,0 +1,70 @@
+"""DeleteItem: remove one item by its primary key; an absent one is no error.
+
+Order of checks: mixing of parameters → Key values → ReturnValues → Expected → expressions → table → key schema → condition.
+"""
+
+import msgspec
+
+from hashrange.errors import RequestFault, ResourceNotFoundException
+from hashrange.items.rows import decode_row, row_json
+from hashrange.items.types import Row
+from hashrange.items.values import check_item
+from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import (
+    NO_CONDITION,
+    check_condition,
+    check_key_paths,
+    has_condition,
+    requested_condition,
+)
+from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
+from hashrange.operations.items.writes import write_reply
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.keys import lookup_key
+
+
+class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    ReturnValues: shapes.ReturnValue | None = None
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    Key: shapes.AttributeMap
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    Expected: shapes.ExpectedAttributeMap | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    ConditionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+
+async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
+    """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
+    table = find_active_table(scope, request.TableName)
+    is_conditional = has_condition(request)
+    if is_conditional:
+        check_parameters(request, PUT_OR_DELETE_ITEM)
+    key_item = check_item(request.Key)[0]
+    if request.ReturnValues is not None and request.ReturnValues not in ("NONE", "ALL_OLD"):
+        raise RequestFault(RETURN_VALUES_OLD_ONLY)
+    condition, values = requested_condition(request) if is_conditional else NO_CONDITION
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    key = lookup_key(table, key_item)
+    if condition is not None:
+        check_key_paths(table, condition)
+
+    def plan(old: Row | None) -> None:
+        if condition is not None:
+            item = None if old is None else decode_row(old)
+            check_condition(condition, values, item, old, request.ReturnValuesOnConditionCheckFailure)
+
+    change = await scope.store.mutate(table, key, plan)
+    attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
+    return await write_reply(scope, request, change, key_item, attributes)
+
+
+OPERATION = Operation(name="DeleteItem", request=DeleteItemRequest, run=delete_item, wording="enveloped")

@@ -1,0 +1,71 @@
+"""GetItem: one item by its primary key.
+
+Order of checks: mixing of parameters → Key values → AttributesToGet repeats → ProjectionExpression → table → key schema.
+"""
+
+import msgspec
+
+from hashrange.errors import ResourceNotFoundException
+from hashrange.expressions.parameters import check_unused
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.values import check_item
+from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import NO_VALUES
+from hashrange.operations.items.parameters import GET_ITEM, check_parameters
+from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.tables.capacity import read_units
+from hashrange.tables.keys import lookup_key
+
+
+class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    AttributesToGet: shapes.AttributeNameList | None = None
+    TableName: shapes.TableName
+    Key: shapes.AttributeMap
+    ConsistentRead: bool | None = None
+    ProjectionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+
+
+async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
+    """The item whole or projected; no `Item` when there is none."""
+    table = find_active_table(scope, request.TableName)
+    if request.ProjectionExpression is request.AttributesToGet is request.ExpressionAttributeNames is None:
+        projection = None
+        key_item = check_item(request.Key)[0]
+    else:
+        check_parameters(request, GET_ITEM)
+        key_item = check_item(request.Key)[0]
+        check_attributes_to_get(request.AttributesToGet)
+        projection = requested_projection(request)
+        check_unused(request.ExpressionAttributeNames, NO_VALUES, projection)
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    key = lookup_key(table, key_item)
+    row = await scope.store.get(table.source, key, consistent=request.ConsistentRead is True)
+
+    detail = request.ReturnConsumedCapacity
+    if detail is None or detail == "NONE":
+        if row is None:
+            return b"{}"
+        return b'{"Item":' + (row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))) + b"}"
+    members = []
+    if row is not None:
+        members.append(b'"Item":' + (row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))))
+    units = read_units(0 if row is None else row_size_bytes(row), consistent=request.ConsistentRead is True)
+    members.append(capacity_member(table.name, units, detail))
+    return join_members(members)
+
+
+OPERATION = Operation(
+    name="GetItem",
+    request=GetItemRequest,
+    run=get_item,
+    is_eventual=lambda request: request.ConsistentRead is not True,
+)

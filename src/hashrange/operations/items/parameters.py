@@ -1,0 +1,45 @@
+"""Which parameters may stand together? Per operation: its legacy members and its expression members, in the order of the messages.
+
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import NamedTuple, Protocol
+
+from hashrange.expressions.parameters import check_mixing, check_placeholders
+
+
+class Parameters(NamedTuple):
+    """The members of one operation, as its messages list them."""
+
+    legacy: tuple[str, ...]
+    expressions: tuple[str, ...]
+
+
+GET_ITEM = Parameters(("AttributesToGet",), ("ProjectionExpression",))
+PUT_OR_DELETE_ITEM = Parameters(("Expected", "ConditionalOperator"), ("ConditionExpression",))
+UPDATE_ITEM = Parameters(
+    ("AttributeUpdates", "Expected", "ConditionalOperator"), ("UpdateExpression", "ConditionExpression")
+)
+QUERY = Parameters(
+    ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+    ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+)
+SCAN = Parameters(
+    ("AttributesToGet", "ScanFilter", "ConditionalOperator"), ("ProjectionExpression", "FilterExpression")
+)
+
+
+class ParameterizedRequest(Protocol):
+    """The members that fill the placeholders of expressions; a request without values has none to give."""
+
+    @property
+    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: D102, N802
+
+
+def check_parameters(request: ParameterizedRequest, parameters: Parameters) -> None:
+    """Refuse legacy and expression members together, and placeholders without expressions or of a bad form."""
+    legacy = [(name, getattr(request, name)) for name in parameters.legacy]
+    expressions = [(name, getattr(request, name)) for name in parameters.expressions]
+    check_mixing(legacy, expressions)
+    values = getattr(request, "ExpressionAttributeValues", None)
+    check_placeholders(request.ExpressionAttributeNames, values, expressions)

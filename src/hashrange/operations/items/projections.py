@@ -1,0 +1,70 @@
+"""What shall a read return? AttributesToGet or ProjectionExpression, and Select, held against each other.
+
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import Protocol
+
+from hashrange.errors import RequestFault, ValidationException
+from hashrange.expressions.projection import Projection, compile_projection, project_attributes
+from hashrange.messages.reads import (
+    DUPLICATE_ATTRIBUTE,
+    SELECT_CHOICES,
+    SELECT_PROJECTED,
+    SELECT_SPECIFIC,
+    SELECT_WITH_PROJECTION,
+)
+from hashrange.operations import shapes
+
+
+class ProjectedRequest(Protocol):
+    """The members of a read that choose attributes."""
+
+    @property
+    def AttributesToGet(self) -> list[str] | None: ...  # noqa: D102, N802
+    @property
+    def ProjectionExpression(self) -> str | None: ...  # noqa: D102, N802
+    @property
+    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: D102, N802
+
+
+class SelectingRequest(ProjectedRequest, Protocol):
+    """The members of a Query or Scan that choose attributes."""
+
+    @property
+    def IndexName(self) -> str | None: ...  # noqa: D102, N802
+    @property
+    def Select(self) -> shapes.Select | None: ...  # noqa: D102, N802
+
+
+def check_attributes_to_get(names: list[str] | None) -> None:
+    """Refuse a name that AttributesToGet repeats."""
+    if names is not None and len(set(names)) < len(names):
+        repeated = next(name for position, name in enumerate(names) if name in names[:position])
+        raise RequestFault(DUPLICATE_ATTRIBUTE.format(name=repeated))
+
+
+def requested_projection(request: ProjectedRequest) -> Projection | None:
+    """The projection asked for, by expression or by names; None for whole items."""
+    if request.ProjectionExpression is not None:
+        return compile_projection(request.ProjectionExpression, request.ExpressionAttributeNames)
+    if request.AttributesToGet is not None:
+        return project_attributes(request.AttributesToGet)
+    return None
+
+
+def check_select(request: SelectingRequest, prefix: str = "") -> None:
+    """Refuse a Select that contradicts the projection, or asks for an index's attributes without an index."""
+    select = request.Select
+    if select is None:
+        return
+    has_projection = request.ProjectionExpression is not None or request.AttributesToGet is not None
+    if select == "SPECIFIC_ATTRIBUTES":
+        if not has_projection:
+            raise ValidationException(prefix + SELECT_SPECIFIC)
+        return
+    if has_projection:
+        parameter = "AttributesToGet" if request.ProjectionExpression is None else "ProjectionExpression"
+        raise ValidationException(prefix + SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=SELECT_CHOICES[select]))
+    if select == "ALL_PROJECTED_ATTRIBUTES" and request.IndexName is None:
+        raise ValidationException(prefix + SELECT_PROJECTED)

@@ -1,0 +1,78 @@
+"""PutItem: create an item, or replace it whole.
+
+Order of checks: mixing of parameters → Item values → ReturnValues → item size → Expected → expressions → table → item keys →
+condition.
+"""
+
+import msgspec
+
+from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
+from hashrange.items.rows import decode_row, encode_row, row_json
+from hashrange.items.types import Row
+from hashrange.items.values import check_item
+from hashrange.limits import ITEM_SIZE_MAX_BYTES
+from hashrange.messages.reads import ITEM_TOO_LARGE, RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import (
+    NO_CONDITION,
+    check_condition,
+    check_key_paths,
+    has_condition,
+    requested_condition,
+)
+from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
+from hashrange.operations.items.writes import write_reply
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.keys import item_key
+
+
+class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    Item: shapes.AttributeMap
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    Expected: shapes.ExpectedAttributeMap | None = None
+    ReturnValues: shapes.ReturnValue | None = None
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    ConditionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+
+async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
+    """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
+    table = find_active_table(scope, request.TableName)
+    is_conditional = has_condition(request)
+    if is_conditional:
+        check_parameters(request, PUT_OR_DELETE_ITEM)
+    item, size_bytes = check_item(request.Item)
+    if request.ReturnValues is not None and request.ReturnValues not in ("NONE", "ALL_OLD"):
+        raise RequestFault(RETURN_VALUES_OLD_ONLY)
+    if size_bytes > ITEM_SIZE_MAX_BYTES:
+        raise ValidationException(ITEM_TOO_LARGE)
+    condition, values = requested_condition(request) if is_conditional else NO_CONDITION
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    key = item_key(table, item)
+    row = encode_row(item, size_bytes)
+
+    if condition is None:
+        change = await scope.store.mutate(table, key, lambda old: row)
+    else:
+        check_key_paths(table, condition)
+
+        def plan(old: Row | None) -> Row:
+            existing = None if old is None else decode_row(old)
+            check_condition(condition, values, existing, old, request.ReturnValuesOnConditionCheckFailure)
+            return row
+
+        change = await scope.store.mutate(table, key, plan)
+    attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
+    return await write_reply(scope, request, change, item, attributes)
+
+
+OPERATION = Operation(name="PutItem", request=PutItemRequest, run=put_item, wording="enveloped")

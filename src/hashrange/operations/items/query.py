@@ -1,0 +1,158 @@
+"""Query: the items of one partition key, in sort key order.
+
+Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey values → a key
+condition is there → expressions (key condition, filter, projection) → number of conditions → table → index → start key →
+key conditions → filter on keys → Select.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
+from hashrange.expressions.condition import Condition, compile_condition
+from hashrange.expressions.keycondition import KeyCondition, compile_key_condition
+from hashrange.expressions.legacy import filter_condition, key_conditions
+from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.projection import Projection
+from hashrange.items.types import Item, Value
+from hashrange.items.values import check_values
+from hashrange.messages.reads import (
+    FILTER_ON_KEY,
+    NO_KEY_CONDITION,
+    QUERY_FILTER_ON_KEY,
+    TABLE_NOT_FOUND,
+    TOO_MANY_KEY_CONDITIONS,
+)
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import NO_VALUES, check_key_paths
+from hashrange.operations.items.parameters import QUERY, check_parameters
+from hashrange.operations.items.projections import (
+    check_attributes_to_get,
+    check_select,
+    requested_projection,
+)
+from hashrange.operations.items.read_page import Wanted, page_reply, read_page
+from hashrange.operations.items.starts import check_start_values, refuse_index
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.schema import Table
+from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
+
+
+class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    Select: shapes.Select | None = None
+    IndexName: shapes.IndexName | None = None
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    QueryFilter: shapes.FilterConditionMap | None = None
+    TableName: shapes.TableName
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    AttributesToGet: shapes.AttributeNameList | None = None
+    Limit: shapes.PositiveInteger | None = None
+    KeyConditions: shapes.FilterConditionMap | None = None
+    ConsistentRead: bool | None = None
+    ScanIndexForward: bool | None = None
+    ExclusiveStartKey: shapes.AttributeMap | None = None
+    ProjectionExpression: str | None = None
+    FilterExpression: str | None = None
+    KeyConditionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+_KEY_ATTRIBUTES_MAX = 2
+_SELECT_PREFIX = "1 validation error detected: "
+
+
+class _Asked(NamedTuple):
+    """A Query's request with everything compiled that does not need the table."""
+
+    terms: list[KeyTerm]
+    filter: Condition | None
+    projection: Projection | None
+    values: dict[str, Value]
+    start_item: Item | None
+
+
+async def query(scope: Scope, request: QueryRequest) -> bytes:
+    """One page of matching items."""
+    table = find_active_table(scope, request.TableName)
+    asked = _compile(request)
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    refuse_index(table, request.IndexName, consistent=request.ConsistentRead is True)
+
+    start = None if asked.start_item is None else start_key(table, asked.start_item)
+    span = query_span(table, asked.terms, is_reverse=request.ScanIndexForward is False)
+    if start is not None and asked.start_item is not None:
+        span = continue_query(table, asked.terms, span, start, asked.start_item)
+    if asked.filter is not None:
+        _check_filter(table, asked.filter, is_legacy=request.QueryFilter is not None)
+    if request.Select is not None:
+        check_select(request, _SELECT_PREFIX)
+
+    consistent = request.ConsistentRead is True
+    is_count = request.Select == "COUNT"
+    wanted = Wanted(asked.filter, asked.values, asked.projection, is_count)
+    page = await read_page(scope.store, table.source, span, request.Limit, wanted, consistent=consistent)
+    return page_reply(table, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
+
+
+def _compile(request: QueryRequest) -> _Asked:
+    """Check and compile the request's own parts, in order; the form with expressions is the usual one."""
+    check_parameters(request, QUERY)
+    if request.KeyConditionExpression is None:
+        return _compile_legacy(request)
+    start_item = check_start_values(request.ExclusiveStartKey)
+    names = request.ExpressionAttributeNames
+    values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
+    key_condition = compile_key_condition(request.KeyConditionExpression, names, values)
+    condition = None
+    if request.FilterExpression is not None:
+        condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
+    projection = requested_projection(request)
+    check_unused(names, values, key_condition, condition, projection)
+    return _Asked(_terms(key_condition, values), condition, projection, values, start_item)
+
+
+def _compile_legacy(request: QueryRequest) -> _Asked:
+    """The same for KeyConditions, QueryFilter and AttributesToGet, which no expression may accompany."""
+    condition = None
+    if request.QueryFilter is not None or request.ConditionalOperator is not None:
+        shapes.check_legacy(request.QueryFilter or {}, shapes.Condition)
+        condition = filter_condition(request.QueryFilter, request.ConditionalOperator, "QueryFilter")
+    key_condition = None
+    if request.KeyConditions is not None:
+        shapes.check_legacy(request.KeyConditions, shapes.Condition)
+        key_condition = key_conditions(request.KeyConditions)
+    check_attributes_to_get(request.AttributesToGet)
+    start_item = check_start_values(request.ExclusiveStartKey)
+    if key_condition is None:
+        raise RequestFault(NO_KEY_CONDITION)
+    return _Asked(_terms(key_condition, key_condition.values), condition, requested_projection(request), NO_VALUES, start_item)
+
+
+def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
+    """The key condition's terms with their values in place; more than two can fit no table."""
+    terms = [KeyTerm(name, operator, tuple(values[token] for token in tokens)) for name, operator, tokens in key_condition.terms]
+    if len(terms) > _KEY_ATTRIBUTES_MAX:
+        raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=_KEY_ATTRIBUTES_MAX))
+    return terms
+
+
+def _check_filter(table: Table, condition: Condition, *, is_legacy: bool) -> None:
+    """Refuse a filter on the key attributes of what is queried."""
+    check_key_paths(table, condition)
+    for name in (table.partition_name, table.sort_name):
+        if name in condition.attributes:
+            message = QUERY_FILTER_ON_KEY if is_legacy else FILTER_ON_KEY
+            raise ValidationException(message.format(name=name))
+
+
+OPERATION = Operation(
+    name="Query",
+    request=QueryRequest,
+    run=query,
+    is_eventual=lambda request: request.ConsistentRead is not True,
+)

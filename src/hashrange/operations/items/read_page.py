@@ -1,0 +1,101 @@
+"""How is a page of a Query or Scan read? Rows of a span until Limit or 1 MB, filtered, projected, spliced.
+
+One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are read in
+slices with the event loop handed back in between.
+"""
+
+from typing import NamedTuple
+
+from hashrange.expressions.condition import Condition
+from hashrange.expressions.projection import Projection
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_row
+from hashrange.items.types import Item, Row, Value
+from hashrange.limits import PAGE_SIZE_MAX_BYTES
+from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.store.interface import Store
+from hashrange.store.pause import pause
+from hashrange.tables.capacity import read_units
+from hashrange.tables.keys import key_of
+from hashrange.tables.schema import Table
+from hashrange.tables.span import Span
+from hashrange.tables.spans import narrow
+
+RAW_SLICE_ROWS = 4096
+"""Rows spliced between two hand-backs of the loop; some 2 ms."""
+DECODED_SLICE_ROWS = 512
+"""Rows decoded, filtered and projected between two hand-backs; some 3 ms."""
+
+
+class Wanted(NamedTuple):
+    """What of the evaluated rows the reply shall hold."""
+
+    condition: Condition | None
+    values: dict[str, Value]
+    projection: Projection | None
+    is_count: bool
+
+
+class ReadPage(NamedTuple):
+    """What a page read found."""
+
+    items_json: list[bytes]
+    count: int
+    scanned_count: int
+    size_bytes: int
+    last_evaluated: Row | None
+    """The last evaluated row when a limit ended the page."""
+
+
+async def read_page(store: Store, source: bytes, span: Span, limit: int | None, wanted: Wanted, *, consistent: bool) -> ReadPage:
+    """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up."""
+    is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
+    slice_rows = RAW_SLICE_ROWS if is_raw else DECODED_SLICE_ROWS
+    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
+    bytes_left = PAGE_SIZE_MAX_BYTES
+    items_json: list[bytes] = []
+    count = scanned_count = 0
+    while True:
+        page = await store.page(source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
+        rows = page.rows
+        scanned_count += len(rows)
+        if not is_raw:
+            count += select_rows(rows, wanted, items_json)
+        else:
+            count += len(rows)
+            if not wanted.is_count:
+                items_json += [row[ROW_HEADER_BYTES:] for row in rows]
+        rows_left -= len(rows)
+        bytes_left -= page.size_bytes
+        if page.is_end or page.last_key is None or rows_left <= 0 or bytes_left <= 0:
+            last_evaluated = None if page.is_end or not rows else rows[-1]
+            return ReadPage(items_json, count, scanned_count, PAGE_SIZE_MAX_BYTES - bytes_left, last_evaluated)
+        span = narrow(span, page.last_key)
+        await pause()
+
+
+def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int:
+    """Append the JSON of the rows that pass the filter, projected; returns how many passed."""
+    condition, values, projection, is_count = wanted
+    encode = ENCODER.encode
+    count = 0
+    for row in rows:
+        item = decode_row(row)
+        if condition is not None and not condition.test(item, values):
+            continue
+        count += 1
+        if is_count:
+            continue
+        items_json.append(row[ROW_HEADER_BYTES:] if projection is None else encode(projection.project(item)))
+    return count
+
+
+def page_reply(table: Table, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
+    """The reply's body."""
+    members = [] if is_count else [b'"Items":[' + b",".join(page.items_json) + b"]"]
+    members.append(b'"Count":%d,"ScannedCount":%d' % (page.count, page.scanned_count))
+    if page.last_evaluated is not None:
+        last_item: Item = decode_row(page.last_evaluated)
+        members.append(b'"LastEvaluatedKey":' + ENCODER.encode(key_of(table, last_item)))
+    if detail is not None and detail != "NONE":
+        members.append(capacity_member(table.name, read_units(page.size_bytes, consistent=consistent), detail))
+    return join_members(members)

@@ -1,0 +1,111 @@
+"""Scan: all items of a table, or of one segment of it, in hash order.
+
+Order of checks: mixing of parameters → AttributesToGet repeats → ScanFilter → ExclusiveStartKey values → Segment and TotalSegments →
+expressions → table → index → start key → Select.
+"""
+
+import msgspec
+
+from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.expressions.condition import Condition, compile_condition
+from hashrange.expressions.legacy import filter_condition
+from hashrange.expressions.parameters import check_unused
+from hashrange.items.types import Item, Value
+from hashrange.items.values import check_values
+from hashrange.messages.reads import SEGMENT_MISSING, SEGMENT_TOO_LARGE, TABLE_NOT_FOUND, TOTAL_SEGMENTS_MISSING
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import NO_VALUES, check_key_paths
+from hashrange.operations.items.parameters import SCAN, check_parameters
+from hashrange.operations.items.projections import (
+    check_attributes_to_get,
+    check_select,
+    requested_projection,
+)
+from hashrange.operations.items.read_page import Wanted, page_reply, read_page
+from hashrange.operations.items.starts import check_start_values, refuse_index
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.spans import continue_scan, scan_span, scan_start_key
+
+
+class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    Select: shapes.Select | None = None
+    IndexName: shapes.IndexName | None = None
+    TotalSegments: shapes.TotalSegments | None = None
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    ScanFilter: shapes.FilterConditionMap | None = None
+    Segment: shapes.Segment | None = None
+    Limit: shapes.PositiveInteger | None = None
+    AttributesToGet: shapes.AttributeNameList | None = None
+    ConsistentRead: bool | None = None
+    ExclusiveStartKey: shapes.AttributeMap | None = None
+    ProjectionExpression: str | None = None
+    FilterExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+
+async def scan(scope: Scope, request: ScanRequest) -> bytes:
+    """One page of items."""
+    table = find_active_table(scope, request.TableName)
+    check_parameters(request, SCAN)
+    check_attributes_to_get(request.AttributesToGet)
+    legacy_filter = _legacy_filter(request)
+    start_item = check_start_values(request.ExclusiveStartKey)
+    _check_segments(request.Segment, request.TotalSegments)
+    names = request.ExpressionAttributeNames
+    values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
+    condition = legacy_filter
+    if request.FilterExpression is not None:
+        condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
+    projection = requested_projection(request)
+    check_unused(names, values, condition, projection)
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+
+    refuse_index(table, request.IndexName, consistent=request.ConsistentRead is True)
+    span = scan_span(request.Segment, request.TotalSegments)
+    if start_item is not None:
+        span = continue_scan(span, scan_start_key(table, start_item), request.Segment, request.TotalSegments)
+    if condition is not None:
+        check_key_paths(table, condition)
+    check_select(request)
+
+    consistent = request.ConsistentRead is True
+    is_count = request.Select == "COUNT"
+    wanted = Wanted(condition, values, projection, is_count)
+    page = await read_page(scope.store, table.source, span, request.Limit, wanted, consistent=consistent)
+    return page_reply(table, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
+
+
+def _legacy_filter(request: ScanRequest) -> Condition | None:
+    """ScanFilter as a condition."""
+    if request.ScanFilter is None and request.ConditionalOperator is None:
+        return None
+    shapes.check_legacy(request.ScanFilter or {}, shapes.Condition)
+    return filter_condition(request.ScanFilter, request.ConditionalOperator, "ScanFilter")
+
+
+def _check_segments(segment: int | None, total_segments: int | None) -> None:
+    """Segment and TotalSegments come together, and the one is below the other."""
+    if segment is None and total_segments is None:
+        return
+    if total_segments is None:
+        raise ValidationException(TOTAL_SEGMENTS_MISSING)
+    if segment is None:
+        raise ValidationException(SEGMENT_MISSING)
+    if segment >= total_segments:
+        raise ValidationException(SEGMENT_TOO_LARGE.format(segment=segment, total=total_segments))
+
+
+OPERATION = Operation(
+    name="Scan",
+    request=ScanRequest,
+    run=scan,
+    wording="older",
+    is_eventual=lambda request: request.ConsistentRead is not True,
+)

@@ -1,0 +1,69 @@
+"""What do PutItem, UpdateItem and DeleteItem share? Their reply: attributes, capacity figures, item collection metrics."""
+
+from typing import Protocol
+
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.rows import row_size_bytes
+from hashrange.items.types import Item, Key
+from hashrange.operations import shapes
+from hashrange.operations.operation import Scope
+from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.store.pause import pause
+from hashrange.tables.capacity import write_units
+from hashrange.tables.change import Change
+from hashrange.tables.span import Span
+
+NO_VALUES: dict[str, dict[str, object]] = {}
+
+_COLLECTION_STEP_BYTES = 1 << 20
+_COLLECTION_STEP_ROWS = 4096
+_BYTES_PER_GB = 1 << 30
+
+
+class WriteRequest(Protocol):
+    """The members of a write that ask for figures in its reply."""
+
+    @property
+    def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: D102, N802
+    @property
+    def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: D102, N802
+
+
+async def write_reply(
+    scope: Scope, request: WriteRequest, change: Change, key_item: Item, attributes: bytes | None
+) -> bytes:
+    """The reply of a committed write. `attributes` is the JSON that ReturnValues asks for, if any."""
+    detail = request.ReturnConsumedCapacity
+    if attributes is None and (detail is None or detail == "NONE") and request.ReturnItemCollectionMetrics is None:
+        return b"{}"
+    members = []
+    if attributes is not None:
+        members.append(b'"Attributes":' + attributes)
+    if detail is not None and detail != "NONE":
+        old_size_bytes = 0 if change.old is None else row_size_bytes(change.old)
+        new_size_bytes = 0 if change.new is None else row_size_bytes(change.new)
+        members.append(capacity_member(change.table.name, write_units(old_size_bytes, new_size_bytes), detail))
+    table = change.table
+    if request.ReturnItemCollectionMetrics == "SIZE" and any(not index.is_global for index in table.indexes):
+        size_gb = await _collection_size_bytes(scope, table.source, change.key) // _BYTES_PER_GB
+        metrics = {
+            "ItemCollectionKey": {table.partition_name: key_item[table.partition_name]},
+            "SizeEstimateRangeGB": [float(size_gb), float(size_gb + 1)],
+        }
+        members.append(b'"ItemCollectionMetrics":' + ENCODER.encode(metrics))
+    return join_members(members)
+
+
+async def _collection_size_bytes(scope: Scope, source: bytes, key: Key) -> int:
+    """Sum of the item sizes under the partition key of `key`; hands the loop back between steps."""
+    prefix = key[: 10 + int.from_bytes(key[8:10], "big")]
+    lower, upper = prefix, prefix_upper_bound(prefix)
+    size_bytes = 0
+    while True:
+        span = Span(lower, upper)
+        page = await scope.store.page(source, span, _COLLECTION_STEP_ROWS, _COLLECTION_STEP_BYTES, consistent=True)
+        size_bytes += page.size_bytes
+        if page.is_end or page.last_key is None:
+            return size_bytes
+        lower = page.last_key + b"\x00"
+        await pause()
