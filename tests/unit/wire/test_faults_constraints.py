@@ -1,0 +1,207 @@
+"""Collected member constraints: paths, rendering, order, the limit of ten, and the forms that single operations use."""
+
+import json
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.operations import shapes
+from hashrange.wire.faults import explain
+
+Name = Annotated[str, Meta(min_length=3, max_length=8, extra={"pattern": shapes.NAME_PATTERN})]
+
+
+class Element(msgspec.Struct, frozen=True, kw_only=True):
+    """A structure inside others."""
+
+    Name: Name
+    SSEType: Literal["HASH", "RANGE"]
+    Size: Annotated[int, Meta(ge=1)] | None = None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """All constraints that there are."""
+
+    Index: Name | None = None
+    Number: Annotated[int, Meta(ge=1, le=100)] | None = None
+    Elements: Annotated[list[Element], Meta(min_length=1, max_length=2)] | None = None
+    Texts: Annotated[list[str], Meta(max_length=1)] | None = None
+    Single: Element | None = None
+    Requests: Annotated[dict[str, list[Element]], Meta(min_length=1)] | None = None
+    Filter: shapes.FilterConditionMap | None = None
+    Updates: shapes.AttributeUpdates | None = None
+    Anchored: Annotated[str, Meta(pattern="^[a-z]+$")] | None = None
+    Flags: Annotated[list[bool], Meta(max_length=1)] | None = None
+
+
+def message_of(request_type: type[msgspec.Struct], operation_name: str, body: dict[str, Any]) -> str:
+    """The message of the ValidationException."""
+    with pytest.raises(ValidationException) as caught:
+        explain(request_type, operation_name, json.dumps(body).encode())
+    assert caught.value.message is not None
+    return caught.value.message
+
+
+def errors_of(body: dict[str, Any]) -> list[str]:
+    """The single errors inside the envelope, whose count must be right."""
+    envelope, _, errors = message_of(Request, "AnyOperation", body).partition(" detected: ")
+    parts = errors.split("; ")
+    assert envelope == ("1 validation error" if len(parts) == 1 else f"{len(parts)} validation errors")
+    return parts
+
+
+def violation(value: str, path: str, constraint: str) -> str:
+    return f"Value {value} at '{path}' failed to satisfy constraint: Member must {constraint}"
+
+
+OPERATORS = "[IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]"
+ELEMENT = {"Name": "abc", "SSEType": "HASH"}
+SINGLE: list[tuple[dict[str, Any], str]] = [
+    ({"Index": "ab"}, violation("'ab'", "index", "have length greater than or equal to 3")),
+    ({"Index": "a" * 9}, violation("'aaaaaaaaa'", "index", "have length less than or equal to 8")),
+    ({"Index": "a&b"}, violation("'a&b'", "index", f"satisfy regular expression pattern: {shapes.NAME_PATTERN}")),
+    ({"Index": "abc\n"}, violation("'abc\n'", "index", f"satisfy regular expression pattern: {shapes.NAME_PATTERN}")),
+    ({"Anchored": "A"}, violation("'A'", "anchored", "satisfy regular expression pattern: [a-z]+")),
+    ({"Number": 0}, violation("'0'", "number", "have value greater than or equal to 1")),
+    ({"Number": 101}, violation("'101'", "number", "have value less than or equal to 100")),
+    ({"Elements": []}, violation("'[]'", "elements", "have length greater than or equal to 1")),
+    ({"Requests": {}}, violation("'{}'", "requests", "have length greater than or equal to 1")),
+    ({"Texts": ["a", "b"]}, violation("'[a, b]'", "texts", "have length less than or equal to 1")),
+    ({"Flags": [True, "no"]}, violation("'[true, false]'", "flags", "have length less than or equal to 1")),
+    (
+        {"Elements": [ELEMENT, ELEMENT | {"Size": 3}, ELEMENT]},
+        violation(
+            "'[Element(name=abc, sSEType=HASH, size=null), Element(name=abc, sSEType=HASH, size=3), "
+            "Element(name=abc, sSEType=HASH, size=null)]'", "elements", "have length less than or equal to 2",
+        ),
+    ),
+    ({"Elements": [ELEMENT, {"Name": "abc"}]}, violation("null", "elements.2.member.sSEType", "not be null")),
+    ({"Single": {"SSEType": "HASH"}}, violation("null", "single.name", "not be null")),
+    (
+        {"Single": ELEMENT | {"SSEType": "hash"}},
+        violation("'hash'", "single.sSEType", "satisfy enum value set: [HASH, RANGE]"),
+    ),
+    (
+        {"Requests": {"t": [ELEMENT, ELEMENT | {"Size": 0}]}},
+        violation("'0'", "requests.t.member.2.member.size", "have value greater than or equal to 1"),
+    ),
+    ({"Filter": {"a.b": {}}}, violation("null", "filter.a.b.member.comparisonOperator", "not be null")),
+    (
+        {"Filter": {"a": {"ComparisonOperator": "eq"}}},
+        violation("'eq'", "filter.a.member.comparisonOperator", f"satisfy enum value set: {OPERATORS}"),
+    ),
+    (
+        {"Updates": {"a": {"Action": "SET"}}},
+        violation("'SET'", "updates.a.member.action", "satisfy enum value set: [ADD, PUT, DELETE]"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), SINGLE, ids=lambda part: repr(part)[:40])
+def test_one_broken_constraint(body: dict[str, Any], expected: str) -> None:
+    assert errors_of(body) == [expected]
+
+
+def test_an_arn_is_exempt_from_the_pattern_of_a_table_name_only() -> None:
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/abc"
+    assert explain(Read, "GetItem", json.dumps({"TableName": arn, "Key": {}}).encode()).TableName == arn
+    assert len(errors_of({"Index": "arn:a"})) == 1
+
+
+def test_several_constraints_of_one_member_and_of_its_inside_come_in_order() -> None:
+    assert errors_of({"Number": 0, "Index": "&", "Elements": [{"Name": "&", "Size": 0}, ELEMENT, ELEMENT]}) == [
+        violation("'&'", "index", f"satisfy regular expression pattern: {shapes.NAME_PATTERN}"),
+        violation("'&'", "index", "have length greater than or equal to 3"),
+        violation("'0'", "number", "have value greater than or equal to 1"),
+        violation(
+            "'[Element(name=&, sSEType=null, size=0), Element(name=abc, sSEType=HASH, size=null), "
+            "Element(name=abc, sSEType=HASH, size=null)]'",
+            "elements",
+            "have length less than or equal to 2",
+        ),
+        violation("'&'", "elements.1.member.name", f"satisfy regular expression pattern: {shapes.NAME_PATTERN}"),
+        violation("'&'", "elements.1.member.name", "have length greater than or equal to 3"),
+        violation("null", "elements.1.member.sSEType", "not be null"),
+        violation("'0'", "elements.1.member.size", "have value greater than or equal to 1"),
+    ]
+
+
+def test_ten_are_reported_at_most() -> None:
+    errors = errors_of({"Filter": {f"a{number}": {} for number in range(12)}})
+    assert errors == [
+        violation("null", f"filter.a{number}.member.comparisonOperator", "not be null") for number in range(10)
+    ]
+
+
+# --- forms of single operations -------------------------------------------------------------------
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """Data plane: a name, a key and what may be asked for."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    ReturnValues: shapes.ReturnValue | None = None
+    Key: shapes.AttributeMap
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    Limit: shapes.PositiveInteger | None = None
+
+
+SOUND = {"TableName": "abc", "Key": {}}
+CAPACITY = violation("'x'", "returnConsumedCapacity", "satisfy enum value set: [INDEXES, TOTAL, NONE]")
+RETURN_VALUES = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+RETURN_VALUES_GENERAL = violation(
+    "'y'", "returnValues", "satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"
+)
+NAME_EMPTY = "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+OPERATOR = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+
+
+@pytest.mark.parametrize("operation_name", ["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan"])
+def test_an_empty_table_name_is_reported_alone(operation_name: str) -> None:
+    body = SOUND | {"TableName": "", "ReturnConsumedCapacity": "x"}
+    assert message_of(Read, operation_name, body) == f"1 validation error detected: {NAME_EMPTY}"
+
+
+@pytest.mark.parametrize("operation_name", ["PutItem", "DeleteItem"])
+def test_unknown_return_values_are_collected_by_put_and_delete(operation_name: str) -> None:
+    body = SOUND | {"ReturnValues": "y", "ReturnConsumedCapacity": "x"}
+    assert message_of(Read, operation_name, body) == f"2 validation errors detected: {CAPACITY}; {RETURN_VALUES}"
+
+
+def test_unknown_return_values_are_reported_alone_by_update() -> None:
+    body = SOUND | {"ReturnValues": "y", "ReturnConsumedCapacity": "x"}
+    assert message_of(Read, "UpdateItem", body) == f"1 validation error detected: {RETURN_VALUES}"
+
+
+@pytest.mark.parametrize("operation_name", ["PutItem", "UpdateItem", "DeleteItem", "Query"])
+def test_an_unknown_conditional_operator_stands_bare_and_first(operation_name: str) -> None:
+    body = SOUND | {"ConditionalOperator": "XOR", "TableName": "", "ReturnValues": "y", "ReturnConsumedCapacity": "x"}
+    assert message_of(Read, operation_name, body) == OPERATOR
+
+
+def test_scan_words_the_conditional_operator_generally() -> None:
+    assert message_of(Read, "Scan", SOUND | {"ConditionalOperator": "XOR"}) == (
+        "1 validation error detected: " + violation("'XOR'", "conditionalOperator", "satisfy enum value set: [OR, AND]")
+    )
+
+
+def test_limit_zero_is_worded_by_query_in_a_form_of_its_own() -> None:
+    least = "Member must have value greater than or equal to 1"
+    assert message_of(Read, "Query", SOUND | {"Limit": 0, "ReturnConsumedCapacity": "x"}) == (
+        f"2 validation errors detected: {CAPACITY}; Value at 'Limit' failed to satisfy constraint: {least}"
+    )
+    assert message_of(Read, "Scan", SOUND | {"Limit": 0}) == (
+        f"1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: {least}"
+    )
+
+
+def test_without_the_key_all_faults_are_joined_in_their_general_form() -> None:
+    body = {"ReturnConsumedCapacity": "x", "ReturnValues": "y"}
+    assert message_of(Read, "UpdateItem", body) == (
+        f"4 validation errors detected: {CAPACITY}; {violation('null', 'tableName', 'not be null')}; "
+        f"{RETURN_VALUES_GENERAL}; {violation('null', 'key', 'not be null')}"
+    )
