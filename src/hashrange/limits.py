@@ -37,3 +37,11 @@ ACCOUNT_CAPACITY_UNITS_MAX = 80_000
 TABLE_CAPACITY_UNITS_MAX = 40_000
 """DescribeLimits: read, and write, capacity units of one table."""
 ENDPOINT_CACHE_MINUTES = 1_440
+
+# --- reads and writes of items ---
+# Source: developer guide, capacity and quotas pages.
+
+PAGE_SIZE_MAX_BYTES = 1024 * 1024
+"""Evaluated item sizes of one page of a Query or Scan; the item that reaches it is still on the page."""
+READ_UNIT_BYTES = 4096
+WRITE_UNIT_BYTES = 1024

@@ -98,3 +98,9 @@ NameMap = dict[str, Annotated[str, Meta(max_length=65535)]]
 """ExpressionAttributeNames: `#token` → attribute name."""
 NewTableName = Annotated[str, Meta(min_length=3, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
 """The name of a table to be created: its least length stands among the collected constraints."""
+
+NameMap = dict[str, str]
+"""ExpressionAttributeNames."""
+PositiveInteger = Annotated[int, Meta(ge=1)]
+TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000)]
+Segment = Annotated[int, Meta(ge=0, le=999_999)]
