@@ -1,0 +1,170 @@
+"""When is a commit safe? Group commit: one thread syncs once for everything that waits.
+
+A commit is written to the write-ahead log without sync, on the loop. The first commit of a loop iteration asks for a
+sync at the end of it, so that all requests of one batch share one. The thread notes how far commits have come, syncs
+(which releases the interpreter lock), and reports back; everything up to the noted position is then durable.
+Callers wait with `when_durable`. Cost per commit on the loop: some 0.2 µs. See docs/adr/0010-group-commit.md.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from hashrange.errors import StorageError
+
+Waiter = Callable[[StorageError | None], None]
+
+
+class CommitBarrier:
+    """Positions of commits, and who waits for them. All methods but the thread's own run on the loop."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop | None,
+        sync: Callable[[], None],
+        on_failure: Callable[[Exception], StorageError],
+    ) -> None:
+        """`sync` makes all commits so far durable, may block, runs on the thread; `on_failure` hears that it raised.
+
+        Without a loop nothing syncs by itself: `when_durable` and `finish` do it at once.
+        """
+        self.position = 0
+        self.durable_position = 0
+        self._loop = loop
+        self._sync = sync
+        self._on_failure = on_failure
+        self._failure: StorageError | None = None
+        self._is_due = False
+        self._waiters: deque[tuple[int, Waiter]] = deque()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def commit(self) -> None:
+        """Count one commit, just written, and see to it that it gets synced."""
+        self.position += 1
+        if not self._is_due and self._loop is not None:
+            self._is_due = True
+            self._loop.call_soon(self._start_sync)
+
+    def when_durable(self, position: int, callback: Waiter) -> None:
+        """Call back once all commits up to `position` are durable, at once if they are."""
+        if position <= self.durable_position:
+            callback(None)
+        elif self._failure is not None:
+            callback(self._failure)
+        else:
+            self._waiters.append((position, callback))
+            if self._loop is None:
+                self.finish()
+
+    def fail(self, error: StorageError) -> None:
+        """Nothing becomes durable any more; everybody who waits hears it."""
+        self._failure = error
+        waiters, self._waiters = self._waiters, deque()
+        for _, callback in waiters:
+            self._call(callback, error)
+
+    def restart(self) -> None:
+        """What the engine holds now is durable: it has just been reopened. Older positions count as past."""
+        self._failure = None
+        self.position += 1
+        self.durable_position = self.position
+
+    def run_on_thread(self, job: Callable[[], None]) -> None:
+        """Run `job` on the sync thread, in turn with syncs; it must not raise."""
+        self._start_thread()
+        self._jobs.put(job)
+
+    def report(self, function: Callable[..., None], *arguments: object) -> None:
+        """For jobs on the thread: call `function` on the loop."""
+        if self._loop is None:
+            function(*arguments)
+            return
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            pass  # the loop is closed: nobody is left to hear it
+
+    def finish(self) -> None:
+        """Stop the thread and sync what is left, here and now. Never raises: waiters hear of a failure."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+            self._thread = None
+        if self._failure is None and self.durable_position < self.position:
+            target = self.position
+            try:
+                self._sync()
+            except Exception as error:
+                self.fail(self._on_failure(error))
+            else:
+                self._synced(target)
+
+    def _start_sync(self) -> None:
+        self._is_due = False
+        if self._thread is None:
+            self._start_thread()
+        self._jobs.put(self._sync_once)
+
+    def _start_thread(self) -> None:
+        if self._thread is None and self._loop is not None:
+            self._thread = threading.Thread(target=self._work, name="hashrange-sync", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        """The thread: jobs in turn; of several syncs that wait, one is enough."""
+        jobs = self._jobs
+        job = jobs.get()
+        while job is not None:
+            following: Callable[[], None] | None = job
+            try:
+                while following == job:
+                    following = jobs.get_nowait()
+            except Empty:
+                job()
+                job = jobs.get()
+            else:
+                job()
+                job = following
+
+    def _sync_once(self) -> None:
+        target = self.position
+        if target == self.durable_position or self._failure is not None:
+            return
+        try:
+            self._sync()
+        except Exception as error:
+            self.report(self._sync_failed, error)
+        else:
+            self.report(self._synced, target)
+
+    def _synced(self, target: int) -> None:
+        if self._failure is not None or target <= self.durable_position:
+            return
+        self.durable_position = target
+        waiters = self._waiters
+        while waiters and waiters[0][0] <= target:
+            self._call(waiters.popleft()[1], None)
+
+    def _sync_failed(self, error: Exception) -> None:
+        if self._failure is None:
+            self._on_failure(error)
+
+    def _call(self, callback: Waiter, error: StorageError | None) -> None:
+        try:
+            callback(error)
+        except Exception as raised:
+            if self._loop is None:
+                raise
+            self._loop.call_exception_handler({"message": "a durability callback failed", "exception": raised})
+
+
+class VolatileBarrier(CommitBarrier):
+    """For a store in memory: whatever is committed counts as durable, and there is no thread."""
+
+    def commit(self) -> None:
+        """Count one commit."""
+        self.position += 1
+        self.durable_position += 1

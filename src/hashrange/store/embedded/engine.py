@@ -1,0 +1,135 @@
+"""How is the engine opened? RocksDB through rocksdict, with every option we chose and why.
+
+Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
+"""
+
+from typing import Any
+
+import rocksdict
+
+from hashrange.errors import StorageFormatUnknown
+from hashrange.store.embedded import files
+from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
+
+MIB = 1024 * 1024
+WRITE_BUFFER_BYTES = 8 * MIB
+"""A memtable's size; at most two exist, so this bounds memory and the work of a recovery."""
+BLOCK_CACHE_BYTES = 16 * MIB
+BLOOM_BITS_PER_KEY = 10.0
+OPEN_FILES_MAX = 256
+BACKGROUND_JOBS = 2
+LOG_FILE_BYTES_MAX = 1 * MIB
+SKIPPED_KEYS_MAX = 20_000
+"""Deleted keys that one seek may pass over before the page gives up, compacts and tries again: some 3 ms."""
+
+Engine = Any
+"""A `rocksdict.Rdict`, whose stubs do not know raw bytes, or an object that refuses every call."""
+
+
+def open_engine(data_dir: str | None) -> Engine:
+    """Open (or make) the engine of a locked folder; None: in memory. Raises StorageError.
+
+    The recovery mode accepts a torn tail and nothing else: damage anywhere before it refuses to open.
+    """
+    place = data_dir or "memory"
+    path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
+    options = _options(is_in_memory=data_dir is None)
+    try:
+        engine = rocksdict.Rdict(path, options, column_families={"default": options})
+    except Exception as error:
+        raise storage_error(error, place) from error
+    finally:
+        if data_dir is None:
+            files.remove_folder(path)
+    try:
+        engine.set_write_options(_write_options(is_in_memory=data_dir is None))
+        _check_format(engine, place)
+    except BaseException:
+        close_engine(engine, place, is_in_memory=data_dir is None)
+        raise
+    return engine
+
+
+def close_engine(engine: Engine, place: str, *, is_in_memory: bool) -> None:
+    """Flush and close. Raises StorageError if the engine could not write what it held; it is closed all the same."""
+    try:
+        engine.close()
+    except Exception as error:
+        if not is_in_memory:  # an engine in memory refuses the last sync, after which it is closed
+            raise storage_error(error, place) from error
+
+
+def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
+    """Without sync, which the commit barrier does for many at once, and never waiting in a stall."""
+    options = rocksdict.WriteOptions()
+    options.no_slowdown = True
+    options.disable_wal = is_in_memory  # type: ignore[method-assign,assignment]  # the stubs call it a method
+    return options
+
+
+def new_batch() -> rocksdict.WriteBatch:
+    """An empty batch; it can be written once."""
+    return rocksdict.WriteBatch(raw_mode=True)
+
+
+def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX) -> rocksdict.ReadOptions:
+    """Read options for an iterator that ends before `upper`.
+
+    There is no lower bound: `set_iterate_lower_bound` of rocksdict 0.3.29 sets the upper one.
+    """
+    options = rocksdict.ReadOptions()
+    options.set_iterate_upper_bound(upper)
+    options.set_max_skippable_internal_keys(skipped_keys_max)
+    return options
+
+
+def _check_format(engine: Engine, place: str) -> None:
+    """Stamp a new store; refuse one that this version does not know."""
+    row = engine.get(FORMAT_KEY)
+    if row is None:
+        if next(iter(engine.keys()), None) is not None:
+            raise StorageFormatUnknown(f"{place} was not written by Hashrange: it holds rows but no format version.")
+        engine.put(FORMAT_KEY, FORMAT_VERSION.to_bytes(4, "big"))
+        return
+    version = int.from_bytes(row, "big")
+    if version != FORMAT_VERSION:
+        raise StorageFormatUnknown(
+            f"{place} has format {version}; this Hashrange reads format {FORMAT_VERSION}. Use the version that wrote it,"
+            " or move the data with an export and an import."
+        )
+
+
+def _options(*, is_in_memory: bool) -> rocksdict.Options:
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    if is_in_memory:
+        options.set_env(rocksdict.Env.mem_env())
+    options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
+    options.set_paranoid_checks(True)
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    options.set_max_write_buffer_number(3)
+    options.set_max_background_jobs(BACKGROUND_JOBS)
+    options.set_max_open_files(OPEN_FILES_MAX)
+    options.set_compression_type(rocksdict.DBCompressionType.lz4())
+    options.set_bottommost_compression_type(rocksdict.DBCompressionType.zstd())
+    options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_max_log_file_size(LOG_FILE_BYTES_MAX)
+    options.set_keep_log_file_num(2)
+    options.set_stats_dump_period_sec(0)
+    options.set_stats_persist_period_sec(0)
+    options.set_max_manifest_file_size(4 * MIB)
+    options.set_bytes_per_sync(1 * MIB)
+    options.add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
+    options.set_block_based_table_factory(_block_options())
+    return options
+
+
+def _block_options() -> rocksdict.BlockBasedOptions:
+    blocks = rocksdict.BlockBasedOptions()
+    blocks.set_block_cache(rocksdict.Cache(BLOCK_CACHE_BYTES))
+    blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
+    blocks.set_format_version(5)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    return blocks

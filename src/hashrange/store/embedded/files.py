@@ -1,0 +1,123 @@
+"""Which files does a store own? The only place of the embedded store that touches the file system itself.
+
+A data folder holds `lock` (ours; flock, with the owner's process id inside) and `engine/` (the engine's own files).
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from hashrange.errors import StorageError, StorageLocked, StorageReadOnly
+
+ENGINE_FOLDER = "engine"
+LOCK_FILE = "lock"
+
+if os.name == "nt":  # pragma: no cover - exercised on Windows only
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+class FolderLock:
+    """The right to use a data folder, held until `release` or the end of the process, however it ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let another process have the folder; may be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def prepare_folder(data_dir: str) -> FolderLock:
+    """Make the folder if it is missing and lock it.
+
+    Raises StorageLocked, StorageReadOnly, or StorageError when `data_dir` is not a folder or holds something else.
+    """
+    folder = Path(data_dir)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StorageError(f"{data_dir} is not a folder. Name another one with --data-dir.") from error
+    except OSError as error:
+        raise StorageReadOnly(f"The folder {data_dir} cannot be made: {error.strerror}.") from error
+    _refuse_foreign(folder)
+    return _lock(folder)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder that holds files but no store of ours: nothing of somebody else's is ever touched."""
+    try:
+        names = {entry.name for entry in folder.iterdir()}
+    except OSError as error:
+        raise StorageReadOnly(f"The folder {folder} cannot be read: {error.strerror}.") from error
+    strangers = names - {LOCK_FILE, ENGINE_FOLDER, "lost+found"}
+    if strangers and ENGINE_FOLDER not in names:
+        raise StorageError(
+            f"{folder} holds other files ({min(strangers)}, …) and no Hashrange data. Name an empty or a new folder."
+        )
+
+
+def _lock(folder: Path) -> FolderLock:
+    path = folder / LOCK_FILE
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StorageReadOnly(
+            f"{folder} cannot be written ({error.strerror}). Give this user the right to write there."
+        ) from error
+    if not _try_lock(descriptor):
+        owner = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+        os.close(descriptor)
+        raise StorageLocked(
+            f"{folder} is in use by another Hashrange (process {owner}). Stop that one, or name another folder."
+        )
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0) if hasattr(os, "pwrite") else None
+    except OSError:
+        pass  # the process id is a courtesy; a full disk must not keep the store from opening
+    return FolderLock(descriptor)
+
+
+def engine_folder(data_dir: str) -> str:
+    """Where the engine's own files are."""
+    return str(Path(data_dir) / ENGINE_FOLDER)
+
+
+def has_engine(data_dir: str) -> bool:
+    """True when the folder holds a store."""
+    return (Path(data_dir) / ENGINE_FOLDER / "CURRENT").is_file()
+
+
+def make_scratch_folder() -> str:
+    """A folder for what the engine's Python shell writes even for a store in memory; `remove_folder` it at once."""
+    return tempfile.mkdtemp(prefix="hashrange-")
+
+
+def remove_folder(path: str) -> None:
+    """Remove a folder and all it holds; what cannot be removed stays."""
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def folder_size_bytes(path: str) -> int:
+    """Sum of the sizes of all files below `path`."""
+    return sum(entry.stat().st_size for entry in Path(path).rglob("*") if entry.is_file())

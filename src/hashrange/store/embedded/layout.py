@@ -1,0 +1,83 @@
+"""Where does each thing stand on disk? The engine's keys and the system's small values (docs/formats/store.md).
+
+Engine key = source (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Table id 0 is the system's; its index id says
+what the row is. All numbers are big-endian and unsigned. Nothing here touches an engine.
+"""
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.store.interface import Statistics
+from hashrange.tables.schema import Table
+
+FORMAT_VERSION = 1
+
+_SYSTEM = b"\x00\x00\x00\x00"
+FORMAT_KEY = _SYSTEM + b"\x00\x00"
+"""One row: the version of everything on this page, 4 bytes."""
+CATALOG_PREFIX = _SYSTEM + b"\x00\x01"
+"""‖ table id: the table's description as JSON."""
+STATISTICS_PREFIX = _SYSTEM + b"\x00\x02"
+"""‖ source: item count ‖ size in bytes, 8 bytes each."""
+COUNTER_PREFIX = _SYSTEM + b"\x00\x03"
+"""‖ name: the next number to be given out, 8 bytes."""
+PROBE_KEY = _SYSTEM + b"\x00\x04"
+"""One empty row, written to find out whether writing works again."""
+
+NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
+TABLE_ID_MAX = 2**32 - 2
+
+_decode_table = msgspec.json.Decoder(Table).decode
+_encode_table = msgspec.json.Encoder().encode
+
+
+def prefix_end(prefix: bytes) -> bytes:
+    """The first key after all keys that begin with `prefix`, which must not be all 0xff."""
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes((trimmed[-1] + 1,))
+
+
+def table_range(table_id: int) -> tuple[bytes, bytes]:
+    """First key and end of everything that a table holds, its indexes included."""
+    assert 0 < table_id <= TABLE_ID_MAX
+    return table_id.to_bytes(4, "big"), (table_id + 1).to_bytes(4, "big")
+
+
+def catalog_key(table_id: int) -> bytes:
+    """Key of a table's description."""
+    return CATALOG_PREFIX + table_id.to_bytes(4, "big")
+
+
+def statistics_key(source: bytes) -> bytes:
+    """Key of the figures of one source."""
+    return STATISTICS_PREFIX + source
+
+
+def encode_statistics(item_count: int, size_bytes: int) -> bytes:
+    """16 bytes."""
+    return (item_count << 64 | size_bytes).to_bytes(16, "big")
+
+
+def decode_statistics(row: bytes) -> Statistics:
+    """Raises StorageCorruption unless `row` is 16 bytes."""
+    if len(row) != 16:
+        raise StorageCorruption(f"a statistics row has {len(row)} bytes instead of 16")
+    return Statistics(int.from_bytes(row[:8], "big"), int.from_bytes(row[8:], "big"))
+
+
+def encode_number(number: int) -> bytes:
+    """8 bytes, for counters."""
+    return number.to_bytes(8, "big")
+
+
+def encode_table(table: Table) -> bytes:
+    """JSON of the declared fields; defaults included, so that a later default cannot change a stored table."""
+    return _encode_table(table)
+
+
+def decode_table(row: bytes) -> Table:
+    """Raises StorageCorruption when `row` is no table's description."""
+    try:
+        return _decode_table(row)
+    except msgspec.MsgspecError as error:
+        raise StorageCorruption(f"a table's description cannot be read: {error}") from error

@@ -1,0 +1,161 @@
+"""How is a span read? Chunk by chunk from an engine iterator, in order, up to a limit.
+
+The engine's Python iterators end without a word when they meet damage or give up over deleted keys. So an iterator that
+ends before a limit is asked again, by a second one that seeks just after the last row and tells its status (1 µs).
+Nothing here suspends; each chunk is short enough for the loop.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from struct import Struct
+
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
+from hashrange.store.embedded.layout import prefix_end
+from hashrange.store.interface import Page, Span
+
+CHUNK_ROWS = 256
+"""Rows read between two looks at the clock: some 0.1 ms from memory."""
+FIRST_CHUNK_ROWS = 24
+"""The first chunk of a page: its rows tell how long rows are, so that no chunk reads far beyond the page's end."""
+SOURCE_BYTES = 6
+
+_item_size = Struct(">xI").unpack_from
+"""DynamoDB item size of a row (docs/formats/rows.md)."""
+
+
+class Cursor:
+    """One walk over a span, forward or in reverse. Holds an engine iterator: let go of it before suspending."""
+
+    __slots__ = ("_engine", "_is_reverse", "_items", "_last_key", "_lower", "_options", "_upper")
+
+    def __init__(
+        self, engine: Engine, lower: bytes, upper: bytes, *, is_reverse: bool, skipped_keys_max: int = SKIPPED_KEYS_MAX
+    ) -> None:
+        """Over engine keys `lower <= key < upper`."""
+        self._engine = engine
+        self._lower = lower
+        self._upper = upper
+        self._is_reverse = is_reverse
+        self._options = bounded(upper, skipped_keys_max)
+        self._items = engine.items(
+            backwards=is_reverse, from_key=upper if is_reverse else lower, read_opt=self._options
+        )
+        self._last_key: bytes | None = None
+
+    def read(self, limit_rows: int) -> list[tuple[bytes, bytes]]:
+        """At most `limit_rows` more (engine key, row); fewer only at the end of the span.
+
+        Raises the engine's bare exception for damage, or when too many deleted keys lie in the way.
+        """
+        chunk: list[tuple[bytes, bytes]] = list(islice(self._items, limit_rows))
+        if chunk:
+            self._last_key = chunk[-1][0]
+            if self._is_reverse and self._last_key < self._lower:
+                return [entry for entry in chunk if entry[0] >= self._lower]
+        if len(chunk) < limit_rows:
+            self._verify_end()
+        return chunk
+
+    def _verify_end(self) -> None:
+        """Make sure that the iterator ended because nothing follows."""
+        last_key = self._last_key
+        iterator = self._engine.iter(self._options)
+        if self._is_reverse:
+            iterator.seek_for_prev(self._upper if last_key is None else last_key)
+            if iterator.valid() and last_key is not None and iterator.key() == last_key:
+                iterator.prev()
+        else:
+            iterator.seek(self._lower if last_key is None else last_key + b"\x00")
+        if iterator.valid():
+            if self._is_reverse and iterator.key() < self._lower:
+                return
+            raise Exception("Corruption: a range read ended before its last row")
+        iterator.status()
+
+
+class PageReader:
+    """A page being collected. Between two calls of `advance` it holds nothing of the engine."""
+
+    __slots__ = ("_limit_bytes", "_limit_rows", "_source", "_span", "last_key", "rows", "size_bytes", "skipped_keys_max")
+
+    def __init__(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int) -> None:
+        """Limits as in `Store.page`; both at least 1."""
+        assert limit_rows > 0 and limit_bytes > 0
+        self._source = source
+        self._span = span
+        self._limit_rows = limit_rows
+        self._limit_bytes = limit_bytes
+        self.rows: list[Row] = []
+        self.size_bytes = 0
+        self.last_key: Key | None = None
+        self.skipped_keys_max = SKIPPED_KEYS_MAX
+
+    def advance(self, engine: Engine, monotonic: Callable[[], float], deadline_seconds: float) -> Page | None:
+        """Read on until the page is complete, or return None once the deadline has passed.
+
+        Raises the engine's bare exceptions; may be called again after any of them.
+        """
+        cursor = self._cursor(engine)
+        while cursor is not None:
+            wanted_rows = self._next_chunk_rows()
+            chunk = cursor.read(wanted_rows)
+            is_short = len(chunk) < wanted_rows
+            if self._take(chunk):
+                return Page(self.rows, self.size_bytes, self.last_key, is_end=False)
+            if is_short:
+                break
+            if monotonic() >= deadline_seconds:
+                return None
+        return Page(self.rows, self.size_bytes, self.last_key, is_end=True)
+
+    def _cursor(self, engine: Engine) -> Cursor | None:
+        """A walk over what is left of the span; None when nothing can be left."""
+        lower, upper, is_reverse = self._span
+        if self.last_key is not None:
+            if is_reverse:
+                upper = self.last_key
+            else:
+                lower = self.last_key + b"\x00"
+        if lower >= upper:
+            return None
+        source = self._source
+        return Cursor(
+            engine, source + lower, source + upper, is_reverse=is_reverse, skipped_keys_max=self.skipped_keys_max
+        )
+
+    def _next_chunk_rows(self) -> int:
+        """As many rows as are likely to fill the page."""
+        row_count = len(self.rows)
+        left = self._limit_rows - row_count
+        if not row_count:
+            return min(left, FIRST_CHUNK_ROWS)
+        return min(left, CHUNK_ROWS, (self._limit_bytes - self.size_bytes) * row_count // self.size_bytes + 1)
+
+    def _take(self, chunk: list[tuple[bytes, bytes]]) -> bool:
+        """Add rows; True when one of them reached a limit, which is then the page's last."""
+        if not chunk:
+            return False
+        sizes = [size for (size,) in [_item_size(row) for _, row in chunk]]
+        size_bytes = self.size_bytes + sum(sizes)
+        if size_bytes >= self._limit_bytes:
+            size_bytes = self.size_bytes
+            for taken, size in enumerate(sizes, 1):
+                size_bytes += size
+                if size_bytes >= self._limit_bytes:
+                    break
+            chunk = chunk[:taken]
+        self.rows += [row for _, row in chunk]  # type: ignore[misc]  # rows of the engine are Rows
+        self.size_bytes = size_bytes
+        self.last_key = Key(chunk[-1][0][SOURCE_BYTES:])
+        return size_bytes >= self._limit_bytes or len(self.rows) == self._limit_rows
+
+
+def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Every (engine key, row) whose key begins with `prefix`; raises the engine's bare exception for damage."""
+    cursor = Cursor(engine, prefix, prefix_end(prefix), is_reverse=False, skipped_keys_max=0)
+    while True:
+        chunk = cursor.read(CHUNK_ROWS)
+        yield from chunk
+        if len(chunk) < CHUNK_ROWS:
+            return

@@ -1,0 +1,250 @@
+"""The store on one machine: RocksDB, one process, one event loop.
+
+`get`, `mutate` and every catalog change run from their read to their commit without suspending: that is the whole
+concurrency control. A commit is atomic in the engine, and durable once the barrier says so. After a failed write, sync
+or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from hashrange.clock import Clock
+from hashrange.errors import StorageBusy, StorageError
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
+from hashrange.store.embedded.engine import Engine, close_engine, new_batch, open_engine
+from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.health import Health
+from hashrange.store.embedded.reading import PageReader, scan_prefix
+from hashrange.store.interface import Page, Span, Statistics
+from hashrange.store.pause import PAUSE
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.derive import changes_statistics, statistics_delta
+from hashrange.tables.schema import Table
+
+T = TypeVar("T")
+
+PAGE_SECONDS_MAX = 0.005
+"""How long a page may hold the loop before it lets others run."""
+STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""How long a request waits in a stall before each further attempt; then it fails."""
+_EMPTY = Statistics(0, 0)
+
+
+class EmbeddedStore:
+    """Rows by key in one engine. Make it with `open_store`."""
+
+    def __init__(
+        self, data_dir: str | None, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: files.FolderLock | None
+    ) -> None:
+        """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
+        self.place = data_dir or "memory"
+        self._data_dir = data_dir
+        self._clock = clock
+        self._lock = lock
+        self._statistics: dict[bytes, Statistics] = {}
+        barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
+        self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
+        self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
+        self.catalog = EmbeddedCatalog(self)
+        self.engine: Engine = open_engine(data_dir)
+        self._commit = self._barrier.commit
+        try:
+            self.load()
+        except Exception as error:
+            close_engine(self.engine, self.place, is_in_memory=data_dir is None)
+            raise storage_error(error, self.place) from error
+
+    # --- rows ------------------------------------------------------------------------------------
+
+    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+        """The row at `key`. Never suspends. Raises StorageError."""
+        try:
+            row: Row | None = self.engine.get(source + key)
+        except Exception as error:
+            raise self.fail(error) from error
+        return row
+
+    async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
+        """Replace the row at `key` by `plan(old row)`; a row that stays the same is not written.
+
+        Suspends only when the engine is stalled, and then reads and plans again.
+        """
+        source = table.source
+        engine_key = source + key
+        attempt = 0
+        while True:
+            try:
+                old: Row | None = self.engine.get(engine_key)
+            except Exception as error:
+                raise self.fail(error) from error
+            new = plan(old)
+            if new == old:
+                return Change(table, key, old, new)
+            try:
+                if changes_statistics(old, new):
+                    self._write_counted(source, engine_key, old, new)
+                else:
+                    self.engine.put(engine_key, new)
+            except Exception as error:
+                await self._wait_out_stall(error, attempt)
+                attempt += 1
+                continue
+            self._commit()
+            return Change(table, key, old, new)
+
+    def _write_counted(self, source: bytes, engine_key: bytes, old: Row | None, new: Row | None) -> None:
+        """Write a row and the new figures of its source as one batch."""
+        count, size_bytes = self._statistics.get(source, _EMPTY)
+        count_delta, size_delta = statistics_delta(old, new)
+        count += count_delta
+        size_bytes += size_delta
+        assert count >= 0 and size_bytes >= 0
+        batch = new_batch()
+        if new is None:
+            batch.delete(engine_key)
+        else:
+            batch.put(engine_key, new)
+        batch.put(layout.STATISTICS_PREFIX + source, layout.encode_statistics(count, size_bytes))
+        self.engine.write(batch)
+        self._statistics[source] = Statistics(count, size_bytes)
+
+    async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
+        """Rows of `span` until one of the limits is reached; the row that reaches it is included.
+
+        Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
+        """
+        reader = PageReader(source, span, limit_rows, limit_bytes)
+        monotonic = self._clock.monotonic
+        generation = self._health.generation
+        while True:
+            try:
+                page = reader.advance(self.engine, monotonic, monotonic() + PAGE_SECONDS_MAX)
+            except Exception as error:
+                fault = self.fail(error)
+                if not isinstance(fault, StorageBusy) or not reader.skipped_keys_max:
+                    raise fault from error
+                await self._compact(source + span.lower, source + span.upper)
+                reader.skipped_keys_max = 0
+                page = None
+            if page is not None:
+                return page
+            await PAUSE
+            self._health.require(generation)
+
+    def statistics(self, source: bytes) -> Statistics:
+        """Item count and size of a source; exact, as of the last commit."""
+        return self._statistics.get(source, _EMPTY)
+
+    # --- durability ------------------------------------------------------------------------------
+
+    def position(self) -> int:
+        """Number of the last commit; grows by one with each."""
+        return self._barrier.position
+
+    def durable_position(self) -> int:
+        """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
+        return self._barrier.durable_position
+
+    def when_durable(self, position: int, callback: Waiter) -> None:
+        """Call `callback` once everything up to `position` is durable (at once if it is), or with the error."""
+        self._barrier.when_durable(position, callback)
+
+    def _sync(self) -> None:
+        """On the sync thread: make every commit so far durable."""
+        self.engine.flush_wal(True)
+
+    # --- what the catalog needs ------------------------------------------------------------------
+
+    def commit_batch(self, batch: Engine) -> None:
+        """Write one batch. Raises StorageBusy when it must be tried again later, or another StorageError."""
+        try:
+            self.engine.write(batch)
+        except Exception as error:
+            raise self.fail(error) from error
+        self._commit()
+
+    async def attempt(self, step: Callable[[], T]) -> T:
+        """Run `step`, which does not suspend, and again from its beginning as long as it raises StorageBusy."""
+        attempt = 0
+        while True:
+            try:
+                return step()
+            except StorageBusy as error:
+                await self._wait_out_stall(error, attempt)
+                attempt += 1
+
+    def forget_statistics(self, table_id: int) -> None:
+        """Drop the figures of a table that is gone."""
+        prefix = table_id.to_bytes(4, "big")
+        for source in [source for source in self._statistics if source.startswith(prefix)]:
+            del self._statistics[source]
+
+    # --- trouble ---------------------------------------------------------------------------------
+
+    def fail(self, error: Exception) -> StorageError:
+        """The StorageError to raise for `error`; unless it is only a stall, nothing is served until a reopening."""
+        if isinstance(error, StorageError):
+            return error
+        fault = storage_error(error, self.place)
+        if not isinstance(fault, StorageBusy):
+            self._health.fail(fault)
+        return fault
+
+    def load(self) -> None:
+        """Read catalog and statistics from the engine, which has just been opened."""
+        prefix_bytes = len(layout.STATISTICS_PREFIX)
+        self._statistics = {
+            engine_key[prefix_bytes:]: layout.decode_statistics(row)
+            for engine_key, row in scan_prefix(self.engine, layout.STATISTICS_PREFIX)
+        }
+        self.catalog.load(self.engine)
+
+    async def _wait_out_stall(self, error: Exception, attempt: int) -> None:
+        """Delay this request, not the loop. Raises unless `error` is a stall and patience is left."""
+        fault = self.fail(error)
+        if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
+            raise fault from error
+        generation = self._health.generation
+        await PAUSE
+        await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
+        self._health.require(generation)
+
+    async def _compact(self, lower: bytes, upper: bytes) -> None:
+        """Have deleted keys of a range cleared away, beside the loop."""
+        engine = self.engine
+        await PAUSE
+        await asyncio.get_running_loop().run_in_executor(None, engine.compact_range, lower, upper)
+
+    async def close(self) -> None:
+        """Make everything durable and let go of the folder. Raises StorageError if that fails; it is closed anyway."""
+        self.close_now()
+
+    def close_now(self) -> None:
+        """`close`, for callers without a loop."""
+        self._barrier.finish()
+        engine = self._health.shut()
+        try:
+            if engine is not None:
+                close_engine(engine, self.place, is_in_memory=self._data_dir is None)
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+
+def open_store(data_dir: str | None, clock: Clock, loop: asyncio.AbstractEventLoop | None) -> EmbeddedStore:
+    """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
+
+    `loop` is where everything of the store runs; None is for tools, which wait for each sync.
+    Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
+    """
+    lock = None if data_dir is None else files.prepare_folder(data_dir)
+    try:
+        return EmbeddedStore(data_dir, clock, loop, lock)
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise

