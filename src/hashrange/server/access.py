@@ -1,40 +1,136 @@
-"""Who asks, and for which data? A signed request becomes a Scope: one account and Region."""
+"""Who asks, and for which data? A signed request becomes a Scope: one account and Region.
 
-from typing import Protocol
+Without credentials, form, date skew and scope of a signature are checked, the signature itself cannot be; the Region is the scope's.
+With credentials: unknown key, signature, session token, in that order (signing.md 2, steps 9 to 11).
+"""
+
+from collections.abc import Mapping
 
 from hashrange.clock import Clock
+from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
+from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
+from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
+from hashrange.wire.canonical import check_signature, signing_key
 from hashrange.wire.http import Request
+from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
+from hashrange.wire.sigv4 import SKEW_SECONDS_MAX, Claim, read_claim, seconds_of
 
-ACCOUNT = "000000000000"
-"""The account of everybody while no credentials are configured."""
+SERVICE = "dynamodb"
+SHARED_REGION = "us-east-1"
+"""Where all data is with `--shared-db`."""
+SCOPES_MAX = 4096
+SIGNERS_MAX = 1024
+SIGNING_KEYS_MAX = 1024
+DATES_MAX = 256
+PREFIX_BYTES_MAX = 2048
 
 
-class Access(Protocol):
-    """Decides whether a request is let in."""
+class Access:
+    """Lets requests in. `credentials` None: no signature is checked."""
+
+    def __init__(
+        self, store: Store, clock: Clock, settings: Settings, credentials: Mapping[str, Credential] | None = None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._wall_time = clock.wall_time
+        self._settings = settings
+        self._is_shared: bool = getattr(settings, "shared_db", False)
+        self._credentials = credentials
+        self._scopes: dict[tuple[str, str], Scope] = {}
+        self._signers: dict[bytes, tuple[KnownSigner, Scope, bytes | None]] = {}
+        """Authorization header without its signature → who that is, with which session token."""
+        self._keys: dict[tuple[str, str, str], bytes] = {}
+        self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: Request) -> Scope:
-        """The scope of the request's sender; raises the ApiErrors of signing.md."""
-        ...
-
-
-class OpenAccess:
-    """Without credentials: the Region is the scope's."""
-
-    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
-        self.store = store
-        self.clock = clock
-        self.settings = settings
-        self.scopes: dict[str, Scope] = {}
-
-    def authorize(self, request: Request) -> Scope:
-        """The scope that the signature names."""
-        authorization = request.header(b"authorization") or b""
-        parts = authorization.split(b"/")
-        region = parts[2].decode() if len(parts) > 2 else "us-east-1"
-        scope = self.scopes.get(region)
-        if scope is None:
-            scope = self.scopes[region] = Scope(ACCOUNT, region, self.store, self.clock, self.settings)
+        """The scope of the request's sender; raises the errors of signing.md 3. Under 1 µs without credentials, 5 µs with."""
+        values = request.values
+        layout = request.layout
+        authorization = values[layout.authorization]
+        date = values[layout.x_amz_date]
+        if authorization is None or date is None or request.url != b"/" or request.method != b"POST":
+            return self._authorize_carefully(request)
+        known = self._signers.get(authorization[:-SIGNATURE_LENGTH])
+        seconds = self._dates.get(date)
+        if known is None or seconds is None or not -SKEW_SECONDS_MAX <= self._wall_time() - seconds <= SKEW_SECONDS_MAX:
+            return self._authorize_carefully(request)
+        signer, scope, token = known
+        if not date.startswith(signer.day) or (
+            self._credentials is not None
+            and (values[layout.security_token] != token or not signer.matches(request, authorization, date))
+        ):
+            return self._authorize_carefully(request)
         return scope
+
+    def _authorize_carefully(self, request: Request) -> Scope:
+        """Every check, in the service's order; what was found sound is kept for the fast path."""
+        claim = read_claim(request, self._wall_time(), SERVICE)
+        credential: Credential | None = None
+        account = ACCOUNT
+        if self._credentials is not None:
+            credential = self._check_secret(request, claim, self._credentials)
+            account = credential.account
+        scope = self._scope(account, claim.region)
+        if not claim.is_presigned:
+            self._remember(request, claim, credential, scope)
+        return scope
+
+    def _check_secret(self, request: Request, claim: Claim, credentials: Mapping[str, Credential]) -> Credential:
+        """Steps 9 to 11."""
+        credential = credentials.get(claim.access_key)
+        if credential is None:
+            raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
+        if credential.regions is not None and claim.region not in credential.regions:
+            raise InvalidSignatureException(sentences.SCOPE_REGION.format(region=claim.region))
+        check_signature(request, claim, self._signing_key(credential, claim))
+        if claim.session_token != credential.session_token:
+            raise UnrecognizedClientException(sentences.BAD_SESSION_TOKEN)
+        expires_seconds = credential.expires_seconds
+        if expires_seconds is not None and self._wall_time() >= expires_seconds:
+            raise ExpiredTokenException(sentences.EXPIRED_SESSION_TOKEN)
+        return credential
+
+    def _signing_key(self, credential: Credential, claim: Claim) -> bytes:
+        place = (credential.access_key, claim.day, claim.region)
+        key = self._keys.get(place)
+        if key is None:
+            if len(self._keys) >= SIGNING_KEYS_MAX:
+                self._keys.clear()
+            key = self._keys[place] = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
+        return key
+
+    def _scope(self, account: str, region: str) -> Scope:
+        if self._is_shared:
+            account, region = ACCOUNT, SHARED_REGION
+        scope = self._scopes.get((account, region))
+        if scope is None:
+            if len(self._scopes) >= SCOPES_MAX:
+                self._scopes.clear()
+                self._signers.clear()
+            scope = self._scopes[account, region] = Scope(account, region, self._store, self._clock, self._settings)
+        return scope
+
+    def _remember(self, request: Request, claim: Claim, credential: Credential | None, scope: Scope) -> None:
+        """Keep what the next request of this client will repeat: only headers that end with the signature, as SDKs send them."""
+        authorization = request.header(b"authorization")
+        date = request.header(b"x-amz-date")
+        seconds = seconds_of(claim.date)
+        if authorization is None or date is None or seconds is None or date.decode("latin-1") != claim.date:
+            return
+        if len(self._dates) >= DATES_MAX:
+            self._dates.clear()
+        self._dates[date] = seconds
+        prefix, signature = authorization[:-SIGNATURE_LENGTH], authorization[-SIGNATURE_LENGTH:]
+        if signature != claim.signature or len(prefix) > PREFIX_BYTES_MAX or prefix in self._signers:
+            return
+        if len(self._signers) >= SIGNERS_MAX:
+            self._signers.clear()
+        if credential is None:
+            self._signers[prefix] = (KnownSigner(claim, None), scope, None)
+        elif credential.expires is None:
+            token = credential.session_token.encode() if credential.session_token is not None else None
+            self._signers[prefix] = (KnownSigner(claim, credential.secret_key), scope, token)

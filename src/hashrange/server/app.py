@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 
 from hashrange.clock import Clock
 from hashrange.operations.operation import Operation
-from hashrange.server.access import OpenAccess
+from hashrange.server.access import Access
+from hashrange.server.credentials import read_credentials
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connections
 from hashrange.settings import Settings
@@ -25,7 +26,9 @@ class Server:
     def __init__(self, store: Store, operations: Mapping[str, Operation], clock: Clock, settings: Settings) -> None:
         self.settings = settings
         self.store = store
-        self.access = OpenAccess(store, clock, settings)
+        credentials_path = getattr(settings, "credentials", None)
+        credentials = read_credentials(credentials_path) if credentials_path is not None else None
+        self.access = Access(store, clock, settings, credentials)
         self.dispatcher = Dispatcher(operations, store, clock, settings, self.access)
         self.connections = Connections(self.dispatcher.handle, clock)
         self._listener: asyncio.Server | None = None

@@ -8,6 +8,7 @@ Sources: operations.md 1.1 (headers of replies, content types, compression, CORS
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
@@ -102,6 +103,13 @@ class Request:
     def header(self, name: bytes) -> bytes | None:
         """The first header of that (lower-case) name."""
         return self.values[self.layout.positions.get(name, (-1,))[0]]
+
+
+def query_pairs(url: bytes) -> list[tuple[str, str]]:
+    """Names and values of a URL's query, decoded, in order; a plus sign is just a plus sign."""
+    pieces = url.partition(b"?")[2].decode("latin-1").split("&")
+    pairs = [piece.partition("=") for piece in pieces if piece]
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
 
 class ReplyWriter:

@@ -1,0 +1,67 @@
+"""Whose keys are good? Reads the credentials file (TOML or JSON) into a table of access keys.
+
+    [[credential]]
+    access_key = "AKIDEXAMPLE"
+    secret_key = "…"
+    session_token = "…"            # optional: requests must carry it
+    expires = "2027-01-01T00:00:00Z"  # optional, with a session token: from then on it has expired
+    account = "000000000000"        # optional: 12 digits
+    regions = ["eu-west-1"]         # optional: without it, every Region
+
+In JSON: `{"credential": [{"access_key": …}, …]}`. The only place that opens this file.
+"""
+
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+ACCOUNT = "000000000000"
+"""The account of a credential that names none, and of everybody while no credentials are configured."""
+
+
+class CredentialsFileError(Exception):
+    """The credentials file cannot be used; the message names the file, the reason and the way out."""
+
+
+class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One access key."""
+
+    access_key: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+    secret_key: Annotated[str, msgspec.Meta(min_length=1)]
+    session_token: str | None = None
+    expires: datetime | None = None
+    account: Annotated[str, msgspec.Meta(pattern="^[0-9]{12}$")] = ACCOUNT
+    regions: tuple[str, ...] | None = None
+
+    @property
+    def expires_seconds(self) -> float | None:
+        """`expires` in seconds since the epoch; a time without a zone is UTC."""
+        if self.expires is None:
+            return None
+        return (self.expires if self.expires.tzinfo else self.expires.replace(tzinfo=UTC)).timestamp()
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    credential: list[Credential]
+
+
+def read_credentials(path: str) -> dict[str, Credential]:
+    """Access key → credential; raises CredentialsFileError."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        data = msgspec.json.decode(text) if path.endswith(".json") else tomllib.loads(text)
+        file = msgspec.convert(data, _File)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.MsgspecError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        raise CredentialsFileError(
+            f"the credentials file {path} cannot be used: {reason}. It needs one [[credential]] with access_key and secret_key per key."
+        ) from error
+    if not file.credential:
+        raise CredentialsFileError(f"the credentials file {path} names no credential, so nobody could be let in.")
+    credentials = {credential.access_key: credential for credential in file.credential}
+    if len(credentials) != len(file.credential):
+        raise CredentialsFileError(f"the credentials file {path} names an access key twice; keep one of them.")
+    return credentials

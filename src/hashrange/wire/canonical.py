@@ -1,0 +1,88 @@
+"""What exactly was signed? The canonical request, the string to sign and the keys of SigV4. Pure.
+
+Source: signing.md 2 (computation). The payload's hash is that of the body as it was sent, before any content coding is undone.
+"""
+
+import hmac
+from hashlib import sha256
+from posixpath import normpath
+from urllib.parse import quote
+
+from hashrange.errors import InvalidSignatureException
+from hashrange.messages import signing as sentences
+from hashrange.wire.http import Request, query_pairs
+from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, Claim
+
+UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
+STREAMING_PREFIX = b"STREAMING-"
+
+
+def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
+    """The key that signs for one day, Region and service; 5 µs, so its users keep it."""
+    key = b"AWS4" + secret.encode()
+    for part in (day, region, service, TERMINATOR):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def payload_hash(request: Request) -> bytes:
+    """The hash that stands in the canonical request, or the marker that stands in its place."""
+    marker = request.header(b"x-amz-content-sha256")
+    if marker is not None and (marker == UNSIGNED_PAYLOAD or marker.startswith(STREAMING_PREFIX)):
+        return marker
+    return sha256(request.body).hexdigest().encode()
+
+
+def canonical_request(request: Request, claim: Claim) -> bytes:
+    """The text whose hash was signed."""
+    path, _, query = request.url.partition(b"?")
+    headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
+    return b"\n".join(
+        (request.method, _canonical_path(path), _canonical_query(query, claim), headers, b";".join(claim.signed_names),
+         payload_hash(request))
+    )  # fmt: skip
+
+
+def string_to_sign(claim: Claim, canonical: bytes) -> bytes:
+    """The text that the signing key signs."""
+    return "\n".join((ALGORITHM, claim.date, claim.scope, sha256(canonical).hexdigest())).encode("latin-1")
+
+
+def check_signature(request: Request, claim: Claim, key: bytes) -> None:
+    """Step 10; raises InvalidSignatureException with both texts when the signature is another."""
+    canonical = canonical_request(request, claim)
+    to_sign = string_to_sign(claim, canonical)
+    if not hmac.compare_digest(hmac.new(key, to_sign, sha256).hexdigest().encode(), claim.signature):
+        raise InvalidSignatureException(
+            sentences.MISMATCH.format(canonical=canonical.decode("latin-1"), to_sign=to_sign.decode("latin-1"))
+        )
+
+
+def _header_value(request: Request, name: bytes) -> bytes:
+    """Values of a header: trimmed, inner blanks collapsed, repeated ones joined by commas; empty when it was not sent."""
+    values = (request.values[position] or b"" for position in request.layout.positions.get(name, ()))
+    return b",".join(b" ".join(value.split()) for value in values)
+
+
+def _canonical_path(path: bytes) -> bytes:
+    """The path as sent, encoded once more, without dot segments and doubled slashes."""
+    if path in (b"/", b""):
+        return b"/"
+    text = path.decode("latin-1")
+    ends_with_slash = text.endswith("/")
+    text = "/" + normpath(text).lstrip("/")
+    if ends_with_slash and text != "/":
+        text += "/"
+    return quote(text, safe="/~", encoding="latin-1").encode()
+
+
+def _canonical_query(query: bytes, claim: Claim) -> bytes:
+    """Pairs encoded and sorted; a presigned request does not sign its own signature."""
+    if not query:
+        return b""
+    encoded = sorted(
+        (quote(name, safe="~"), quote(value, safe="~"))
+        for name, value in query_pairs(b"?" + query)
+        if not (claim.is_presigned and name == "X-Amz-Signature")
+    )
+    return "&".join(f"{name}={value}" for name, value in encoded).encode()

@@ -1,0 +1,189 @@
+"""What does a request's signature claim? Reads header and query form, and makes every check that needs no secret.
+
+The checks stand in the service's order; the first that fails answers (signing.md 2, steps 1 to 8):
+1 both forms · 2 neither form · 3 parts · 4 date, skew · 5 host signed · 6 algorithm · 7 credential's shape · 8 scope.
+Whether the key is known and the signature right (9, 10) is for `server.access` with `wire.canonical`. Pure.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple, NoReturn
+
+from hashrange.errors import IncompleteSignatureException, InvalidSignatureException, MissingAuthenticationTokenException
+from hashrange.messages import signing as sentences
+from hashrange.wire.http import Request, query_pairs
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+TERMINATOR = "aws4_request"
+SKEW_SECONDS_MAX = 15 * 60
+"""Source: signing.md 4."""
+EXPIRES_SECONDS_MAX = 7 * 24 * 3600
+"""The longest life of a presigned request."""
+
+_QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
+_is_region = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62})").fullmatch
+_is_basic_date = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII).fullmatch
+
+
+class Claim(NamedTuple):
+    """What a request says about its signature, its form found sound."""
+
+    access_key: str
+    day: str
+    """`YYYYMMDD`, as in the scope and in the date."""
+    region: str
+    service: str
+    signed_names: tuple[bytes, ...]
+    """Lower-case header names, sorted."""
+    date: str
+    """`YYYYMMDDTHHMMSSZ`."""
+    signature: bytes
+    is_presigned: bool
+    session_token: str | None
+
+    @property
+    def scope(self) -> str:
+        """The credential without the key."""
+        return f"{self.day}/{self.region}/{self.service}/{TERMINATOR}"
+
+
+class _Parts(NamedTuple):
+    """The parts of either form, before anything is checked."""
+
+    algorithm: str
+    credential: str
+    signed_headers: str
+    signature: str
+    date: str
+    expires_seconds: int | None
+    session_token: str | None
+    is_presigned: bool
+
+
+def read_claim(request: Request, now_seconds: float, service: str) -> Claim:
+    """The request's claim; raises the service's error for the first of steps 1 to 8 that fails."""
+    parts = _read_parts(request)
+    day = _check_date(parts, now_seconds)
+    signed_names = tuple(sorted(name.encode("latin-1") for name in parts.signed_headers.lower().split(";") if name))
+    if b"host" not in signed_names:
+        raise InvalidSignatureException(sentences.HOST_NOT_SIGNED)
+    if parts.algorithm != ALGORITHM:
+        raise IncompleteSignatureException(sentences.ALGORITHM.format(algorithm=parts.algorithm))
+    elements = parts.credential.rstrip("/").split("/")
+    if len(elements) != 5:
+        raise IncompleteSignatureException(sentences.CREDENTIAL_SHAPE.format(credential=parts.credential))
+    access_key, scope_date, region, scope_service, terminator = elements
+    faults = []
+    if not is_region(region):
+        faults.append(sentences.SCOPE_REGION.format(region=region))
+    if scope_service != service:
+        faults.append(sentences.SCOPE_SERVICE.format(service=service))
+    if terminator != TERMINATOR:
+        faults.append(sentences.SCOPE_TERMINATOR.format(terminator=terminator))
+    if scope_date != day:
+        faults.append(sentences.SCOPE_DATE.format(scope_date=scope_date, day=day, date=parts.date))
+    if faults:
+        raise InvalidSignatureException(" ".join(faults))
+    return Claim(
+        access_key, day, region, service, signed_names, parts.date, parts.signature.encode("latin-1"), parts.is_presigned,
+        parts.session_token,
+    )  # fmt: skip
+
+
+def is_region(region: str) -> bool:
+    """Can this be a Region's name? Any that a local client may have configured: `eu-west-1`, `local`, `dummy`."""
+    return _is_region(region) is not None
+
+
+def amz_date(seconds: float) -> str:
+    """`20261121T120000Z`."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def seconds_of(date: str) -> int | None:
+    """Seconds since the epoch of a date in basic format; None when it is not one."""
+    if not _is_basic_date(date):
+        return None
+    try:
+        return int(datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+
+
+def _read_parts(request: Request) -> _Parts:
+    """Steps 1 to 3."""
+    header = request.header(b"authorization")
+    query = dict(query_pairs(request.url)) if b"?" in request.url else {}
+    is_presigned = "X-Amz-Algorithm" in query
+    if header is not None and is_presigned:
+        raise InvalidSignatureException(sentences.BOTH_FORMS)
+    if is_presigned:
+        return _read_query(query)
+    text = header.decode("latin-1").strip() if header is not None else ""
+    if not text.startswith("AWS4-"):
+        raise MissingAuthenticationTokenException(sentences.MISSING_TOKEN)
+    return _read_header(request, text)
+
+
+def _read_header(request: Request, text: str) -> _Parts:
+    """Step 3, header form."""
+    algorithm, *pieces = [piece for piece in re.split(r"[,\s]+", text) if piece]
+    found: dict[str, str] = {}
+    for piece in pieces:
+        name, equal_sign, value = piece.partition("=")
+        if not equal_sign:
+            raise IncompleteSignatureException(sentences.NOT_KEY_VALUE.format(part=piece, header=text))
+        found[name] = value
+    date = request.header(b"x-amz-date") or request.header(b"date")
+    missing = [
+        sentences.HEADER_REQUIRES.format(part=part)
+        for part in ("Credential", "Signature", "SignedHeaders")
+        if not found.get(part)
+    ]
+    if date is None:
+        missing.append(sentences.HEADER_REQUIRES_DATE)
+    if date is None or missing:
+        raise IncompleteSignatureException(" ".join([*missing, sentences.HEADER_GIVEN.format(header=text)]))
+    token = request.header(b"x-amz-security-token")
+    return _Parts(
+        algorithm, found["Credential"], found["SignedHeaders"], found["Signature"], date.decode("latin-1").strip(), None,
+        token.decode("latin-1") if token is not None else None, False,
+    )  # fmt: skip
+
+
+def _read_query(query: dict[str, str]) -> _Parts:
+    """Step 3', query form."""
+    missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
+    if missing:
+        raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
+    expires = query.get("X-Amz-Expires", "")
+    is_number = expires.isascii() and expires.isdigit() and len(expires) < 10
+    return _Parts(
+        query["X-Amz-Algorithm"], query["X-Amz-Credential"], query["X-Amz-SignedHeaders"], query["X-Amz-Signature"],
+        query["X-Amz-Date"], min(int(expires), EXPIRES_SECONDS_MAX) if is_number else None, query.get("X-Amz-Security-Token"), True,
+    )  # fmt: skip
+
+
+def _check_date(parts: _Parts, now_seconds: float) -> str:
+    """Step 4; returns the date's day."""
+    seconds = seconds_of(parts.date)
+    if seconds is None:
+        raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=parts.date))
+    life_seconds = SKEW_SECONDS_MAX if parts.expires_seconds is None else parts.expires_seconds
+    if seconds < now_seconds - life_seconds:
+        refuse_expired(parts.date, now_seconds, life_seconds)
+    if seconds > now_seconds + SKEW_SECONDS_MAX:
+        latest = amz_date(now_seconds + SKEW_SECONDS_MAX)
+        raise InvalidSignatureException(
+            sentences.NOT_YET_CURRENT.format(date=parts.date, latest=latest, now=amz_date(now_seconds))
+        )
+    return parts.date[:8]
+
+
+def refuse_expired(date: str, now_seconds: float, life_seconds: int) -> NoReturn:
+    """The signature is older than it may be."""
+    raise InvalidSignatureException(
+        sentences.EXPIRED.format(
+            date=date, earliest=amz_date(now_seconds - life_seconds), now=amz_date(now_seconds), minutes=life_seconds // 60
+        )
+    )
