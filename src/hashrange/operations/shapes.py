@@ -42,6 +42,8 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 
 PositiveInteger = Annotated[int, Meta(ge=1, extra={"shape": "Integer"})]
 """Limit, TotalSegments: Java's Integer in messages."""
+TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
+Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]
 """Capacity units: Java's Long in messages, as every number without a named shape."""
 
@@ -98,9 +100,3 @@ NameMap = dict[str, Annotated[str, Meta(max_length=65535)]]
 """ExpressionAttributeNames: `#token` → attribute name."""
 NewTableName = Annotated[str, Meta(min_length=3, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
 """The name of a table to be created: its least length stands among the collected constraints."""
-
-NameMap = dict[str, str]
-"""ExpressionAttributeNames."""
-PositiveInteger = Annotated[int, Meta(ge=1)]
-TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000)]
-Segment = Annotated[int, Meta(ge=0, le=999_999)]
