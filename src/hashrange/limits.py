@@ -32,6 +32,8 @@ LIST_TABLES_MAX = 100
 """Names on one page."""
 TAGS_MAX = 50
 """Tags of one table."""
+TAGS_PER_PAGE = 50
+"""Tags in one reply of ListTagsOfResource; the service's own page size is not known."""
 ACCOUNT_CAPACITY_UNITS_MAX = 80_000
 """DescribeLimits: read, and write, capacity units of an account in one Region."""
 TABLE_CAPACITY_UNITS_MAX = 40_000
@@ -45,3 +47,19 @@ PAGE_SIZE_MAX_BYTES = 1024 * 1024
 """Evaluated item sizes of one page of a Query or Scan; the item that reaches it is still on the page."""
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
+
+# --- expressions ---
+# Source: developer guide, limits of expression parameters.
+
+EXPRESSION_SIZE_MAX_BYTES = 4_096
+"""UTF-8 bytes of one expression."""
+EXPRESSION_OPERATORS_MAX = 300
+"""Operators and functions of one expression."""
+EXPRESSION_TOKEN_MAX_BYTES = 255
+"""Bytes of a `#name` or `:value` token, sign included."""
+MEMBERSHIP_OPERANDS_MAX = 100
+"""Operands in the parentheses of IN."""
+PATH_DEPTH_MAX = 32
+"""Dereferences of a document path."""
+LIST_INDEX_MAX = 2_147_483_647
+"""Largest index written in a path (unconfirmed)."""

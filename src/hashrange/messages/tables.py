@@ -23,12 +23,10 @@ THROUGHPUT_MISSING = (
     _INVALID + "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 )
 THROUGHPUT_ON_DEMAND = (
-    _INVALID
-    + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+    _INVALID + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
 )
 INDEX_THROUGHPUT_ON_DEMAND = (
-    _INVALID
-    + "ProvisionedThroughput should not be specified for index: {index} when BillingMode is PAY_PER_REQUEST"
+    _INVALID + "ProvisionedThroughput should not be specified for index: {index} when BillingMode is PAY_PER_REQUEST"
 )
 INDEX_THROUGHPUT_MISSING = _INVALID + "ProvisionedThroughput is not specified for index: {index}"
 SWITCH_WITHOUT_INDEX_THROUGHPUT = _INVALID + "ProvisionedThroughput must be specified for index: {indexes}"
@@ -47,6 +45,61 @@ WARM_THROUGHPUT_LOW = (
     _INVALID + "Requested {member} for WarmThroughput for {subject} is lower than the current value {current}"
 )
 WARM_THROUGHPUT_RANGE = _INVALID + "Requested {member} for WarmThroughput for {subject} is outside of valid range"
+
+# --- changes ------------------------------------------------------------------------------------
+
+NOTHING_TO_UPDATE = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+    "SSESpecification or ReplicaUpdates is required"
+)
+THROUGHPUT_UNCHANGED = (
+    "The provisioned throughput for the {subject} will not change. The requested value equals the current value. "
+    "Current ReadCapacityUnits provisioned for the {kind}: {read}. Requested ReadCapacityUnits: {read}. "
+    "Current WriteCapacityUnits provisioned for the {kind}: {write}. Requested WriteCapacityUnits: {write}. "
+    "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+)
+# The service's wording as users report it, with times in UTC.
+TOO_MANY_DECREASES = (
+    "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first "
+    "{held} decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. "
+    "Number of decreases today: {count}. Last decrease at {last}. Next decrease can be made at {next}"
+)
+TOO_MANY_SWITCHES = (
+    "Subscriber limit exceeded: Update to PayPerRequest mode are limited to {limit} times in 1 day(s). "
+    "Last update at {last}. Next update can be made at {next}"
+)
+INDEX_UPDATE_EMPTY = (
+    _INVALID
+    + "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+    + "GlobalSecondaryIndexUpdate.Delete must not be null"
+)
+INDEX_UPDATED_TWICE = (
+    _INVALID + "Only one global secondary index update per index is allowed simultaneously. Index: {index}"
+)
+INDEX_UPDATE_BLOCKED = (
+    "This operation cannot be performed with given input values. "
+    "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
+)
+INDEX_EXISTS = _INVALID + "Index already exists: {index}"
+TWO_INDEX_CHANGES = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+ATTRIBUTE_REDEFINED = (
+    _INVALID
+    + "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. "
+    + "Existing schema: Schema:[{existing}] New schema: Schema:[{new}]"
+)
+SCHEMA_ELEMENT = "SchemaElement: key{{{name}:{type}:{kind}}}"
+# Our own wording, these five: the service's is not captured (of the streams' two it is known to hold "already", "enabled"
+# and "disable").
+INDEX_UPDATE_SEVERAL = _INVALID + "Only one of Update, Create and Delete may stand in one GlobalSecondaryIndexUpdate"
+INDEX_UPDATE_NOTHING = (
+    _INVALID + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: {index}"
+)
+STREAM_OFF_WITH_VIEW = _INVALID + "StreamViewType must not be specified when StreamEnabled is false"
+STREAM_ALREADY_ON = "Table already has an enabled stream: {arn}"
+STREAM_ALREADY_OFF = "Table has no stream to disable: {name}"
+# As users report them.
+ALREADY_ENCRYPTED = _INVALID + "Table is already encrypted by given KMSMasterKey"
+ALREADY_DEFAULT_ENCRYPTED = _INVALID + "Table is already encrypted by default"
 
 # --- key schemas and attribute definitions ------------------------------------------------------
 

@@ -7,6 +7,7 @@ form raises `Malformed`: the slow path words it with the other constraints. Sour
 import re
 
 from hashrange.errors import Malformed
+from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
@@ -15,8 +16,6 @@ from hashrange.tables.states import is_gone
 _NAME = re.compile(NAME_PATTERN).fullmatch
 _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{{12}}):table/({NAME_PATTERN})").fullmatch
 _ARN_START = "arn:"
-_NAME_LENGTH_MIN = 3
-_NAME_LENGTH_MAX = 255
 
 
 def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
@@ -66,7 +65,7 @@ def table_name(name_or_arn: str) -> str:
     name: str = match[3] if match else name_or_arn
     if name.startswith(_ARN_START):
         return name
-    if not _NAME_LENGTH_MIN <= len(name) <= _NAME_LENGTH_MAX or not _NAME(name):
+    if not TABLE_NAME_LENGTH_MIN <= len(name) <= TABLE_NAME_LENGTH_MAX or not _NAME(name):
         raise Malformed
     return name
 

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
+from hashrange.tables.decreases import decreases_today
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 from hashrange.tables.states import Status, status
-
-SECONDS_PER_DAY = 86_400
 
 
 def describe_table(
@@ -67,14 +66,6 @@ def describe_keys(keys: KeySchema) -> list[dict[str, str]]:
 def stream_label(at_seconds: float) -> str:
     """The label of a stream switched on at that time: ISO 8601 in UTC, milliseconds, no zone."""
     return datetime.fromtimestamp(at_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-
-
-def decreases_today(throughput_changes: Table | Index, now_seconds: float) -> int:
-    """Decreases of provisioned throughput on the UTC day of `now_seconds`."""
-    last = throughput_changes.throughput_decreased_at_seconds
-    if last is None or last // SECONDS_PER_DAY != now_seconds // SECONDS_PER_DAY:
-        return 0
-    return throughput_changes.decreases_today
 
 
 def warm_units(table: Table, index: Index | None = None) -> Throughput:

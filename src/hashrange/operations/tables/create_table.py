@@ -5,51 +5,26 @@ the name is free → the account's quota. The reply says CREATING; the table is 
 zero in the next call.
 """
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta
 
 from hashrange import limits
-from hashrange.errors import LimitExceededException, ResourceInUseException
+from hashrange.errors import LimitExceededException, ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import purge_gone_tables, table_name
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.shapes import TableName as NameOrArn
-from hashrange.operations.tables import index_members, members
 from hashrange.operations.tables.creation import make_table
 from hashrange.operations.tables.creation_checks import check_creation
+from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.tables.description import describe_table
 from hashrange.tables.schema import Table
 
 
-class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Members in the order in which the service reports their faults."""
-
-    AttributeDefinitions: list[members.AttributeDefinition]
-    TableName: NameOrArn
-    BillingMode: members.BillingMode | None = None
-    ProvisionedThroughput: members.ProvisionedThroughput | None = None
-    KeySchema: members.TableKeySchema
-    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
-    GlobalSecondaryIndexes: list[index_members.GlobalSecondaryIndex] | None = None
-    StreamSpecification: members.StreamSpecification | None = None
-    SSESpecification: members.SSESpecification | None = None
-    Tags: list[members.Tag] | None = None
-    TableClass: members.TableClass | None = None
-    DeletionProtectionEnabled: bool | None = None
-    WarmThroughput: members.WarmThroughput | None = None
-    ResourcePolicy: str | None = None
-    OnDemandThroughput: members.OnDemandThroughput | None = None
-    GlobalTableSourceArn: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
-    GlobalTableSettingsReplicationMode: members.ReplicationMode | None = None
-    VectorIndexes: list[index_members.VectorIndex] | None = None
-
-
 async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
     """Store the table and describe it as CREATING."""
     name = table_name(request.TableName)
+    if name == request.TableName and name.startswith("arn:"):
+        raise ValidationException(say.ARN_NOT_TABLE.format(arn=name))
     check_creation(request)
     refuse_later_members(
         {

@@ -5,7 +5,6 @@ Everything the table does not get from the request comes in as a parameter: its 
 
 import hashlib
 import uuid
-from typing import TYPE_CHECKING
 
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
 from hashrange.operations.tables.members import (
@@ -15,16 +14,14 @@ from hashrange.operations.tables.members import (
     ProvisionedThroughput,
     SSESpecification,
 )
+from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.tables import schema
 from hashrange.tables.description import stream_label
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table, Throughput
 
-if TYPE_CHECKING:
-    from hashrange.operations.tables.create_table import CreateTableRequest
-
 
 def make_table(
-    request: "CreateTableRequest",
+    request: CreateTableRequest,
     name: str,
     table_id: int,
     account: str,

@@ -5,25 +5,28 @@ definitions that nobody uses → limits → settings. Member constraints hold al
 October 2026; the order inside a group follows the order of the request.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from hashrange import limits
-from hashrange.errors import ValidationException
+from hashrange.errors import Malformed, ValidationException
 from hashrange.messages import tables as say
+from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
 from hashrange.operations.tables.members import KeySchemaElement, Projection
+from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import check_encryption, check_stream, check_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
 
-if TYPE_CHECKING:
-    from hashrange.operations.tables.create_table import CreateTableRequest
+_INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 
 AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
 
 
-def check_creation(request: "CreateTableRequest") -> None:
-    """Refuse the request with its first fault, by raising ValidationException."""
+def check_creation(request: CreateTableRequest) -> None:
+    """Refuse the request with its first fault, by raising ValidationException; Malformed for impossible names."""
+    check_index_names(index.IndexName for index in request.LocalSecondaryIndexes or ())
+    check_index_names(index.IndexName for index in request.GlobalSecondaryIndexes or ())
     check_creation_throughput(request)
     definitions = [definition.AttributeName for definition in request.AttributeDefinitions]
     global_indexes = request.GlobalSecondaryIndexes
@@ -36,12 +39,19 @@ def check_creation(request: "CreateTableRequest") -> None:
     if local_indexes is not None:
         _check_local(local_indexes, request.KeySchema, definitions)
     indexes: list[AnyIndex] = [*(global_indexes or ()), *(local_indexes or ())]
-    _check_index_names(indexes)
+    _check_duplicates(indexes)
     _check_unused(request.KeySchema, indexes, definitions)
     _check_limits(local_indexes or (), global_indexes or ())
     check_stream(request.StreamSpecification)
     check_encryption(request.SSESpecification)
     check_tags(request.Tags or ())
+
+
+def check_index_names(names: Iterable[str]) -> None:
+    """The pattern of index names, which the fast decoder does not check; raises Malformed."""
+    for name in names:
+        if not _INDEX_NAME(name):
+            raise Malformed
 
 
 def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
@@ -142,7 +152,7 @@ def _check_local(
         check_projection(index.Projection)
 
 
-def _check_index_names(indexes: Iterable[AnyIndex]) -> None:
+def _check_duplicates(indexes: Iterable[AnyIndex]) -> None:
     seen: set[str] = set()
     for index in indexes:
         if index.IndexName in seen:
@@ -164,6 +174,7 @@ def _check_limits(local_indexes: Sequence[LocalSecondaryIndex], global_indexes: 
         raise ValidationException(say.TOO_MANY_LOCAL_INDEXES.format(limit=limits.LOCAL_INDEXES_MAX))
     if len(global_indexes) > limits.GLOBAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
-    projected = sum(len(index.Projection.NonKeyAttributes or ()) for index in (*local_indexes, *global_indexes))
+    indexes: list[AnyIndex] = [*local_indexes, *global_indexes]
+    projected = sum(len(index.Projection.NonKeyAttributes or ()) for index in indexes)
     if projected > limits.PROJECTED_ATTRIBUTES_MAX:
         raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))

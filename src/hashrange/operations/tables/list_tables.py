@@ -15,9 +15,9 @@ class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where to go on, and how many names to give."""
 
     Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
-    ExclusiveStartTableName: (
-        Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None
-    ) = None
+    ExclusiveStartTableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = (
+        None
+    )
 
 
 async def list_tables(scope: Scope, request: ListTablesRequest) -> bytes:

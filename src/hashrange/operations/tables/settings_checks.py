@@ -23,6 +23,16 @@ def check_stream(stream: StreamSpecification | None) -> None:
         raise ValidationException(say.STREAM_WITHOUT_VIEW)
 
 
+def check_stream_change(stream: StreamSpecification | None) -> None:
+    """The same for a table that exists."""
+    if stream is None:
+        return
+    if not stream.StreamEnabled and stream.StreamViewType is not None:
+        raise ValidationException(say.STREAM_OFF_WITH_VIEW)
+    if stream.StreamEnabled and stream.StreamViewType is None:
+        raise ValidationException(say.STREAM_WITHOUT_VIEW)
+
+
 def check_encryption(encryption: SSESpecification | None) -> None:
     """Only KMS is a type to ask for; a key needs encryption switched on."""
     if encryption is None:

@@ -4,16 +4,14 @@ Source: service behaviour, captures to October 2026; ranges without a capture ar
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hashrange import limits
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.tables.members import OnDemandThroughput, ProvisionedThroughput, WarmThroughput
+from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.tables.schema import Throughput
-
-if TYPE_CHECKING:
-    from hashrange.operations.tables.create_table import CreateTableRequest
 
 TABLE = "table"
 """How messages name the table itself, where they may name an index."""
@@ -32,7 +30,7 @@ class HasThroughput(Protocol):
     def WarmThroughput(self) -> WarmThroughput | None: ...  # noqa: D102, N802
 
 
-def check_creation_throughput(request: "CreateTableRequest") -> None:
+def check_creation_throughput(request: CreateTableRequest) -> None:
     """Billing and throughput of CreateTable: the table's own, then each global index's."""
     indexes = request.GlobalSecondaryIndexes or ()
     check_bounds(request.ProvisionedThroughput, None)

@@ -3,7 +3,7 @@
 from hashrange.errors import ResourceInUseException
 from hashrange.messages import tables as say
 from hashrange.tables.schema import Table
-from hashrange.tables.states import status
+from hashrange.tables.states import serves_items, status
 
 _DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
 
@@ -13,3 +13,9 @@ def refuse_busy(table: Table, now_seconds: float) -> None:
     current = status(table, now_seconds)
     if current != "ACTIVE":
         raise ResourceInUseException(say.TABLE_IN_USE.format(doing=_DOING[current], name=table.name))
+
+
+def refuse_unserved(table: Table, now_seconds: float) -> None:
+    """Raise ResourceInUseException while the table is being created or deleted; tags may change during an update."""
+    if not serves_items(table, now_seconds):
+        refuse_busy(table, now_seconds)

@@ -1,0 +1,51 @@
+"""ListTagsOfResource: the tags of a table, in pages by key.
+
+Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → form of NextToken → the table exists.
+A page holds as many tags as a table may carry; a token is the Base64 of the last key given, so that it stays good when tags
+come and go.
+"""
+
+import base64
+import binascii
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.limits import TAGS_PER_PAGE
+from hashrange.messages import tables as say
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables.tagged import check_arn, find_tagged
+
+
+class ListTagsOfResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A table's ARN, and where to go on."""
+
+    ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
+    NextToken: str | None = None
+
+
+async def list_tags_of_resource(scope: Scope, request: ListTagsOfResourceRequest) -> bytes:
+    """Tags after the token's, by key; a token only when more follow."""
+    check_arn(scope, request.ResourceArn, "ListTagsOfResource")
+    after = _decode_token(request.NextToken)
+    table = await find_tagged(scope, request.ResourceArn)
+    keys = sorted(key for key in table.tags if after is None or key > after)
+    page = keys[:TAGS_PER_PAGE]
+    reply: dict[str, Any] = {"Tags": [{"Key": key, "Value": table.tags[key]} for key in page]}
+    if len(keys) > len(page):
+        reply["NextToken"] = base64.b64encode(page[-1].encode()).decode()
+    return msgspec.json.encode(reply)
+
+
+def _decode_token(token: str | None) -> str | None:
+    if token is None:
+        return None
+    try:
+        return base64.b64decode(token, validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise ValidationException(say.TAGS_TOKEN_INVALID) from None
+
+
+OPERATION = Operation("ListTagsOfResource", ListTagsOfResourceRequest, list_tags_of_resource)

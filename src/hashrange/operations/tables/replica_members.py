@@ -1,0 +1,105 @@
+"""Which structures describe replicas in other Regions? Declared so that they are validated; nothing uses them yet.
+
+Source: service model of November 2026.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.shapes import IndexName as Name
+from hashrange.operations.shapes import PositiveLong
+from hashrange.operations.tables import members
+
+MultiRegionConsistency = Literal["EVENTUAL", "STRONG"]
+
+
+class ProvisionedThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Read capacity of one replica."""
+
+    ReadCapacityUnits: PositiveLong | None = None
+
+
+class OnDemandThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Read maximum of one replica."""
+
+    MaxReadRequestUnits: int | None = None
+
+
+_ProvisionedOverride = ProvisionedThroughputOverride
+_OnDemandOverride = OnDemandThroughputOverride
+
+
+class ReplicaGlobalSecondaryIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An index of one replica."""
+
+    IndexName: Name
+    ProvisionedThroughputOverride: _ProvisionedOverride | None = None
+    OnDemandThroughputOverride: _OnDemandOverride | None = None
+
+
+_ReplicaIndexes = Annotated[list[ReplicaGlobalSecondaryIndex], Meta(min_length=1)]
+
+
+class CreateReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A replica to add."""
+
+    RegionName: str
+    KMSMasterKeyId: str | None = None
+    ProvisionedThroughputOverride: _ProvisionedOverride | None = None
+    OnDemandThroughputOverride: _OnDemandOverride | None = None
+    GlobalSecondaryIndexes: _ReplicaIndexes | None = None
+    TableClassOverride: members.TableClass | None = None
+
+
+class UpdateReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A replica to change."""
+
+    RegionName: str
+    KMSMasterKeyId: str | None = None
+    ProvisionedThroughputOverride: _ProvisionedOverride | None = None
+    OnDemandThroughputOverride: _OnDemandOverride | None = None
+    GlobalSecondaryIndexes: _ReplicaIndexes | None = None
+    TableClassOverride: members.TableClass | None = None
+
+
+class DeleteReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A replica to take away."""
+
+    RegionName: str
+
+
+class DisassociateReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A replica that becomes a table of its own."""
+
+    RegionName: str
+    DisassociationMode: Literal["WAIT_FOR_REPLICATION"]
+
+
+class ReplicationGroupUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One change of the replicas."""
+
+    Create: CreateReplicationGroupMemberAction | None = None
+    Update: UpdateReplicationGroupMemberAction | None = None
+    Delete: DeleteReplicationGroupMemberAction | None = None
+    Disassociate: DisassociateReplicationGroupMemberAction | None = None
+
+
+class CreateGlobalTableWitnessGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A witness to add."""
+
+    RegionName: str
+
+
+class DeleteGlobalTableWitnessGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A witness to take away."""
+
+    RegionName: str
+
+
+class GlobalTableWitnessGroupUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One change of the witnesses."""
+
+    Create: CreateGlobalTableWitnessGroupMemberAction | None = None
+    Delete: DeleteGlobalTableWitnessGroupMemberAction | None = None

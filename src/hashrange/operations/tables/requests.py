@@ -1,0 +1,63 @@
+"""What may CreateTable and UpdateTable be asked? Every member of the service model, those of a later day included.
+
+The other operations of the control plane declare their few members in their own files.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.operations.tables import index_members, members, replica_members
+
+_NewTableName = Annotated[str, Meta(min_length=3, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
+"""Only here the shortest length of a name is an ordinary constraint."""
+
+
+class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Members in the order in which the service reports their faults."""
+
+    AttributeDefinitions: list[members.AttributeDefinition]
+    TableName: _NewTableName
+    BillingMode: members.BillingMode | None = None
+    ProvisionedThroughput: members.ProvisionedThroughput | None = None
+    KeySchema: members.TableKeySchema
+    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
+    GlobalSecondaryIndexes: list[index_members.GlobalSecondaryIndex] | None = None
+    StreamSpecification: members.StreamSpecification | None = None
+    SSESpecification: members.SSESpecification | None = None
+    Tags: list[members.Tag] | None = None
+    TableClass: members.TableClass | None = None
+    DeletionProtectionEnabled: bool | None = None
+    WarmThroughput: members.WarmThroughput | None = None
+    ResourcePolicy: str | None = None
+    OnDemandThroughput: members.OnDemandThroughput | None = None
+    GlobalTableSourceArn: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
+    GlobalTableSettingsReplicationMode: members.ReplicationMode | None = None
+    VectorIndexes: list[index_members.VectorIndex] | None = None
+
+
+class UpdateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Members in the order in which the service reports their faults."""
+
+    TableName: NameOrArn
+    ProvisionedThroughput: members.ProvisionedThroughput | None = None
+    BillingMode: members.BillingMode | None = None
+    GlobalSecondaryIndexUpdates: list[index_members.GlobalSecondaryIndexUpdate] | None = None
+    AttributeDefinitions: list[members.AttributeDefinition] | None = None
+    StreamSpecification: members.StreamSpecification | None = None
+    SSESpecification: members.SSESpecification | None = None
+    ReplicaUpdates: Annotated[list[replica_members.ReplicationGroupUpdate], Meta(min_length=1)] | None = None
+    TableClass: members.TableClass | None = None
+    DeletionProtectionEnabled: bool | None = None
+    MultiRegionConsistency: replica_members.MultiRegionConsistency | None = None
+    GlobalTableWitnessUpdates: (
+        Annotated[list[replica_members.GlobalTableWitnessGroupUpdate], Meta(min_length=1, max_length=1)] | None
+    ) = None
+    OnDemandThroughput: members.OnDemandThroughput | None = None
+    WarmThroughput: members.WarmThroughput | None = None
+    GlobalTableSettingsReplicationMode: members.ReplicationMode | None = None
+    DisassociationProtectionEnabled: bool | None = None
+    VectorIndexUpdates: list[index_members.VectorIndexUpdate] | None = None

@@ -1,0 +1,43 @@
+"""TagResource: tags are added to a table, or replaced.
+
+Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → at least one tag → the tags
+themselves → the table exists → it is not being created or deleted → it carries no more than 50 afterwards.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables import members
+from hashrange.operations.tables.settings_checks import check_tag_count, check_tags
+from hashrange.operations.tables.tagged import check_arn, find_tagged
+from hashrange.operations.tables.use import refuse_unserved
+
+
+class TagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A table's ARN and tags for it."""
+
+    ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
+    Tags: list[members.Tag]
+
+
+async def tag_resource(scope: Scope, request: TagResourceRequest) -> bytes:
+    """Store the tags; the reply is empty."""
+    check_arn(scope, request.ResourceArn, "TagResource")
+    if not request.Tags:
+        raise ValidationException(say.TAGS_EMPTY)
+    check_tags(request.Tags)
+    while True:
+        table = await find_tagged(scope, request.ResourceArn)
+        refuse_unserved(table, scope.clock.service_time())
+        tags = table.tags | {tag.Key: tag.Value for tag in request.Tags}
+        check_tag_count(len(tags))
+        if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
+            return b"{}"
+
+
+OPERATION = Operation("TagResource", TagResourceRequest, tag_resource)

@@ -1,0 +1,34 @@
+"""Which table does a ResourceArn of the tag operations name? Order: form of the ARN → it names a table → the table exists.
+
+Source: service behaviour, captures to October 2026.
+"""
+
+import re
+
+from hashrange.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.lookup import find_table
+from hashrange.operations.operation import Scope
+from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.tables.schema import Table
+
+_ARN = re.compile(r"arn:[^:]+:[^:]+:[^:]+:[^:]+:.+", re.DOTALL).fullmatch
+_TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{{12}}:table/{NAME_PATTERN}").fullmatch
+
+
+def check_arn(scope: Scope, arn: str, operation: str) -> None:
+    """Refuse what is no table's ARN."""
+    if not arn.startswith("arn:"):
+        raise ValidationException(say.ARN_START.format(arn=arn))
+    if not _ARN(arn):
+        raise AccessDeniedException(say.ARN_NOT_AUTHORIZED.format(account=scope.account, operation=operation, arn=arn))
+    if not _TABLE_ARN(arn):
+        raise ValidationException(say.ARN_NOT_TABLE.format(arn=arn))
+
+
+async def find_tagged(scope: Scope, arn: str, not_found: str = say.ARN_NOT_FOUND) -> Table:
+    """The table of a table's ARN; raises ResourceNotFoundException with `not_found`."""
+    table = await find_table(scope, arn)
+    if table is None:
+        raise ResourceNotFoundException(not_found.format(arn=arn))
+    return table

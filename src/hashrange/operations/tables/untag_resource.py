@@ -1,0 +1,40 @@
+"""UntagResource: tags are taken from a table; a key that it does not carry is no fault.
+
+Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → at least one key → the table
+exists → it is not being created or deleted.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables.tagged import check_arn, find_tagged
+from hashrange.operations.tables.use import refuse_unserved
+
+
+class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A table's ARN and keys of tags."""
+
+    ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
+    TagKeys: list[Annotated[str, Meta(min_length=1, max_length=128)]]
+
+
+async def untag_resource(scope: Scope, request: UntagResourceRequest) -> bytes:
+    """Store the tags that remain; the reply is empty."""
+    check_arn(scope, request.ResourceArn, "UntagResource")
+    if not request.TagKeys:
+        raise ValidationException(say.TAG_KEYS_EMPTY)
+    keys = set(request.TagKeys)
+    while True:
+        table = await find_tagged(scope, request.ResourceArn, say.RESOURCE_NOT_FOUND)
+        refuse_unserved(table, scope.clock.service_time())
+        tags = {key: value for key, value in table.tags.items() if key not in keys}
+        if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
+            return b"{}"
+
+
+OPERATION = Operation("UntagResource", UntagResourceRequest, untag_resource)

@@ -1,0 +1,159 @@
+"""What is the table after an UpdateTable? Checked request and old table → new table.
+
+Refuses only what depends on when earlier changes were made: too many decreases of throughput, too many switches to on-demand.
+Source: developer guide, throughput rules of 2026.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from hashrange import limits
+from hashrange.errors import LimitExceededException
+from hashrange.messages import tables as say
+from hashrange.operations.tables.creation import encryption, on_demand_maximum, throughput
+from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
+from hashrange.operations.tables.members import ProvisionedThroughput
+from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.tables.decreases import SECONDS_PER_DAY, decreases_left, decreases_today, next_decrease_at_seconds
+from hashrange.tables.description import stream_label
+from hashrange.tables.schema import Index, Table, Throughput
+
+
+def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
+    """The new table, UPDATING until `until_seconds`; raises LimitExceededException."""
+    changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
+    changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
+    if request.BillingMode is not None and request.BillingMode != table.billing_mode:
+        changes |= _mode_changes(request, table, now_seconds)
+        if request.BillingMode == "PAY_PER_REQUEST":
+            changes["indexes"] = tuple(msgspec.structs.replace(index, throughput=None) for index in changes["indexes"])
+        else:
+            changes["indexes"] = tuple(
+                msgspec.structs.replace(index, on_demand_max_read_units=None, on_demand_max_write_units=None)
+                for index in changes["indexes"]
+            )
+    elif request.ProvisionedThroughput is not None:
+        changes |= throughput_changes(table, request.ProvisionedThroughput, now_seconds)
+    changes |= _setting_changes(request, table, now_seconds)
+    return msgspec.structs.replace(table, **changes)
+
+
+def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:
+    """Fields of the table or index that new throughput changes; raises LimitExceededException for one decrease too many."""
+    old = subject.throughput or Throughput(0, 0)
+    new = Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
+    changes: dict[str, Any] = {"throughput": new}
+    if new.read_units > old.read_units or new.write_units > old.write_units:
+        changes["throughput_increased_at_seconds"] = now_seconds
+    if new.read_units < old.read_units or new.write_units < old.write_units:
+        left = decreases_left(subject, now_seconds)
+        count = decreases_today(subject, now_seconds)
+        if left == 0:
+            raise LimitExceededException(
+                say.TOO_MANY_DECREASES.format(
+                    held=limits.DECREASES_HELD_MAX,
+                    count=count,
+                    last=time_text(subject.throughput_decreased_at_seconds or now_seconds),
+                    next=time_text(next_decrease_at_seconds(now_seconds)),
+                )
+            )
+        changes["throughput_decreased_at_seconds"] = now_seconds
+        changes["decreases_today"] = count + 1
+        changes["decreases_left"] = left - 1
+    return changes
+
+
+def time_text(at_seconds: float) -> str:
+    """A time as the service writes it: `Wednesday, July 25, 2018 8:48:14 PM UTC`."""
+    at = datetime.fromtimestamp(at_seconds, UTC)
+    return f"{at:%A, %B} {at.day}, {at.year} {at.hour % 12 or 12}:{at:%M:%S %p} UTC"
+
+
+def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
+    """Fields that change with the billing mode; raises LimitExceededException for one switch too many."""
+    if request.BillingMode == "PROVISIONED":
+        return {
+            "billing_mode": "PROVISIONED",
+            "throughput": throughput(request.ProvisionedThroughput),
+            "on_demand_max_read_units": None,
+            "on_demand_max_write_units": None,
+        }
+    recent = [at for at in table.switches_to_on_demand_seconds if at > now_seconds - SECONDS_PER_DAY]
+    if len(recent) >= limits.SWITCHES_TO_ON_DEMAND_MAX:
+        raise LimitExceededException(
+            say.TOO_MANY_SWITCHES.format(
+                limit=limits.SWITCHES_TO_ON_DEMAND_MAX,
+                last=time_text(recent[-1]),
+                next=time_text(recent[0] + SECONDS_PER_DAY),
+            )
+        )
+    return {
+        "billing_mode": "PAY_PER_REQUEST",
+        "throughput": Throughput(0, 0),
+        "switched_to_on_demand_at_seconds": now_seconds,
+        "switches_to_on_demand_seconds": (*recent, now_seconds),
+    }
+
+
+def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
+    """Fields of everything that has nothing to do with capacity modes."""
+    changes: dict[str, Any] = {}
+    if request.OnDemandThroughput is not None and (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
+        changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
+            request.OnDemandThroughput, table.on_demand_max_read_units, table.on_demand_max_write_units
+        )
+    warm = request.WarmThroughput
+    if warm is not None and warm.ReadUnitsPerSecond is not None:
+        changes["warm_read_units"] = warm.ReadUnitsPerSecond
+    if warm is not None and warm.WriteUnitsPerSecond is not None:
+        changes["warm_write_units"] = warm.WriteUnitsPerSecond
+    if request.TableClass is not None and request.TableClass != table.table_class:
+        changes["table_class"] = request.TableClass
+        changes["table_class_changed_at_seconds"] = now_seconds
+    if request.DeletionProtectionEnabled is not None:
+        changes["is_deletion_protected"] = request.DeletionProtectionEnabled
+    if request.SSESpecification is not None:
+        changes["sse_type"], changes["kms_key_arn"] = encryption(request.SSESpecification, table.account, table.region)
+    stream = request.StreamSpecification
+    if stream is not None:
+        changes["stream_view_type"] = stream.StreamViewType if stream.StreamEnabled else None
+        if stream.StreamEnabled:
+            changes["stream_label"] = stream_label(now_seconds)
+    return changes
+
+
+def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> tuple[Index, ...]:
+    """The indexes, with new capacity where it was asked for."""
+    updates = {
+        update.Update.IndexName: update.Update
+        for update in request.GlobalSecondaryIndexUpdates or ()
+        if update.Update is not None
+    }
+    is_switched = request.BillingMode is not None and request.BillingMode != table.billing_mode
+    return tuple(
+        index
+        if index.name not in updates
+        else _updated_index(index, updates[index.name], is_switched, now_seconds, until_seconds)
+        for index in table.indexes
+    )
+
+
+def _updated_index(
+    index: Index, update: UpdateGlobalSecondaryIndexAction, is_switched: bool, now_seconds: float, until_seconds: float
+) -> Index:
+    """One index with new capacity; its first throughput after a switch is no increase."""
+    changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
+    given = update.ProvisionedThroughput
+    if given is not None:
+        changes |= {"throughput": throughput(given)} if is_switched else throughput_changes(index, given, now_seconds)
+    changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
+        update.OnDemandThroughput, index.on_demand_max_read_units, index.on_demand_max_write_units
+    )
+    warm = update.WarmThroughput
+    if warm is not None and warm.ReadUnitsPerSecond is not None:
+        changes["warm_read_units"] = warm.ReadUnitsPerSecond
+    if warm is not None and warm.WriteUnitsPerSecond is not None:
+        changes["warm_write_units"] = warm.WriteUnitsPerSecond
+    return msgspec.structs.replace(index, **changes)

@@ -1,0 +1,227 @@
+"""May this table be changed so? The checks of UpdateTable, first by the request alone, then against the table.
+
+By the request: something is asked for → billing and throughput → shape of the index updates → stream and encryption. Against
+the table: billing and throughput → index rules → stream and encryption. Source: service behaviour, captures to October 2026.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hashrange import limits
+from hashrange.errors import LimitExceededException, ResourceNotFoundException, ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.tables.creation import encryption
+from hashrange.operations.tables.creation_checks import (
+    check_global_keys,
+    check_index_definitions,
+    check_index_names,
+    check_projection,
+)
+from hashrange.operations.tables.index_members import (
+    CreateGlobalSecondaryIndexAction,
+    DeleteGlobalSecondaryIndexAction,
+    GlobalSecondaryIndexUpdate,
+    UpdateGlobalSecondaryIndexAction,
+)
+from hashrange.operations.tables.members import AttributeDefinition
+from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.settings_checks import check_encryption, check_stream_change
+from hashrange.operations.tables.throughput_checks import (
+    TABLE,
+    HasThroughput,
+    check_bounds,
+    check_maximum,
+    check_on_demand,
+    check_warm,
+    index_subject,
+    refuse_maximum,
+)
+from hashrange.tables.description import warm_units
+from hashrange.tables.schema import Index, KeySchema, Table, Throughput
+
+IndexAction = UpdateGlobalSecondaryIndexAction | CreateGlobalSecondaryIndexAction | DeleteGlobalSecondaryIndexAction
+
+_ASKING_NOTHING = {"TableName", "AttributeDefinitions"}
+_NOTHING_WARM = Throughput(0, 0)
+
+
+def check_update(request: UpdateTableRequest) -> None:
+    """Refuse what the request alone shows, with its first fault."""
+    asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _ASKING_NOTHING)
+    if all(value is None or value == [] for value in asked):
+        raise ValidationException(say.NOTHING_TO_UPDATE)
+    updates = request.GlobalSecondaryIndexUpdates or []
+    check_index_names(action.IndexName for update in updates for action in _actions(update))
+    subjects = list(index_changes(updates))
+    throughput = request.ProvisionedThroughput
+    check_bounds(throughput, None)
+    if request.BillingMode == "PAY_PER_REQUEST":
+        check_on_demand(throughput, subjects)
+    elif request.BillingMode == "PROVISIONED" and throughput is None:
+        raise ValidationException(say.SWITCH_WITHOUT_THROUGHPUT)
+    check_maximum(request.OnDemandThroughput, TABLE)
+    check_warm(request.WarmThroughput, _NOTHING_WARM, TABLE)
+    for change in subjects:
+        check_bounds(change.ProvisionedThroughput, change.IndexName)
+        check_maximum(change.OnDemandThroughput, index_subject(change.IndexName))
+        check_warm(change.WarmThroughput, _NOTHING_WARM, index_subject(change.IndexName))
+    _check_index_updates(updates)
+    check_stream_change(request.StreamSpecification)
+    check_encryption(request.SSESpecification)
+
+
+def check_against_table(request: UpdateTableRequest, table: Table) -> None:
+    """Refuse what the table does not allow, with the first fault."""
+    updates = request.GlobalSecondaryIndexUpdates or []
+    _check_mode(request, table, list(index_changes(updates)))
+    check_warm(request.WarmThroughput, warm_units(table), TABLE)
+    _check_definitions(request.AttributeDefinitions or [], table)
+    _check_indexes(updates, request.AttributeDefinitions or [], table)
+    _check_stream(request, table)
+    _check_encryption(request, table)
+
+
+def index_changes(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
+    """The Update and Create actions, which say something about capacity."""
+    for update in updates:
+        if update.Update is not None:
+            yield update.Update
+        elif update.Create is not None:
+            yield update.Create
+
+
+def _actions(update: GlobalSecondaryIndexUpdate) -> list[IndexAction]:
+    """What the update says; it should be one thing."""
+    return [action for action in (update.Update, update.Create, update.Delete) if action is not None]
+
+
+def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
+    """Each update says exactly one thing, about an index of its own."""
+    seen: set[str] = set()
+    for update in updates:
+        actions = _actions(update)
+        if not actions:
+            raise ValidationException(say.INDEX_UPDATE_EMPTY)
+        if len(actions) > 1:
+            raise ValidationException(say.INDEX_UPDATE_SEVERAL)
+        name = actions[0].IndexName
+        if name in seen:
+            raise ValidationException(say.INDEX_UPDATED_TWICE.format(index=name))
+        seen.add(name)
+        change = update.Update
+        if change is not None and not (
+            change.ProvisionedThroughput or change.OnDemandThroughput or change.WarmThroughput
+        ):
+            raise ValidationException(say.INDEX_UPDATE_NOTHING.format(index=name))
+        if update.Create is not None:
+            check_global_keys(name, update.Create.KeySchema)
+            check_projection(update.Create.Projection)
+
+
+def _check_mode(request: UpdateTableRequest, table: Table, changes: Sequence[HasThroughput]) -> None:
+    """Throughput fits the mode that the table will have, and is not what it is already."""
+    throughput = request.ProvisionedThroughput
+    if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
+        check_on_demand(throughput, changes)
+        return
+    for maximum in (request.OnDemandThroughput, *(change.OnDemandThroughput for change in changes)):
+        refuse_maximum(maximum, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
+    given = {change.IndexName for change in changes if change.ProvisionedThroughput is not None}
+    if table.billing_mode == "PAY_PER_REQUEST":
+        missing = [index.name for index in table.indexes if index.is_global and index.name not in given]
+        if missing:
+            raise ValidationException(say.SWITCH_WITHOUT_INDEX_THROUGHPUT.format(indexes=",".join(missing)))
+    elif throughput is not None and table.throughput == Throughput(
+        throughput.ReadCapacityUnits, throughput.WriteCapacityUnits
+    ):
+        raise ValidationException(_unchanged(TABLE, TABLE, table.throughput))
+
+
+def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
+    """The types of the table's own keys stay what they are."""
+    new = {definition.AttributeName: definition.AttributeType for definition in definitions}
+    changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
+    if changed != table.attribute_types:
+        keys = next(
+            (
+                keys
+                for keys in (table.keys, *(index.keys for index in table.indexes))
+                if any(changed[name] != table.attribute_types[name] for name in keys.partition_names + keys.sort_names)
+            ),
+            table.keys,
+        )
+        raise ValidationException(
+            say.ATTRIBUTE_REDEFINED.format(
+                existing=_schema_text(keys, table.attribute_types), new=_schema_text(keys, changed)
+            )
+        )
+
+
+def _check_indexes(
+    updates: Sequence[GlobalSecondaryIndexUpdate], definitions: Sequence[AttributeDefinition], table: Table
+) -> None:
+    """Updated and deleted indexes exist, created ones do not; one online change at a time."""
+    indexes = {index.name: index for index in table.indexes}
+    defined = [*table.attribute_types, *(definition.AttributeName for definition in definitions)]
+    for update in updates:
+        if update.Update is not None:
+            index = indexes.get(update.Update.IndexName)
+            if index is None or not index.is_global:
+                raise ValidationException(say.INDEX_UPDATE_BLOCKED)
+            _check_index_change(update.Update, index, table)
+        elif update.Create is not None:
+            if update.Create.IndexName in indexes:
+                raise ValidationException(say.INDEX_EXISTS.format(index=update.Create.IndexName))
+            check_index_definitions(update.Create.KeySchema, defined)
+            if table.billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
+                raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
+        elif update.Delete is not None:
+            deleted = indexes.get(update.Delete.IndexName)
+            if deleted is None or not deleted.is_global:
+                raise ResourceNotFoundException(say.RESOURCE_NOT_FOUND)
+    if sum(update.Update is None for update in updates) > 1:
+        raise LimitExceededException(say.TWO_INDEX_CHANGES)
+    created = sum(update.Create is not None for update in updates)
+    if created and created + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
+        raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
+
+
+def _check_index_change(change: HasThroughput, index: Index, table: Table) -> None:
+    """New throughput differs from the old, warm throughput does not fall."""
+    given = change.ProvisionedThroughput
+    if given is not None and index.throughput == Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits):
+        assert index.throughput is not None
+        raise ValidationException(_unchanged(index_subject(index.name), "index", index.throughput))
+    check_warm(change.WarmThroughput, warm_units(table, index), index_subject(index.name))
+
+
+def _check_stream(request: UpdateTableRequest, table: Table) -> None:
+    """A stream that is on cannot be switched on, nor its view changed; one that is off cannot be switched off."""
+    stream = request.StreamSpecification
+    if stream is None:
+        return
+    is_on = table.stream_view_type is not None
+    if stream.StreamEnabled and is_on:
+        raise ValidationException(say.STREAM_ALREADY_ON.format(arn=f"{table.arn}/stream/{table.stream_label}"))
+    if not stream.StreamEnabled and not is_on:
+        raise ValidationException(say.STREAM_ALREADY_OFF.format(name=table.name))
+
+
+def _check_encryption(request: UpdateTableRequest, table: Table) -> None:
+    """Encryption asked for is not what the table has."""
+    if request.SSESpecification is None:
+        return
+    sse_type, key_arn = encryption(request.SSESpecification, table.account, table.region)
+    if (sse_type, key_arn) == (table.sse_type, table.kms_key_arn):
+        raise ValidationException(say.ALREADY_ENCRYPTED if sse_type else say.ALREADY_DEFAULT_ENCRYPTED)
+
+
+def _unchanged(subject: str, kind: str, throughput: Throughput) -> str:
+    return say.THROUGHPUT_UNCHANGED.format(
+        subject=subject, kind=kind, read=throughput.read_units, write=throughput.write_units
+    )
+
+
+def _schema_text(keys: KeySchema, types: Mapping[str, str]) -> str:
+    """The keys as the service prints a schema."""
+    named = [(name, "HASH") for name in keys.partition_names] + [(name, "RANGE") for name in keys.sort_names]
+    return ", ".join(say.SCHEMA_ELEMENT.format(name=name, type=types[name], kind=kind) for name, kind in named)
