@@ -7,7 +7,7 @@ from typing import Any
 
 from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
-from hashrange.server.app import Server
+from hashrange.server.listener import Server
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
 

@@ -15,6 +15,7 @@ import httptools
 
 from hashrange.clock import Clock
 from hashrange.messages import http as sentences
+from hashrange.server.access_log import AccessLog
 from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
 
 HEAD_SECONDS_MAX = 10.0
@@ -31,8 +32,6 @@ LINGER_SECONDS = 2.0
 Respond = Callable[..., None]
 """respond(status, body, content_type=None, extra=b""): answers the one request that it was handed with."""
 Handle = Callable[[Request, Respond], None]
-AccessLog = Callable[[Request, int, int, str], None]
-"""(request, status, bytes of the reply's body, peer)."""
 
 
 class Connections:

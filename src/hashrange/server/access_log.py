@@ -1,0 +1,27 @@
+"""One line per request, for operators who ask for it. Never on by default: a line costs as much as a request."""
+
+import logging
+from collections.abc import Callable
+
+from hashrange.wire.http import Request
+from hashrange.wire.identifiers import request_id_of
+
+_log = logging.getLogger("hashrange.access")
+
+
+def log_access(request: Request, status: int, size_bytes: int, peer: str) -> None:
+    """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id>`; what a client sent is quoted by `ascii`."""
+    target = request.header(b"x-amz-target") or b"-"
+    _log.info(
+        "%s %s %s %s %d %d %s", peer, request.method.decode("latin-1"), printable(request.url), printable(target), status,
+        size_bytes, request_id_of(request.number).decode(),
+    )  # fmt: skip
+
+
+def printable(sent: bytes) -> str:
+    """Bytes of a client, safe in one line of a log."""
+    return ascii(sent.decode("latin-1"))[1:-1]
+
+
+AccessLog = Callable[[Request, int, int, str], None]
+"""(request, status, bytes of the reply's body, peer)."""
