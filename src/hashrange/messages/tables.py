@@ -88,8 +88,8 @@ ATTRIBUTE_REDEFINED = (
     + "Existing schema: Schema:[{existing}] New schema: Schema:[{new}]"
 )
 SCHEMA_ELEMENT = "SchemaElement: key{{{name}:{type}:{kind}}}"
-# Our own wording, these five: the service's is not captured (of the streams' two it is known to hold "already", "enabled"
-# and "disable").
+# Our own wording, these five: the service's is not captured. Of the streams' two it is known that they hold "already",
+# "enabled" and "disable".
 INDEX_UPDATE_SEVERAL = _INVALID + "Only one of Update, Create and Delete may stand in one GlobalSecondaryIndexUpdate"
 INDEX_UPDATE_NOTHING = (
     _INVALID + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: {index}"

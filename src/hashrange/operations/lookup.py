@@ -1,7 +1,8 @@
 """Which table does a request mean? By name or ARN, for the data plane and for the control plane.
 
 Neither finder raises "not found": each operation says so at its own step, in its own words. A name of an impossible
-form raises `Malformed`: the slow path words it with the other constraints. Source: service behaviour, errors section 2.
+form raises `Malformed`: the slow path words it with the other constraints. Source: service behaviour, errors
+section 2.
 """
 
 import re

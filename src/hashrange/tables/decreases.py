@@ -1,7 +1,7 @@
-"""How often may provisioned throughput go down? Four decreases at the start of a UTC day, one more each hour, four held at most.
+"""How often may provisioned throughput go down? Four times at the start of a UTC day, once more each hour, four held.
 
-Together 27 a day; a table and each of its global indexes count for themselves. Pure functions of the last decrease and the
-time. Source: developer guide, quotas page of 2026.
+Together 27 a day; a table and each of its global indexes count for themselves. Pure functions of the last decrease
+and the time. Source: developer guide, quotas page of 2026.
 """
 
 from hashrange.limits import DECREASES_HELD_MAX

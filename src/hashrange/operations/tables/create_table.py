@@ -1,8 +1,8 @@
 """CreateTable: a new table under a free name.
 
-Order of checks: member constraints (slow path) → what the request alone shows (`creation_checks`) → members of a later day →
-the name is free → the account's quota. The reply says CREATING; the table is ACTIVE after the configured delay, with a delay of
-zero in the next call.
+Order of checks: member constraints (slow path) → what the request alone shows (`creation_checks`) → members of a
+later day → the name is free → the account's quota. The reply says CREATING; the table is ACTIVE after the
+configured delay, with a delay of zero in the next call.
 """
 
 import msgspec

@@ -1,6 +1,7 @@
 """What table does a CreateTable request describe? Checked request → `Table`; nothing here refuses.
 
-Everything the table does not get from the request comes in as a parameter: its number, the scope's names and the time.
+Everything the table does not get from the request comes in as a parameter: its number, the scope's names and the
+time.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """May this table be created? The checks of CreateTable that need nothing but the request, in the service's order.
 
 Billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes →
-definitions that nobody uses → limits → settings. Member constraints hold already. Source: service behaviour, captures to
-October 2026; the order inside a group follows the order of the request.
+definitions that nobody uses → limits → settings. Member constraints hold already. Source: service behaviour,
+captures to October 2026; the order inside a group follows the order of the request.
 """
 
 import re

@@ -1,7 +1,8 @@
 """DeleteTable: a table and all its items go away.
 
-Order of checks: name → table exists → it is ACTIVE (DELETING is answered, not refused) → it is not protected. With a state
-delay the table stays DELETING until its deadline and is purged when next touched; without one it goes at once.
+Order of checks: name → table exists → it is ACTIVE (DELETING is answered, not refused) → it is not protected. With
+a state delay the table stays DELETING until its deadline and is purged when next touched; without one it goes at
+once.
 """
 
 import msgspec

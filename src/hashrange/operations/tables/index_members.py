@@ -1,7 +1,8 @@
 """Which structures declare an index? The nested members that describe local, global and vector indexes.
 
-Members stand in the order in which the service reports their faults, which differs between creating an index with its table
-and creating it later. Source: service model of November 2026 and captures of aggregated constraint messages.
+Members stand in the order in which the service reports their faults, which differs between creating an index with
+its table and creating it later. Source: service model of November 2026 and captures of aggregated constraint
+messages.
 """
 
 from typing import Annotated, Literal

@@ -1,8 +1,8 @@
 """ListTagsOfResource: the tags of a table, in pages by key.
 
-Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → form of NextToken → the table exists.
-A page holds as many tags as a table may carry; a token is the Base64 of the last key given, so that it stays good when tags
-come and go.
+Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → form of NextToken → the
+table exists. A page holds as many tags as a table may carry; a token is the Base64 of the last key given, so that
+it stays good when tags come and go.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Which structures do the requests of the control plane share? Their nested members, in the order of reported faults.
 
-Enumerations stand in the order in which the service lists them in a fault. Source: service model of November 2026 and
-captures of aggregated constraint messages.
+Enumerations stand in the order in which the service lists them in a fault. Source: service model of November 2026
+and captures of aggregated constraint messages.
 """
 
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Which table does a ResourceArn of the tag operations name? Order: form of the ARN → it names a table → the table exists.
+"""Which table does the ResourceArn of a tag operation name? Order: form of the ARN → it names a table → it exists.
 
 Source: service behaviour, captures to October 2026.
 """

@@ -1,7 +1,7 @@
 """UntagResource: tags are taken from a table; a key that it does not carry is no fault.
 
-Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → at least one key → the table
-exists → it is not being created or deleted.
+Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → at least one key → the
+table exists → it is not being created or deleted.
 """
 
 from typing import Annotated

@@ -1,7 +1,7 @@
 """What is the table after an UpdateTable? Checked request and old table → new table.
 
-Refuses only what depends on when earlier changes were made: too many decreases of throughput, too many switches to on-demand.
-Source: developer guide, throughput rules of 2026.
+Refuses only what depends on when earlier changes were made: too many decreases of throughput, too many switches to
+on-demand. Source: developer guide, throughput rules of 2026.
 """
 
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
 
 
 def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:
-    """Fields of the table or index that new throughput changes; raises LimitExceededException for one decrease too many."""
+    """Fields that new throughput changes; raises LimitExceededException for one decrease too many."""
     old = subject.throughput or Throughput(0, 0)
     new = Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
     changes: dict[str, Any] = {"throughput": new}

@@ -1,7 +1,8 @@
 """May this table be changed so? The checks of UpdateTable, first by the request alone, then against the table.
 
-By the request: something is asked for → billing and throughput → shape of the index updates → stream and encryption. Against
-the table: billing and throughput → index rules → stream and encryption. Source: service behaviour, captures to October 2026.
+By the request: something is asked for → billing and throughput → shape of the index updates → stream and
+encryption. Against the table: billing and throughput → index rules → stream and encryption. Source: service
+behaviour, captures to October 2026.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

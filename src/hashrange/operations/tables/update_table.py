@@ -1,8 +1,8 @@
 """UpdateTable: billing mode, throughput, stream, encryption, class and protection of a table.
 
-Order of checks: name → something is asked for → what the request alone shows (`update_checks`) → the table exists → it is
-ACTIVE → what the table forbids (`update_checks`, then `update` for decreases and switches) → members of a later day. The
-reply says UPDATING.
+Order of checks: name → something is asked for → what the request alone shows (`update_checks`) → the table exists →
+it is ACTIVE → what the table forbids (`update_checks`, then `update` for decreases and switches) → members of a
+later day. The reply says UPDATING.
 """
 
 import msgspec
