@@ -1,0 +1,192 @@
+"""What is wrong with an expression that reads well? The static checks, each worded as the service does.
+
+Each function raises the first fault of its kind, in the order of the text; who compiles an expression calls them in the service's
+order (which differs by kind of expression). Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Iterable
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.lexer import fault
+from hashrange.expressions.parser import Parser
+from hashrange.expressions.reserved import RESERVED_WORDS
+from hashrange.expressions.tree import Arithmetic, Call, Node, Operand, Path, ValueToken
+from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
+from hashrange.messages.expressions import (
+    FUNCTION_MISUSED,
+    INDEX_OUT_OF_RANGE,
+    OPERAND_COUNT,
+    OPERAND_TYPE,
+    PATH_REQUIRED,
+    PATH_TOO_DEEP,
+    PATHS_CONFLICT,
+    PATHS_OVERLAP,
+    REDUNDANT_PARENTHESES,
+    RESERVED_WORD,
+    SAME_OPERAND,
+    TOO_MANY_OPERATORS,
+    UNDEFINED_NAME,
+    UNDEFINED_VALUE,
+    UNKNOWN_FUNCTION,
+)
+
+
+def check_parentheses(parser: Parser) -> None:
+    """Refuse doubled parentheses around one thing."""
+    if parser.has_redundant_parentheses:
+        raise fault(parser.kind, REDUNDANT_PARENTHESES)
+
+
+def check_operator_count(parser: Parser) -> None:
+    """Refuse more operators and functions than one expression may have."""
+    if parser.operator_count > EXPRESSION_OPERATORS_MAX:
+        raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
+
+
+def check_functions_known(parser: Parser, known: Iterable[str]) -> None:
+    """Refuse names of functions that do not exist."""
+    for call in parser.calls:
+        if call.function not in known:
+            raise fault(parser.kind, UNKNOWN_FUNCTION.format(function=call.function))
+
+
+def misuse(kind: str, function: str) -> RequestFault:
+    """A function that stands where it may not."""
+    return fault(kind, FUNCTION_MISUSED.format(function=function))
+
+
+def check_reserved(parser: Parser) -> None:
+    """Refuse reserved words among the bare names."""
+    for name in parser.bare_names:
+        if name.upper() in RESERVED_WORDS:
+            raise fault(parser.kind, RESERVED_WORD.format(word=name))
+
+
+def check_paths(parser: Parser) -> None:
+    """Refuse paths that are too deep, and list indices that are too large."""
+    for path in parser.paths:
+        depth = len(path.elements) - 1
+        if depth > PATH_DEPTH_MAX:
+            raise fault(parser.kind, PATH_TOO_DEEP.format(count=depth))
+        for element in path.elements:
+            if isinstance(element, int) and element > LIST_INDEX_MAX:
+                raise fault(parser.kind, INDEX_OUT_OF_RANGE.format(index=element))
+
+
+def check_name_defined(kind: str, path: Path) -> None:
+    """Refuse a path that uses a `#token` without a name."""
+    if path.undefined is not None:
+        raise fault(kind, UNDEFINED_NAME.format(name=path.undefined))
+
+
+def check_value_defined(kind: str, value: ValueToken) -> None:
+    """Refuse a `:token` without a value."""
+    if value.type_name is None:
+        raise fault(kind, UNDEFINED_VALUE.format(token=value.token))
+
+
+def check_operands_defined(kind: str, operands: Iterable[Operand]) -> None:
+    """Refuse undefined names and values among the operands, left to right, function arguments included."""
+    pending: list[Operand] = list(operands)[::-1]
+    while pending:
+        operand = pending.pop()
+        if isinstance(operand, Path):
+            check_name_defined(kind, operand)
+        elif isinstance(operand, ValueToken):
+            check_value_defined(kind, operand)
+        elif isinstance(operand, Call):
+            pending.extend(operand.operands[::-1])
+        else:
+            pending.append(operand.right)
+            pending.append(operand.left)
+
+
+def check_operand_count(kind: str, call: Call, count: int) -> None:
+    """Refuse a function with more or fewer operands than it takes."""
+    if len(call.operands) != count:
+        raise fault(kind, OPERAND_COUNT.format(operator=call.function, count=len(call.operands)))
+
+
+def path_required(kind: str, operator: str) -> RequestFault:
+    """An operand that must be a document path and is not."""
+    return fault(kind, PATH_REQUIRED.format(operator=operator))
+
+
+def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]) -> None:
+    """Refuse an operator whose first operand, a path, is also one of the others."""
+    if isinstance(first, Path):
+        for other in others:
+            if isinstance(other, Path) and other.elements == first.elements:
+                raise fault(kind, SAME_OPERAND.format(operator=operator, path=render_path(first.elements)))
+
+
+def operand_type(operand: Node) -> str | None:
+    """The type that an operand has whatever the item holds; None when only the item tells."""
+    if isinstance(operand, ValueToken):
+        return operand.type_name
+    if isinstance(operand, Call):
+        return {"size": "N", "list_append": "L"}.get(operand.function)
+    return "N" if isinstance(operand, Arithmetic) else None
+
+
+def check_operand_type(kind: str, operator: str, operand: Node, allowed: Iterable[str]) -> None:
+    """Refuse an operand whose type is known and not allowed."""
+    type_name = operand_type(operand)
+    if type_name is not None and type_name not in allowed:
+        raise fault(kind, OPERAND_TYPE.format(operator=operator, type_name=type_name))
+
+
+def render_path(elements: tuple[str | int, ...]) -> str:
+    """A path as the service quotes it: `[a, b, [1]]`."""
+    return "[" + ", ".join([f"[{e}]" if isinstance(e, int) else e for e in elements]) + "]"
+
+
+class _Step:
+    """Where the paths checked so far have come to: one element of a tree of paths."""
+
+    __slots__ = ("by_index", "by_name", "first", "is_end", "steps")
+
+    def __init__(self, first: Path) -> None:
+        self.first = first
+        """The first path that came through here."""
+        self.is_end = False
+        self.steps: dict[str | int, _Step] = {}
+        self.by_name: Path | None = None
+        """The first path that goes on by a name."""
+        self.by_index: Path | None = None
+
+
+def check_disjoint(kind: str, paths: Iterable[Path]) -> None:
+    """Refuse paths of which one is the other or its beginning; then paths that see a map and a list in one place.
+
+    Linear in the elements of all paths.
+    """
+    conflict: tuple[Path, Path] | None = None
+    root: _Step | None = None
+    for path in paths:
+        if root is None:
+            root = _Step(path)
+        step = root
+        for element in path.elements:
+            rival = step.by_index if isinstance(element, str) else step.by_name
+            if rival is not None and conflict is None:
+                conflict = (rival, path)
+            if isinstance(element, str):
+                step.by_name = step.by_name or path
+            else:
+                step.by_index = step.by_index or path
+            following = step.steps.get(element)
+            if following is None:
+                following = step.steps[element] = _Step(path)
+            elif following.is_end:
+                raise _paths_fault(kind, PATHS_OVERLAP, following.first, path)
+            step = following
+        if step.steps:
+            raise _paths_fault(kind, PATHS_OVERLAP, step.first, path)
+        step.is_end = True
+    if conflict is not None:
+        raise _paths_fault(kind, PATHS_CONFLICT, *conflict)
+
+
+def _paths_fault(kind: str, message: str, one: Path, two: Path) -> RequestFault:
+    return fault(kind, message.format(one=render_path(one.elements), two=render_path(two.elements)))

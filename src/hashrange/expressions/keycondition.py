@@ -1,0 +1,135 @@
+"""Which keys does a Query ask for? KeyConditionExpression as at most a few terms on key attributes.
+
+Read by the same grammar as conditions and held to the same static checks; then its shape: terms joined by AND, each one key attribute
+against values. Which attributes are keys, and of which types, is for the table's side to say.
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.cache import Cache, cache_key
+from hashrange.expressions.condition import read_checked_condition
+from hashrange.expressions.terms import ValueCheck, run_value_checks
+from hashrange.expressions.tree import And, Between, Call, Comparison, Condition, Membership, Not, Operand, Or, Path, ValueToken
+from hashrange.items.types import Value
+from hashrange.messages.expressions import (
+    KEY_NESTED_OPERATION,
+    KEY_NESTED_PATH,
+    KEY_NO_ATTRIBUTE,
+    KEY_NOT_FIRST,
+    KEY_OPERATOR_INVALID,
+    KEY_REPEATED,
+    KEY_REPEATED_OLDER,
+    KEY_TWO_ATTRIBUTES,
+)
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_KIND = "KeyConditionExpression"
+
+
+class Term(NamedTuple):
+    """`attribute operator tokens`: operator one of = < <= > >= BETWEEN begins_with; two tokens for BETWEEN, else one."""
+
+    attribute: str
+    operator: str
+    tokens: tuple[str, ...]
+
+
+class KeyCondition(NamedTuple):
+    """A compiled key condition; no two terms have the same attribute."""
+
+    terms: tuple[Term, ...]
+    used_names: frozenset[str] = frozenset()
+    used_values: frozenset[str] = frozenset()
+    value_checks: tuple[ValueCheck, ...] = ()
+
+
+_CACHE: Cache[KeyCondition] = Cache()
+_cached: Callable[[tuple[object, ...]], KeyCondition | None] = _CACHE.entries.get
+
+
+def compile_key_condition(
+    text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = _KIND
+) -> KeyCondition:
+    """The key condition that `text` states. Raises RequestFault for the first static fault. Cached: a hit costs about 1 µs."""
+    key = cache_key(kind, text, names, values)
+    condition = _cached(key)
+    if condition is None:
+        condition = _compile(kind, text, names, values or {})
+        _CACHE.add(key, condition)
+    elif condition.value_checks:
+        run_value_checks(kind, condition.value_checks, values or {})
+    return condition
+
+
+def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]) -> KeyCondition:
+    parser, root, value_checks = read_checked_condition(kind, text, names, values)
+    terms = [_read_term(part) for part in _flatten(root)]
+    if len({term.attribute for term in terms}) < len(terms):
+        raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
+    return KeyCondition(tuple(terms), frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
+
+
+def _flatten(root: Condition) -> Iterable[Condition]:
+    """The terms that AND joins, in the order of the text, whatever the parentheses."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And):
+            pending.extend(node.conditions[::-1])
+        else:
+            yield node
+
+
+def _read_term(node: Condition) -> Term:
+    """One term, or the service's word on why it is none."""
+    if isinstance(node, Comparison):
+        if node.operator == "<>":
+            raise RequestFault(KEY_OPERATOR_INVALID.format(operator="<>"))
+        return _read_comparison(node)
+    if isinstance(node, Between):
+        return _read_key_first("BETWEEN", node.operand, (node.lower, node.upper))
+    if isinstance(node, Call):
+        if node.function != "begins_with":
+            raise RequestFault(KEY_OPERATOR_INVALID.format(operator=node.function))
+        return _read_key_first("begins_with", node.operands[0], node.operands[1:])
+    operator = {Or: "OR", Not: "NOT", Membership: "IN"}[type(node)]  # type: ignore[index]
+    raise RequestFault(KEY_OPERATOR_INVALID.format(operator=operator))
+
+
+def _read_comparison(node: Comparison) -> Term:
+    """`key operator value`, either way round."""
+    operator, left, right = node
+    _check_operands((left, right))
+    if isinstance(left, Path) and isinstance(right, ValueToken):
+        return Term(_key_name(left), operator, (right.token,))
+    if isinstance(left, ValueToken) and isinstance(right, Path):
+        return Term(_key_name(right), _MIRRORED[operator], (left.token,))
+    raise RequestFault(KEY_NO_ATTRIBUTE)
+
+
+def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) -> Term:
+    """`first BETWEEN … AND …` or `begins_with(first, …)`."""
+    _check_operands((first, *others))
+    if not isinstance(first, Path):
+        is_elsewhere = any(isinstance(other, Path) for other in others)
+        raise RequestFault(KEY_NOT_FIRST.format(operator=operator) if is_elsewhere else KEY_NO_ATTRIBUTE)
+    tokens = tuple([other.token for other in others if isinstance(other, ValueToken)])
+    return Term(_key_name(first), operator, tokens)
+
+
+def _check_operands(operands: tuple[Operand, ...]) -> None:
+    """Refuse functions inside a term, paths into attributes, and more than one attribute."""
+    if any(isinstance(operand, Call) for operand in operands):
+        raise RequestFault(KEY_NESTED_OPERATION)
+    paths = [operand for operand in operands if isinstance(operand, Path)]
+    if any(len(path.elements) > 1 for path in paths):
+        raise RequestFault(KEY_NESTED_PATH)
+    if len(paths) > 1:
+        raise RequestFault(KEY_TWO_ATTRIBUTES)
+
+
+def _key_name(path: Path) -> str:
+    return str(path.elements[0])

@@ -1,0 +1,68 @@
+"""Which tokens does an expression's text hold? And how does the service quote the place of a syntax error?
+
+Bare names begin with a letter; `#` and `:` tokens may begin with anything of letters, digits and `_`. A character that fits nothing
+becomes a token of its own, which no rule of the grammar accepts. Source: service behaviour, captures to Oct 2026.
+"""
+
+import re
+from typing import NamedTuple
+
+from hashrange.errors import RequestFault
+from hashrange.limits import EXPRESSION_SIZE_MAX_BYTES
+from hashrange.messages.expressions import EMPTY_EXPRESSION, EXPRESSION_SIZE, INVALID_EXPRESSION, SYNTAX_ERROR
+
+NAME = "name"
+PLACEHOLDER = "placeholder"
+VALUE = "value"
+DIGITS = "digits"
+SYMBOL = "symbol"
+UNKNOWN = "unknown"
+END = "end"
+
+_TOKEN = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z0-9_]*)"
+    r"|(?P<placeholder>#[A-Za-z0-9_]+)"
+    r"|(?P<value>:[A-Za-z0-9_]+)"
+    r"|(?P<symbol><>|<=|>=|[=<>(),.\[\]+-])"
+    r"|(?P<digits>[0-9]+)"
+    r"|(?P<unknown>[^ \t\r\n])",
+)
+
+
+class Token(NamedTuple):
+    """One token: its kind, its text, and where it stands (`end` is exclusive)."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def read_tokens(kind: str, text: str) -> list[Token]:
+    """The tokens of `text`, closed by an END token; refuses texts that are too long or empty.
+
+    `kind` is the parameter's name (`ConditionExpression`), for the wording.
+    """
+    size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size_bytes > EXPRESSION_SIZE_MAX_BYTES:
+        raise fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
+    tokens = [Token(m.lastgroup or UNKNOWN, m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
+    if not tokens:
+        raise fault(kind, EMPTY_EXPRESSION)
+    tokens.append(Token(END, "<EOF>", len(text), len(text)))
+    return tokens
+
+
+def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:
+    """The refusal of the token at `position`, quoted with its neighbours and the blanks between them as written."""
+    first = tokens[max(position - 1, 0)]
+    last = tokens[min(position + 1, len(tokens) - 1)]
+    if last.kind == END:
+        last = tokens[-2]
+    near = text[first.start : last.end]
+    return fault(kind, SYNTAX_ERROR.format(token=tokens[position].text, near=near))
+
+
+def fault(kind: str, message: str) -> RequestFault:
+    """A static fault of an expression, behind the name of its parameter."""
+    return RequestFault(INVALID_EXPRESSION.format(kind=kind, fault=message))

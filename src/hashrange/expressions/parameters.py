@@ -1,0 +1,124 @@
+"""Do a request's expression parameters belong together? What is checked before, and after, the expressions themselves.
+
+Order: legacy and expression parameters mixed; names, then values, without an expression that could use them; then the maps
+themselves, names before values: empty, badly written tokens. After all expressions have been compiled: unused names, unused values.
+Source: service behaviour, captures to Oct 2026.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from hashrange.errors import RequestFault
+from hashrange.items.types import Value
+from hashrange.limits import EXPRESSION_TOKEN_MAX_BYTES
+from hashrange.messages.expressions import (
+    BAD_TOKEN,
+    EMPTY_MAP,
+    EMPTY_NAME,
+    MIXED_PARAMETERS,
+    NAMES_WITHOUT_EXPRESSION,
+    UNUSED,
+    VALUES_WITHOUT_EXPRESSION,
+    VALUES_WITHOUT_EXPRESSION_OLDER,
+)
+
+Parameters = Sequence[tuple[str, object]]
+"""(parameter's name, its value or None), in the order in which the service lists them."""
+
+_NAMES = "ExpressionAttributeNames"
+_VALUES = "ExpressionAttributeValues"
+_NAME_TOKEN = re.compile(r"#[A-Za-z0-9_]+")
+_VALUE_TOKEN = re.compile(r":[A-Za-z0-9_]+")
+
+
+class Compiled(Protocol):
+    """Anything compiled: which tokens it used."""
+
+    @property
+    def used_names(self) -> frozenset[str]:
+        """Its `#tokens`."""
+        ...
+
+    @property
+    def used_values(self) -> frozenset[str]:
+        """Its `:tokens`."""
+        ...
+
+
+def check_parameters(
+    legacy: Parameters, expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None
+) -> None:
+    """All checks that come before values and expressions are looked at, in order."""
+    check_mixing(legacy, expressions)
+    check_maps(expressions, names, values)
+
+
+def check_mixing(legacy: Parameters, expressions: Parameters) -> None:
+    """Refuse legacy and expression parameters in one request."""
+    legacy_given = [name for name, value in legacy if value is not None]
+    if legacy_given:
+        given = [name for name, value in expressions if value is not None]
+        if given:
+            raise RequestFault(
+                MIXED_PARAMETERS.format(legacy=", ".join(legacy_given), expressions=", ".join(given))
+            )
+
+
+def check_maps(
+    expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None
+) -> None:
+    """Refuse names and values that no expression could use, empty maps, and tokens that are none."""
+    if names is not None and all([value is None for _, value in expressions]):
+        raise RequestFault(NAMES_WITHOUT_EXPRESSION)
+    if values is not None:
+        users = [(name, value) for name, value in expressions if name != "ProjectionExpression"]
+        if all([value is None for _, value in users]):
+            raise _values_without_expression([name for name, _ in users])
+    if names is not None:
+        _check_tokens(_NAMES, names, _NAME_TOKEN)
+        for token, name in names.items():
+            if not name:
+                raise RequestFault(EMPTY_NAME.format(key=token))
+    if values is not None:
+        _check_tokens(_VALUES, values, _VALUE_TOKEN)
+
+
+def _values_without_expression(users: list[str]) -> RequestFault:
+    older = VALUES_WITHOUT_EXPRESSION_OLDER.format(
+        parameters=" and ".join(users), verb="is" if len(users) == 1 else "are"
+    )
+    return RequestFault(VALUES_WITHOUT_EXPRESSION, older)
+
+
+def _check_tokens(parameter: str, tokens: Iterable[str], pattern: re.Pattern[str]) -> None:
+    """Refuse an empty map, and keys that are not tokens of its kind."""
+    if not tokens:
+        raise RequestFault(EMPTY_MAP.format(parameter=parameter))
+    for token in tokens:
+        if pattern.fullmatch(token) is None or len(token) > EXPRESSION_TOKEN_MAX_BYTES:
+            raise RequestFault(BAD_TOKEN.format(parameter=parameter, key=token))
+
+
+def check_unused(
+    names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: Compiled | None
+) -> None:
+    """Refuse names, then values, that none of the request's expressions uses."""
+    if names:
+        unused = set(names)
+        for expression in compiled:
+            if expression is not None:
+                unused -= expression.used_names
+        if unused:
+            raise RequestFault(_unused(_NAMES, names, unused))
+    if values:
+        unused = set(values)
+        for expression in compiled:
+            if expression is not None:
+                unused -= expression.used_values
+        if unused:
+            raise RequestFault(_unused(_VALUES, values, unused))
+
+
+def _unused(parameter: str, tokens: Iterable[str], unused: set[str]) -> str:
+    return UNUSED.format(parameter=parameter, keys=", ".join([token for token in tokens if token in unused]))

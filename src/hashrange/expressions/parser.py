@@ -1,0 +1,374 @@
+"""How is the text of an expression read? One grammar for conditions, key conditions, updates and projections.
+
+The parser only reads: it builds the tree and notes, in the order of the text, what the checks ask about later. It raises nothing
+but syntax errors. Nesting is kept on a list of frames, not on Python's stack, so that no text can exhaust it; every token is
+looked at once.
+
+    condition  = comparison | between | in | function | NOT condition | condition AND/OR condition | "(" condition ")"
+    operand    = path | :value | function "(" operand, … ")" | "(" operand ")"
+    set value  = operand [ "+"/"-" operand ]
+"""
+
+from typing import Any, NoReturn
+
+from hashrange.expressions.lexer import DIGITS, END, NAME, PLACEHOLDER, SYMBOL, VALUE, read_tokens, syntax_fault
+from hashrange.expressions.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Membership,
+    Node,
+    Not,
+    Operand,
+    Or,
+    Path,
+    ValueToken,
+)
+from hashrange.items.types import Value
+
+CONDITION_KEYWORDS = frozenset(("AND", "OR", "NOT", "BETWEEN", "IN"))
+UPDATE_KEYWORDS = frozenset(("SET", "REMOVE", "ADD", "DELETE"))
+NO_KEYWORDS: frozenset[str] = frozenset()
+COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
+_BOUND = "BETWEEN … AND"
+"""A BETWEEN whose AND has been read: only its upper bound is missing."""
+_PRECEDENCE = {"OR": 1, "AND": 2, "NOT": 3, "BETWEEN": 4, _BOUND: 4, "+": 4, "-": 4} | dict.fromkeys(COMPARISONS, 4)
+
+_CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
+
+
+class _Frame:
+    """An open bracket: what has been read inside it. `opener` is "top", "group", "call" or "in"."""
+
+    __slots__ = ("arguments", "grouped", "opener", "operators", "subject", "values")
+
+    def __init__(self, opener: str, subject: Any = None) -> None:
+        self.opener = opener
+        self.subject = subject
+        """The function's name, or the operand before IN."""
+        self.values: list[Node] = []
+        self.operators: list[str] = []
+        self.arguments: list[Operand] = []
+        self.grouped: Node | None = None
+        """The last value that came out of parentheses of its own."""
+
+
+class Parser:
+    """Reads one expression's text once; what it noted stays in its attributes for the checks."""
+
+    def __init__(
+        self, kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None, keywords: frozenset[str]
+    ) -> None:
+        self.kind = kind
+        self.text = text
+        self.tokens = read_tokens(kind, text)
+        self.position = 0
+        self.names = names or {}
+        self.values = values or {}
+        self.keywords = keywords
+        self.frames: list[_Frame] = []
+
+        self.bare_names: list[str] = []
+        self.paths: list[Path] = []
+        self.calls: list[Call] = []
+        self.operand_calls: list[Call] = []
+        """Calls that stand where an operand is expected, in the order of the text."""
+        self.conditions: list[Condition] = []
+        """Every condition, parts before wholes."""
+        self.operator_count = 0
+        self.has_redundant_parentheses = False
+        self.used_names: set[str] = set()
+        self.used_values: set[str] = set()
+
+    # --- tokens and paths -----------------------------------------------------------------------
+
+    def fail(self) -> NoReturn:
+        """Refuse the token at hand."""
+        raise syntax_fault(self.kind, self.text, self.tokens, self.position)
+
+    def keyword(self) -> str:
+        """The keyword at hand in upper case; empty when the token is none."""
+        token = self.tokens[self.position]
+        if token.kind == NAME:
+            word = token.text.upper()
+            if word in self.keywords:
+                return word
+        return ""
+
+    def take_symbol(self, symbol: str) -> None:
+        """Step over `symbol`, which must stand here."""
+        token = self.tokens[self.position]
+        if token.text != symbol or token.kind != SYMBOL:
+            self.fail()
+        self.position += 1
+
+    def is_symbol(self, symbol: str) -> bool:
+        """Does `symbol` stand here?"""
+        token = self.tokens[self.position]
+        return token.text == symbol and token.kind == SYMBOL
+
+    def expect_end(self) -> None:
+        """Refuse anything but the end of the text."""
+        if self.tokens[self.position].kind != END:
+            self.fail()
+
+    def read_path(self) -> Path:
+        """A document path, names resolved; its first element is not a keyword."""
+        if self.keyword():
+            self.fail()
+        undefined: list[str] = []
+        elements: list[str | int] = [self._path_name(undefined)]
+        while True:
+            token = self.tokens[self.position]
+            if token.kind != SYMBOL:
+                break
+            if token.text == ".":
+                self.position += 1
+                elements.append(self._path_name(undefined))
+            elif token.text == "[":
+                self.position += 1
+                index = self.tokens[self.position]
+                if index.kind != DIGITS:
+                    self.fail()
+                self.position += 1
+                self.take_symbol("]")
+                elements.append(int(index.text))
+            else:
+                break
+        path = Path(tuple(elements), undefined[0] if undefined else None)
+        self.paths.append(path)
+        return path
+
+    def _path_name(self, undefined: list[str]) -> str:
+        """The name at hand, resolved."""
+        kind, text, _, _ = self.tokens[self.position]
+        self.position += 1
+        if kind == NAME:
+            self.bare_names.append(text)
+            return text
+        if kind == PLACEHOLDER:
+            self.used_names.add(text)
+            name = self.names.get(text)
+            if name is None:
+                undefined.append(text)
+                return text
+            return name
+        self.position -= 1
+        self.fail()
+
+    def read_value_token(self) -> ValueToken:
+        """A `:token`."""
+        token = self.tokens[self.position]
+        if token.kind != VALUE:
+            self.fail()
+        self.position += 1
+        self.used_values.add(token.text)
+        value = self.values.get(token.text)
+        return ValueToken(token.text, None if value is None else next(iter(value)))
+
+    # --- conditions and operands ----------------------------------------------------------------
+
+    def read_condition(self) -> Condition:
+        """A whole condition, up to the end of the text."""
+        node = self._read_expression()
+        self.expect_end()
+        return self._as_condition(node)
+
+    def read_set_value(self) -> Operand:
+        """The right-hand side of a SET action."""
+        return self._as_operand(self._read_expression())
+
+    def _read_expression(self) -> Node:
+        self.frames = [_Frame("top")]
+        while True:
+            self._read_prefix()
+            if self._read_infix():
+                return self.frames[0].values[0]
+
+    def _read_prefix(self) -> None:
+        """Read up to and including the next operand, opening frames on the way."""
+        while True:
+            kind, text, _, _ = self.tokens[self.position]
+            frame = self.frames[-1]
+            if kind == NAME:
+                if text.upper() in self.keywords:
+                    if text.upper() != "NOT" or frame.opener in ("call", "in") or _awaits_operand(frame):
+                        self.fail()
+                    self._count_operator()
+                    frame.operators.append("NOT")
+                    self.position += 1
+                    continue
+                following = self.tokens[self.position + 1]
+                if following.text == "(" and following.kind == SYMBOL:
+                    self._count_operator()
+                    self.frames.append(_Frame("call", text))
+                    self.position += 2
+                    continue
+                frame.values.append(self.read_path())
+            elif kind == PLACEHOLDER:
+                frame.values.append(self.read_path())
+            elif kind == VALUE:
+                frame.values.append(self.read_value_token())
+            elif text == "(":
+                self.frames.append(_Frame("group"))
+                self.position += 1
+                continue
+            else:
+                self.fail()
+            return
+
+    def _read_infix(self) -> bool:
+        """Read what may follow an operand, closing frames; True when the expression ends before the token at hand."""
+        while True:
+            frame = self.frames[-1]
+            _, text, _, _ = token = self.tokens[self.position]
+            if token.kind == NAME and self.keyword() in CONDITION_KEYWORDS:
+                return self._read_word_operator(frame, text.upper())
+            if token.kind == SYMBOL:
+                if text == ")" and frame.opener != "top":
+                    self._close(frame)
+                    continue
+                if text == "," and frame.opener in ("call", "in"):
+                    self._end_argument(frame)
+                    self.position += 1
+                    return False
+                if self._is_operator(frame, text):
+                    frame.operators.append(text)
+                    self._count_operator()
+                    self.position += 1
+                    return False
+            if frame.opener != "top":
+                self.fail()
+            self._reduce(frame, 0)
+            return True
+
+    def _is_operator(self, frame: _Frame, text: str) -> bool:
+        """May the symbol at hand join operands here? Refuses an operator that stands in the wrong place."""
+        if self.keywords is UPDATE_KEYWORDS:
+            if text not in "+-":
+                return False
+            if frame.operators or frame.opener == "call":
+                self.fail()
+            return True
+        if text not in COMPARISONS:
+            return False
+        self._require_operand_before(frame)
+        return True
+
+    def _require_operand_before(self, frame: _Frame) -> None:
+        """Refuse a comparison, BETWEEN or IN after anything but an operand that is still free."""
+        if frame.opener in ("call", "in") or _awaits_operand(frame) or isinstance(frame.values[-1], _CONDITIONS):
+            self.fail()
+
+    def _read_word_operator(self, frame: _Frame, word: str) -> bool:
+        """AND, OR, BETWEEN or IN; False, as an operand must follow."""
+        if word == "AND" and frame.operators and frame.operators[-1] == "BETWEEN":
+            frame.operators[-1] = _BOUND
+            self.position += 1
+            return False
+        if word in ("BETWEEN", "IN"):
+            self._require_operand_before(frame)
+            self._count_operator()
+            self.position += 1
+            if word == "IN":
+                self.take_symbol("(")
+                self.frames.append(_Frame("in", frame.values.pop()))
+            else:
+                frame.operators.append(word)
+            return False
+        if word == "NOT" or frame.opener in ("call", "in"):
+            self.fail()
+        self._reduce(frame, _PRECEDENCE[word] + 1)
+        self._as_condition(frame.values[-1])
+        frame.operators.append(word)
+        self._count_operator()
+        self.position += 1
+        return False
+
+    def _close(self, frame: _Frame) -> None:
+        """Close the innermost bracket at its `)`."""
+        if frame.opener == "group":
+            self._reduce(frame, 0)
+            result = frame.values[0]
+            if frame.grouped is result:
+                self.has_redundant_parentheses = True
+        else:
+            self._end_argument(frame)
+            operands = tuple(frame.arguments)
+            if frame.opener == "call":
+                result = Call(frame.subject, operands)
+                self.calls.append(result)
+            else:
+                result = Membership(self._as_operand(frame.subject), operands)
+                self.conditions.append(result)
+        self.frames.pop()
+        outer = self.frames[-1]
+        outer.values.append(result)
+        if frame.opener == "group":
+            outer.grouped = result
+        self.position += 1
+
+    def _end_argument(self, frame: _Frame) -> None:
+        """Move the operand just read to the arguments of a call or of IN."""
+        frame.arguments.append(self._as_operand(frame.values.pop()))
+
+    def _reduce(self, frame: _Frame, precedence: int) -> None:
+        """Apply the pending operators that bind at least as tightly as `precedence`."""
+        operators, values = frame.operators, frame.values
+        while operators and _PRECEDENCE[operators[-1]] >= precedence:
+            operator = operators.pop()
+            last = values.pop()
+            condition: Condition
+            if operator in COMPARISONS:
+                condition = Comparison(operator, self._as_operand(values.pop()), self._as_operand(last))
+            elif operator == "NOT":
+                condition = Not(self._as_condition(last))
+            elif operator == _BOUND:
+                upper, lower = self._as_operand(last), self._as_operand(values.pop())
+                condition = Between(self._as_operand(values.pop()), lower, upper)
+            elif operator in ("AND", "OR"):
+                condition = self._join(frame, operator, self._as_condition(last))
+            elif operator == "BETWEEN":
+                self.fail()
+            else:
+                values.append(Arithmetic(operator, self._as_operand(values.pop()), self._as_operand(last)))
+                continue
+            self.conditions.append(condition)
+            values.append(condition)
+
+    def _join(self, frame: _Frame, operator: str, last: Condition) -> Condition:
+        """One And or Or over a whole chain of the same operator."""
+        parts: list[Any] = [last, frame.values.pop()]
+        while frame.operators and frame.operators[-1] == operator:
+            frame.operators.pop()
+            parts.append(frame.values.pop())
+        parts.reverse()
+        return And(tuple(parts)) if operator == "AND" else Or(tuple(parts))
+
+    def _as_operand(self, node: Node) -> Operand:
+        """`node`, which stands where an operand must."""
+        if isinstance(node, _CONDITIONS):
+            self.fail()
+        if isinstance(node, Call):
+            self.operand_calls.append(node)
+        return node
+
+    def _as_condition(self, node: Node) -> Condition:
+        """`node`, which stands where a condition must."""
+        if isinstance(node, Call):
+            self.conditions.append(node)
+            return node
+        if not isinstance(node, _CONDITIONS):
+            self.fail()
+        return node
+
+    def _count_operator(self) -> None:
+        self.operator_count += 1
+
+
+def _awaits_operand(frame: _Frame) -> bool:
+    """Is a comparison or BETWEEN of this frame waiting for its right side?"""
+    return bool(frame.operators) and _PRECEDENCE[frame.operators[-1]] == 4

@@ -1,0 +1,283 @@
+"""How is a condition decided quickly? Each node of its tree becomes a closure over (item, values).
+
+The common shapes (a top-level attribute against a `:value`) have closures of their own; a closure costs 0.1–0.3 µs. Types of values
+are part of an expression's cache key, so closures may rely on them.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from hashrange.expressions.tree import (
+    And,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Membership,
+    Not,
+    Operand,
+    Or,
+    Path,
+    ValueToken,
+)
+from hashrange.expressions.values import ORDERED_TYPES, ORDERS, contains, has_prefix, is_ordered, size_of
+from hashrange.items.types import Item, Value
+
+Values: TypeAlias = dict[str, Value]
+Test = Callable[[Item, Values], bool]
+Getter = Callable[[Item, Values], Value | None]
+
+_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def compile_conditions(conditions: Iterable[Condition], root: Condition) -> Test:
+    """The test of `root`; `conditions` holds it and all its parts, parts first."""
+    tests: dict[int, Test] = {}
+    for node in conditions:
+        tests[id(node)] = _compile_node(node, tests)
+    return tests[id(root)]
+
+
+def _compile_node(node: Condition, tests: dict[int, Test]) -> Test:
+    if isinstance(node, Comparison):
+        return _compile_comparison(node)
+    if isinstance(node, Between):
+        return _compile_between(node)
+    if isinstance(node, Membership):
+        return _compile_membership(node)
+    if isinstance(node, Call):
+        return _compile_call(node)
+    if isinstance(node, Not):
+        test = tests[id(node.condition)]
+        return lambda item, values: not test(item, values)
+    return _compile_chain([tests[id(part)] for part in node.conditions], is_all=isinstance(node, And))
+
+
+def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
+    """All of the tests, or one of them; decided left to right."""
+    if len(tests) == 2:
+        one, two = tests
+        if is_all:
+            return lambda item, values: one(item, values) and two(item, values)
+        return lambda item, values: one(item, values) or two(item, values)
+
+    def test_all(item: Item, values: Values) -> bool:
+        for test in tests:
+            if not test(item, values):
+                return False
+        return True
+
+    def test_any(item: Item, values: Values) -> bool:
+        for test in tests:
+            if test(item, values):
+                return True
+        return False
+
+    return test_all if is_all else test_any
+
+
+# --- operands -----------------------------------------------------------------------------------
+
+
+def compile_path(elements: tuple[str | int, ...]) -> Callable[[Item], Value | None]:
+    """The value at a path of an item; None when there is none, whatever the reason."""
+    name = elements[0]
+    steps = elements[1:]
+    assert isinstance(name, str)
+
+    def get(item: Item) -> Value | None:
+        value = item.get(name)
+        for step in steps:
+            if value is None:
+                return None
+            if isinstance(step, str):
+                members = value.get("M")
+                value = None if members is None else members.get(step)
+            else:
+                content = value.get("L")
+                value = content[step] if content is not None and step < len(content) else None
+        return value
+
+    return get
+
+
+def _top_level_name(operand: Operand) -> str | None:
+    """The attribute that a path of one element names; None for any other operand."""
+    if isinstance(operand, Path) and len(operand.elements) == 1:
+        name = operand.elements[0]
+        return name if isinstance(name, str) else None
+    return None
+
+
+def compile_operand(operand: Operand) -> Getter:
+    """The value of an operand; None when it is missing."""
+    if isinstance(operand, ValueToken):
+        token = operand.token
+        return lambda item, values: values[token]
+    if isinstance(operand, Path):
+        name = _top_level_name(operand)
+        if name is not None:
+            return lambda item, values: item.get(name)
+        get = compile_path(operand.elements)
+        return lambda item, values: get(item)
+    assert isinstance(operand, Call)
+    sized = compile_operand(operand.operands[0])
+
+    def get_size(item: Item, values: Values) -> Value | None:
+        value = sized(item, values)
+        size = None if value is None else size_of(value)
+        return None if size is None else {"N": str(size)}
+
+    return get_size
+
+
+# --- comparisons --------------------------------------------------------------------------------
+
+
+def _compile_comparison(node: Comparison) -> Test:
+    operator, left, right = node
+    if isinstance(left, ValueToken) and not isinstance(right, ValueToken):
+        operator, left, right = _MIRRORED[operator], right, left
+    if operator == "=":
+        return _compile_equality(left, right)
+    if operator == "<>":
+        equals = _compile_equality(left, right)
+        sizes = [compile_operand(operand) for operand in (left, right) if isinstance(operand, Call)]
+        if sizes:  # something without a size makes any comparison false
+            return lambda item, values: (
+                not equals(item, values) and None not in [size(item, values) for size in sizes]
+            )
+        return lambda item, values: not equals(item, values)
+    return _compile_order(operator, left, right)
+
+
+def _compile_equality(left: Operand, right: Operand) -> Test:
+    name = _top_level_name(left)
+    if isinstance(right, ValueToken):
+        token = right.token
+        if name is not None:
+            return lambda item, values: item.get(name) == values[token]
+        get = compile_operand(left)
+        return lambda item, values: get(item, values) == values[token]
+    get_left, get_right = compile_operand(left), compile_operand(right)
+
+    def test_equal(item: Item, values: Values) -> bool:
+        value = get_left(item, values)
+        return value is not None and value == get_right(item, values)
+
+    return test_equal
+
+
+def _compile_order(operator: str, left: Operand, right: Operand) -> Test:
+    """`left operator right` for < <= > >=."""
+    if isinstance(right, ValueToken) and right.type_name in ORDERED_TYPES:
+        return _compile_order_with_value(operator, left, right.token, right.type_name)
+    get_left, get_right = compile_operand(left), compile_operand(right)
+
+    def test_order(item: Item, values: Values) -> bool:
+        one, two = get_left(item, values), get_right(item, values)
+        return one is not None and two is not None and is_ordered(operator, one, two)
+
+    return test_order
+
+
+def _compile_order_with_value(operator: str, left: Operand, token: str, type_name: str) -> Test:
+    """The same against a value, whose type is known."""
+    compare = ORDERS[operator, type_name]
+    name = _top_level_name(left)
+    if name is not None:
+
+        def test_attribute(item: Item, values: Values) -> bool:
+            value = item.get(name)
+            if value is None:
+                return False
+            scalar = value.get(type_name)
+            return scalar is not None and compare(scalar, values[token][type_name])
+
+        return test_attribute
+    get = compile_operand(left)
+
+    def test_operand(item: Item, values: Values) -> bool:
+        value = get(item, values)
+        if value is None:
+            return False
+        scalar = value.get(type_name)
+        return scalar is not None and compare(scalar, values[token][type_name])
+
+    return test_operand
+
+
+def _compile_between(node: Between) -> Test:
+    above = _compile_order(">=", node.operand, node.lower)
+    below = _compile_order("<=", node.operand, node.upper)
+    if isinstance(node.lower, ValueToken) and isinstance(node.upper, ValueToken):
+        return lambda item, values: above(item, values) and below(item, values)
+    get_lower, get_upper = compile_operand(node.lower), compile_operand(node.upper)
+
+    def test_between(item: Item, values: Values) -> bool:
+        lower, upper = get_lower(item, values), get_upper(item, values)
+        if lower is None or upper is None or lower.keys() != upper.keys():
+            return False
+        return above(item, values) and below(item, values)
+
+    return test_between
+
+
+def _compile_membership(node: Membership) -> Test:
+    get = compile_operand(node.operand)
+    if all(isinstance(option, ValueToken) for option in node.options):
+        tokens = [option.token for option in node.options if isinstance(option, ValueToken)]
+
+        def test_tokens(item: Item, values: Values) -> bool:
+            value = get(item, values)
+            if value is not None:
+                for token in tokens:
+                    if value == values[token]:
+                        return True
+            return False
+
+        return test_tokens
+    options = [compile_operand(option) for option in node.options]
+
+    def test_options(item: Item, values: Values) -> bool:
+        value = get(item, values)
+        return value is not None and any(value == option(item, values) for option in options)
+
+    return test_options
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+
+def _compile_call(call: Call) -> Test:
+    function, first = call.function, call.operands[0]
+    if function in ("attribute_exists", "attribute_not_exists"):
+        return _compile_existence(first, is_wanted=function == "attribute_exists")
+    get_first, get_second = compile_operand(first), compile_operand(call.operands[1])
+    if function == "attribute_type":
+        second = call.operands[1]
+        assert isinstance(second, ValueToken)
+        token = second.token
+
+        def test_type(item: Item, values: Values) -> bool:
+            value = get_first(item, values)
+            return value is not None and values[token]["S"] in value
+
+        return test_type
+    holds = has_prefix if function == "begins_with" else contains
+
+    def test_function(item: Item, values: Values) -> bool:
+        one, two = get_first(item, values), get_second(item, values)
+        return one is not None and two is not None and holds(one, two)
+
+    return test_function
+
+
+def _compile_existence(operand: Operand, *, is_wanted: bool) -> Test:
+    name = _top_level_name(operand)
+    if name is not None:
+        if is_wanted:
+            return lambda item, values: name in item
+        return lambda item, values: name not in item
+    get = compile_operand(operand)
+    return lambda item, values: (get(item, values) is not None) is is_wanted

@@ -1,0 +1,147 @@
+"""Which part of an item does a reader see? ProjectionExpression and AttributesToGet, as one function of the item.
+
+Maps and lists on the way are made anew with only what was chosen; chosen list elements keep their order and close up. What the item
+does not have is left out, and a container appears only when something in it matched.
+Static checks, in order: reserved words, paths, undefined names, overlapping paths, conflicting paths.
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hashrange.expressions.cache import Cache
+from hashrange.expressions.checks import check_disjoint, check_name_defined, check_paths, check_reserved
+from hashrange.expressions.parser import NO_KEYWORDS, Parser
+from hashrange.items.types import Item, Value
+
+Elements = tuple[str | int, ...]
+Project = Callable[[Item], Item]
+
+Chosen = dict[str | int, Any]
+"""A tree of chosen paths: element → Chosen, or None where the whole value is chosen. Keys of one level are of one kind."""
+
+
+class Projection:
+    """A compiled projection: `project(item)`, and what it names."""
+
+    __slots__ = ("attributes", "nested_attributes", "project", "used_names", "used_values")
+
+    def __init__(self, paths: Iterable[Elements], used_names: frozenset[str] = frozenset()) -> None:
+        paths = list(paths)
+        self.project = compile_project(paths)
+        """A new item with only what the paths choose; parts are shared with the given one."""
+        self.attributes = frozenset([str(path[0]) for path in paths])
+        """Top-level attributes that the projection reads."""
+        self.nested_attributes = frozenset([str(path[0]) for path in paths if len(path) > 1])
+        """Those among them that it looks into."""
+        self.used_names = used_names
+        self.used_values: frozenset[str] = frozenset()
+
+
+_CACHE: Cache[Projection] = Cache()
+_cached: Callable[[tuple[object, ...]], Projection | None] = _CACHE.entries.get
+
+
+def compile_projection(text: str, names: dict[str, str] | None, kind: str = "ProjectionExpression") -> Projection:
+    """The projection that `text` states. Raises RequestFault for the first static fault. Cached: a hit costs about 0.5 µs."""
+    key = (text, tuple(names.items()) if names else None)
+    projection = _cached(key)
+    if projection is None:
+        projection = _compile(kind, text, names)
+        _CACHE.add(key, projection)
+    return projection
+
+
+def project_attributes(names: list[str]) -> Projection:
+    """The projection of top-level attributes by name (AttributesToGet), dots taken literally."""
+    key = tuple(names)
+    projection = _cached((key,))
+    if projection is None:
+        projection = Projection([(name,) for name in names])
+        _CACHE.add((key,), projection)
+    return projection
+
+
+def _compile(kind: str, text: str, names: dict[str, str] | None) -> Projection:
+    parser = Parser(kind, text, names, None, NO_KEYWORDS)
+    parser.read_path()
+    while parser.is_symbol(","):
+        parser.take_symbol(",")
+        parser.read_path()
+    parser.expect_end()
+    check_reserved(parser)
+    check_paths(parser)
+    for path in parser.paths:
+        check_name_defined(kind, path)
+    check_disjoint(kind, parser.paths)
+    return Projection([path.elements for path in parser.paths], frozenset(parser.used_names))
+
+
+def compile_project(paths: list[Elements]) -> Project:
+    """The function that keeps only what the paths, which do not overlap, choose."""
+    if all(len(path) == 1 for path in paths):
+        names = list(dict.fromkeys([str(path[0]) for path in paths]))
+        return lambda item: {name: item[name] for name in names if name in item}
+    tops: Chosen = {}
+    for path in paths:
+        chosen = tops
+        for element in path[:-1]:
+            chosen = chosen.setdefault(element, {})
+        chosen[path[-1]] = None
+    _sort_indices(tops)
+    pairs = [(str(name), chosen) for name, chosen in tops.items()]
+
+    def project(item: Item) -> Item:
+        projected: Item = {}
+        for name, chosen in pairs:
+            value = item.get(name)
+            if value is not None and chosen is not None:
+                value = _project_value(value, chosen)
+            if value is not None:
+                projected[name] = value
+        return projected
+
+    return project
+
+
+def _sort_indices(chosen: Chosen) -> None:
+    """Bring chosen list elements into the order of the list; at most 33 levels deep."""
+    for below in chosen.values():
+        if below:
+            _sort_indices(below)
+    if chosen and isinstance(next(iter(chosen)), int):
+        pairs = sorted(chosen.items(), key=lambda pair: int(pair[0]))
+        chosen.clear()
+        chosen.update(pairs)
+
+
+def _project_value(value: Value, chosen: Chosen) -> Value | None:
+    """The chosen parts of a map or list; None when nothing of it is chosen, or it is neither."""
+    if isinstance(next(iter(chosen)), int):
+        return _project_list(value, chosen)
+    members = value.get("M")
+    if members is None:
+        return None
+    projected = {}
+    for name, below in chosen.items():
+        member = members.get(name)
+        if member is not None and below is not None:
+            member = _project_value(member, below)
+        if member is not None:
+            projected[name] = member
+    return {"M": projected} if projected else None
+
+
+def _project_list(value: Value, chosen: Chosen) -> Value | None:
+    elements = value.get("L")
+    if elements is None:
+        return None
+    projected = []
+    for index, below in chosen.items():
+        assert isinstance(index, int)
+        if index >= len(elements):
+            break
+        element = elements[index] if below is None else _project_value(elements[index], below)
+        if element is not None:
+            projected.append(element)
+    return {"L": projected} if projected else None

@@ -1,0 +1,161 @@
+"""Are the terms of a condition sound? Names and values defined, number and types of operands, per comparison, left to right.
+
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import NamedTuple
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.checks import (
+    check_distinct,
+    check_operand_count,
+    check_operand_type,
+    check_operands_defined,
+    path_required,
+)
+from hashrange.expressions.lexer import fault
+from hashrange.expressions.parser import Parser
+from hashrange.expressions.tree import Between, Call, Comparison, Condition, Membership, Operand, Path, ValueToken
+from hashrange.expressions.values import ORDERED_TYPES, is_ordered
+from hashrange.items.types import TYPE_NAMES, Value
+from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
+from hashrange.messages.expressions import (
+    ANY_TYPE,
+    BETWEEN_ORDER,
+    BETWEEN_TYPES,
+    OPERAND_COUNT,
+    OPERAND_TYPE,
+    TYPE_NAME_UNKNOWN,
+)
+
+CONDITION_FUNCTIONS = {
+    "attribute_exists": 1,
+    "attribute_not_exists": 1,
+    "attribute_type": 2,
+    "begins_with": 2,
+    "contains": 2,
+    "size": 1,
+}
+"""Function → number of operands."""
+_PATH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type")
+_SIZED_TYPES = frozenset(TYPE_NAMES) - {"N", "BOOL", "NULL"}
+_PREFIX_TYPES = frozenset(("S", "B"))
+
+
+class ValueCheck(NamedTuple):
+    """A check on values themselves: two bounds of BETWEEN in order, or (`upper` None) the name of a type."""
+
+    lower: str
+    upper: str | None
+
+
+def check_terms(parser: Parser, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
+    """Check each term in turn; gives back the checks that depend on values, which have run too."""
+    kind = parser.kind
+    checks: list[ValueCheck] = []
+    for node in parser.conditions:
+        added = _check_term(kind, node)
+        if added is not None:
+            run_value_checks(kind, (added,), values)
+            checks.append(added)
+    return tuple(checks)
+
+
+def run_value_checks(kind: str, checks: tuple[ValueCheck, ...], values: dict[str, Value]) -> None:
+    """Refuse bounds of BETWEEN that differ in type or stand in the wrong order, and names of no type."""
+    for lower_token, upper_token in checks:
+        lower = values[lower_token]
+        if upper_token is None:
+            if lower["S"] not in TYPE_NAMES:
+                raise fault(kind, TYPE_NAME_UNKNOWN.format(type_name=lower["S"]))
+            continue
+        upper = values[upper_token]
+        if lower.keys() != upper.keys():
+            raise _bounds_fault(kind, BETWEEN_TYPES, lower, upper)
+        if not is_ordered("<=", lower, upper):
+            raise _bounds_fault(kind, BETWEEN_ORDER, lower, upper)
+
+
+def _bounds_fault(kind: str, message: str, lower: Value, upper: Value) -> RequestFault:
+    return fault(kind, message.format(lower=_render_value(lower), upper=_render_value(upper)))
+
+
+def _render_value(value: Value) -> str:
+    """A scalar as the service quotes it: `{N:1}`."""
+    ((type_name, scalar),) = value.items()
+    return f"{{{type_name}:{scalar}}}"
+
+
+def _check_term(kind: str, node: Condition) -> ValueCheck | None:
+    """Check one comparison or function; And, Or and Not have nothing of their own."""
+    if isinstance(node, Comparison):
+        _check_operands(kind, (node.left, node.right))
+        check_distinct(kind, node.operator, node.left, (node.right,))
+        if node.operator not in ("=", "<>"):
+            check_operand_type(kind, node.operator, node.left, ORDERED_TYPES)
+            check_operand_type(kind, node.operator, node.right, ORDERED_TYPES)
+    elif isinstance(node, Between):
+        return _check_between(kind, node)
+    elif isinstance(node, Membership):
+        _check_operands(kind, (node.operand, *node.options))
+        if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
+            raise fault(kind, OPERAND_COUNT.format(operator="IN", count=len(node.options)))
+        check_distinct(kind, "IN", node.operand, node.options)
+    elif isinstance(node, Call):
+        return _check_call(kind, node)
+    return None
+
+
+def _check_between(kind: str, node: Between) -> ValueCheck | None:
+    _check_operands(kind, node)
+    check_distinct(kind, "BETWEEN", node.operand, (node.lower, node.upper))
+    for operand in node:
+        check_operand_type(kind, "BETWEEN", operand, ORDERED_TYPES)
+    if isinstance(node.lower, ValueToken) and isinstance(node.upper, ValueToken):
+        return ValueCheck(node.lower.token, node.upper.token)
+    return None
+
+
+def _check_operands(kind: str, operands: tuple[Operand, ...]) -> None:
+    """Names and values of a term's operands are defined, and each size() among them is sound."""
+    check_operands_defined(kind, operands)
+    for operand in operands:
+        if isinstance(operand, Call):
+            _check_size(kind, operand)
+
+
+def _check_size(kind: str, call: Call) -> None:
+    check_operand_count(kind, call, 1)
+    operand = call.operands[0]
+    if isinstance(operand, Call):
+        raise path_required(kind, "size")
+    check_operand_type(kind, "size", operand, _SIZED_TYPES)
+
+
+def _check_call(kind: str, call: Call) -> ValueCheck | None:
+    """Check a condition function and its operands."""
+    function = call.function
+    check_operands_defined(kind, call.operands)
+    check_operand_count(kind, call, CONDITION_FUNCTIONS[function])
+    first, second = call.operands[0], call.operands[-1]
+    if function in _PATH_FUNCTIONS:
+        if not isinstance(first, Path):
+            raise path_required(kind, function)
+    else:
+        _check_operands(kind, call.operands)
+    if function == "attribute_type":
+        return _check_type_operand(kind, second)
+    if function in ("begins_with", "contains"):
+        check_distinct(kind, function, first, (second,))
+    if function == "begins_with":
+        check_operand_type(kind, function, first, _PREFIX_TYPES)
+        check_operand_type(kind, function, second, _PREFIX_TYPES)
+    return None
+
+
+def _check_type_operand(kind: str, operand: Operand) -> ValueCheck:
+    """The second operand of attribute_type: a value of type S."""
+    if not isinstance(operand, ValueToken):
+        raise fault(kind, OPERAND_TYPE.format(operator="attribute_type", type_name=ANY_TYPE))
+    check_operand_type(kind, "attribute_type", operand, ("S",))
+    return ValueCheck(operand.token, None)

@@ -1,0 +1,98 @@
+"""How do two canonical values compare? Order within S, N and B, prefixes, containment and size.
+
+Equality is the equality of their dicts. Strings order by code point, which is the order of their UTF-8 bytes; binaries by their
+bytes; numbers by value. Source: service behaviour, captures to Oct 2026.
+"""
+
+import operator
+from binascii import a2b_base64
+from collections.abc import Callable
+from decimal import Decimal
+
+from hashrange.items.types import Value
+
+ORDERED_TYPES = frozenset(("S", "N", "B"))
+
+
+def number_is_less(left: str, right: str) -> bool:
+    """Order of two canonical numbers; plain whole numbers compare by length and digits."""
+    if left.isdigit() and right.isdigit():
+        return left < right if len(left) == len(right) else len(left) < len(right)
+    return Decimal(left) < Decimal(right)
+
+
+def _number_is_not_greater(left: str, right: str) -> bool:
+    return not number_is_less(right, left)
+
+
+def _number_is_greater(left: str, right: str) -> bool:
+    return number_is_less(right, left)
+
+
+def _number_is_not_less(left: str, right: str) -> bool:
+    return not number_is_less(left, right)
+
+
+def _binary(compare: Callable[[bytes, bytes], bool]) -> Callable[[str, str], bool]:
+    """`compare` over the bytes of two base64 texts."""
+    return lambda left, right: compare(a2b_base64(left), a2b_base64(right))
+
+
+ORDERS: dict[tuple[str, str], Callable[[str, str], bool]] = {
+    ("<", "S"): operator.lt,
+    ("<=", "S"): operator.le,
+    (">", "S"): operator.gt,
+    (">=", "S"): operator.ge,
+    ("<", "N"): number_is_less,
+    ("<=", "N"): _number_is_not_greater,
+    (">", "N"): _number_is_greater,
+    (">=", "N"): _number_is_not_less,
+    ("<", "B"): _binary(operator.lt),
+    ("<=", "B"): _binary(operator.le),
+    (">", "B"): _binary(operator.gt),
+    (">=", "B"): _binary(operator.ge),
+}
+"""(operator, type) → whether it holds for two scalars of that type."""
+
+
+def is_ordered(comparison: str, left: Value, right: Value) -> bool:
+    """Does `left comparison right` hold? False unless both have the same type, of S, N or B."""
+    ((left_type, left_scalar),) = left.items()
+    right_scalar = right.get(left_type)
+    if right_scalar is None:
+        return False
+    compare = ORDERS.get((comparison, left_type))
+    return compare is not None and compare(left_scalar, right_scalar)
+
+
+def has_prefix(value: Value, prefix: Value) -> bool:
+    """Does `value` begin with `prefix`? Only S with S, and B with B."""
+    text, wanted = value.get("S"), prefix.get("S")
+    if text is not None and wanted is not None:
+        return bool(text.startswith(wanted))
+    text, wanted = value.get("B"), prefix.get("B")
+    return text is not None and wanted is not None and a2b_base64(text).startswith(a2b_base64(wanted))
+
+
+def contains(container: Value, wanted: Value) -> bool:
+    """Is `wanted` a substring, a sub-sequence of bytes, a member of a set, or an element of a list?"""
+    ((container_type, content),) = container.items()
+    if container_type == "L":
+        return wanted in content
+    if container_type in ("SS", "NS", "BS"):
+        member = wanted.get(container_type[0])
+        return member is not None and member in content
+    scalar = wanted.get(container_type)
+    if scalar is None:
+        return False
+    if container_type == "S":
+        return scalar in content
+    return container_type == "B" and a2b_base64(scalar) in a2b_base64(content)
+
+
+def size_of(value: Value) -> int | None:
+    """What size() gives: characters, bytes or elements; None for types without a size."""
+    ((type_name, content),) = value.items()
+    if type_name == "B":
+        return len(content) // 4 * 3 - content.count("=", -2)
+    return None if type_name in ("N", "BOOL", "NULL") else len(content)
