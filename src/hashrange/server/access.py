@@ -13,7 +13,7 @@ from hashrange.operations.operation import Scope
 from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
-from hashrange.wire.canonical import check_signature, signing_key
+from hashrange.wire.canonical import check_chunks, check_signature, signing_key
 from hashrange.wire.http import Request
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
 from hashrange.wire.sigv4 import SKEW_SECONDS_MAX, Claim, read_claim, seconds_of
@@ -86,7 +86,9 @@ class Access:
             raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
         if credential.regions is not None and claim.region not in credential.regions:
             raise InvalidSignatureException(sentences.SCOPE_REGION.format(region=claim.region))
-        check_signature(request, claim, self._signing_key(credential, claim))
+        key = self._signing_key(credential, claim)
+        check_signature(request, claim, key)
+        check_chunks(request, claim, key)
         if claim.session_token != credential.session_token:
             raise UnrecognizedClientException(sentences.BAD_SESSION_TOKEN)
         expires_seconds = credential.expires_seconds

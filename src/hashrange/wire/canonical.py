@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from hashrange.errors import InvalidSignatureException
 from hashrange.messages import signing as sentences
+from hashrange.wire.chunked_payload import SIGNED_CHUNKS_MARKER, are_chunks_signed
 from hashrange.wire.http import Request, query_pairs
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, Claim
 
@@ -53,9 +54,20 @@ def check_signature(request: Request, claim: Claim, key: bytes) -> None:
     canonical = canonical_request(request, claim)
     to_sign = string_to_sign(claim, canonical)
     if not hmac.compare_digest(hmac.new(key, to_sign, sha256).hexdigest().encode(), claim.signature):
-        raise InvalidSignatureException(
-            sentences.MISMATCH.format(canonical=canonical.decode("latin-1"), to_sign=to_sign.decode("latin-1"))
-        )
+        raise _mismatch(canonical, to_sign)
+
+
+def check_chunks(request: Request, claim: Claim, key: bytes) -> None:
+    """A body in signed chunks is covered by their signatures only; raises InvalidSignatureException when one is wrong."""
+    if request.header(b"x-amz-content-sha256") == SIGNED_CHUNKS_MARKER and not are_chunks_signed(request.body, claim, key):
+        canonical = canonical_request(request, claim)
+        raise _mismatch(canonical, string_to_sign(claim, canonical))
+
+
+def _mismatch(canonical: bytes, to_sign: bytes) -> InvalidSignatureException:
+    return InvalidSignatureException(
+        sentences.MISMATCH.format(canonical=canonical.decode("latin-1"), to_sign=to_sign.decode("latin-1"))
+    )
 
 
 def _header_value(request: Request, name: bytes) -> bytes:

@@ -1,0 +1,35 @@
+"""What is answered that is no call of an operation? Health, CORS preflights, and 404 for the rest.
+
+Source: operations.md 1.1.
+"""
+
+from hashrange.messages import http as sentences
+from hashrange.server.protocol import Respond
+from hashrange.wire.http import Request
+
+HEALTH_REGION = "us-east-1"
+PREFLIGHT_SECONDS = 172_800
+"""How long a browser may keep a preflight's answer."""
+
+
+def answer_plainly(request: Request, respond: Respond) -> None:
+    """Answer what is not a POST of the JSON protocol."""
+    path = request.url.partition(b"?")[0]
+    if request.method in (b"GET", b"HEAD") and path == b"/":
+        respond(200, sentences.HEALTHY.format(region=HEALTH_REGION).encode(), b"text/plain")
+    elif request.method == b"OPTIONS" and request.header(b"origin") is not None:
+        respond(200, b"", b"text/plain", preflight_headers(request))
+    else:
+        respond(404, sentences.UNKNOWN_OPERATION_BODY, b"application/xml")
+
+
+def preflight_headers(request: Request) -> bytes:
+    """Header lines that allow a browser what it asks for."""
+    methods = request.header(b"access-control-request-method")
+    headers = request.header(b"access-control-request-headers")
+    lines = b"Access-Control-Allow-Origin: *\r\nAccess-Control-Max-Age: %d\r\n" % PREFLIGHT_SECONDS
+    if methods is not None:
+        lines += b"Access-Control-Allow-Methods: %b\r\n" % methods
+    if headers is not None:
+        lines += b"Access-Control-Allow-Headers: %b\r\n" % headers
+    return lines
