@@ -1,0 +1,149 @@
+"""The control plane without a server: a catalog in a dict, a clock that the test moves, requests as dicts."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from hashrange.clock import VirtualClock
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables import (
+    create_table,
+    delete_table,
+    describe_table,
+    list_tables,
+    list_tags_of_resource,
+    tag_resource,
+    untag_resource,
+    update_table,
+)
+from hashrange.settings import Settings
+from hashrange.store.interface import Statistics, Store
+from hashrange.tables.schema import Table
+
+OPERATIONS: dict[str, Operation] = {
+    module.OPERATION.name: module.OPERATION
+    for module in (
+        create_table,
+        delete_table,
+        describe_table,
+        list_tables,
+        list_tags_of_resource,
+        tag_resource,
+        untag_resource,
+        update_table,
+    )
+}
+ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"
+
+
+class FakeCatalog:
+    """One scope's tables; `races` makes so many replacements lose to somebody who changed the table's tags."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, Table] = {}
+        self.made = 0
+        self.races = 0
+
+    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+        """The one view."""
+        return self.stored
+
+    async def create(self, make: Callable[[int], Table]) -> Table | None:
+        """As the interface says."""
+        table = make(self.made + 1)
+        if table.name in self.stored:
+            return None
+        self.made += 1
+        self.stored[table.name] = table
+        return table
+
+    async def replace(self, old: Table, new: Table) -> bool:
+        """As the interface says."""
+        if self.races:
+            self.races -= 1
+            raced = msgspec.structs.replace(old, tags=old.tags | {f"race{self.races}": "won"})
+            self.stored[old.name] = raced
+        if self.stored.get(old.name) is not old:
+            return False
+        self.stored[old.name] = new
+        return True
+
+    async def delete(self, table: Table) -> bool:
+        """As the interface says."""
+        if self.stored.get(table.name) is not table:
+            return False
+        del self.stored[table.name]
+        return True
+
+
+class FakeStore:
+    """A catalog, and figures that the test sets."""
+
+    def __init__(self) -> None:
+        self.catalog = FakeCatalog()
+        self.figures = Statistics(0, 0)
+
+    def statistics(self, source: bytes) -> Statistics:
+        """The same for every source."""
+        return self.figures
+
+
+class ControlPlane:
+    """Calls operations by name and returns their replies decoded; faults are raised."""
+
+    def __init__(self, delay_seconds: float = 0.0) -> None:
+        self.store = FakeStore()
+        self.clock = VirtualClock()
+        self.scope = Scope(
+            "000000000000",
+            "us-east-1",
+            cast(Store, self.store),
+            self.clock,
+            Settings(table_state_delay_seconds=delay_seconds),
+        )
+
+    def call(self, name: str, **members: Any) -> Any:
+        """Decode, run and decode again, as the server does."""
+        operation = OPERATIONS[name]
+        request = msgspec.json.decode(json.dumps(members), type=operation.request)
+        return json.loads(asyncio.run(operation.run(self.scope, request)))
+
+    def create(self, name: str = "music", **members: Any) -> Any:
+        """A table with the partition key `id`, on demand unless said otherwise; its description."""
+        request: dict[str, Any] = {
+            "TableName": name,
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        return self.call("CreateTable", **(request | members))["TableDescription"]
+
+    def create_provisioned(self, name: str = "music", read: int = 5, write: int = 5, **members: Any) -> Any:
+        """The same with provisioned throughput."""
+        return self.create(name, BillingMode="PROVISIONED", ProvisionedThroughput=units(read, write), **members)
+
+    def describe(self, name: str = "music") -> Any:
+        """DescribeTable."""
+        return self.call("DescribeTable", TableName=name)["Table"]
+
+    def update(self, name: str = "music", **members: Any) -> Any:
+        """UpdateTable."""
+        return self.call("UpdateTable", TableName=name, **members)["TableDescription"]
+
+
+def units(read: int, write: int) -> dict[str, int]:
+    """ProvisionedThroughput."""
+    return {"ReadCapacityUnits": read, "WriteCapacityUnits": write}
+
+
+def global_index(name: str = "by-artist", **members: Any) -> dict[str, Any]:
+    """A global index on `id`."""
+    return {
+        "IndexName": name,
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+        **members,
+    }
