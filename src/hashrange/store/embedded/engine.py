@@ -11,12 +11,13 @@ from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
+from hashrange.store.embedded.recovery import stops_at_hole
 
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 8 * MIB
 """A memtable's size; at most two exist, so this bounds memory and the work of a recovery."""
 BLOCK_CACHE_BYTES = 16 * MIB
-BLOOM_BITS_PER_KEY = 10.0
+BLOOM_BITS_PER_KEY = 10
 OPEN_FILES_MAX = 256
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
@@ -30,12 +31,14 @@ Engine = Any
 def open_engine(data_dir: str | None) -> Engine:
     """Open (or make) the engine of a locked folder; None: in memory. Raises StorageError.
 
-    The recovery mode accepts a torn tail and nothing else: damage anywhere before it refuses to open.
+    Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
     """
     place = data_dir or "memory"
     path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
     options = _options(is_in_memory=data_dir is None)
     try:
+        if data_dir is not None and stops_at_hole(path, lambda: open_read_only(path).close()):
+            options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
         raise storage_error(error, place) from error
@@ -51,6 +54,12 @@ def open_engine(data_dir: str | None) -> Engine:
     return engine
 
 
+def open_read_only(path: str) -> Engine:
+    """The engine in folder `path` as it would recover, without changing it. Raises the engine's bare exceptions."""
+    options = _options(is_in_memory=False)
+    return rocksdict.Rdict(path, options, {"default": options}, rocksdict.AccessType.read_only(False))
+
+
 def close_engine(engine: Engine, place: str, *, is_in_memory: bool) -> None:
     """Flush and close. Raises StorageError if the engine could not write what it held; it is closed all the same."""
     try:
@@ -64,7 +73,7 @@ def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
     """Without sync, which the commit barrier does for many at once, and never waiting in a stall."""
     options = rocksdict.WriteOptions()
     options.no_slowdown = True
-    options.disable_wal = is_in_memory  # type: ignore[method-assign,assignment]  # the stubs call it a method
+    options.disable_wal = is_in_memory  # type: ignore[method-assign,assignment]  # a property, whatever the stubs say
     return options
 
 

@@ -3,6 +3,7 @@
 A data folder holds `lock` (ours; flock, with the owner's process id inside) and `engine/` (the engine's own files).
 """
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -90,11 +91,9 @@ def _lock(folder: Path) -> FolderLock:
         raise StorageLocked(
             f"{folder} is in use by another Hashrange (process {owner}). Stop that one, or name another folder."
         )
-    try:
+    with contextlib.suppress(OSError):  # the process id is a courtesy; a full disk must not keep the store from opening
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0) if hasattr(os, "pwrite") else None
-    except OSError:
-        pass  # the process id is a courtesy; a full disk must not keep the store from opening
+        os.write(descriptor, f"{os.getpid()}\n".encode())
     return FolderLock(descriptor)
 
 
@@ -121,3 +120,25 @@ def remove_folder(path: str) -> None:
 def folder_size_bytes(path: str) -> int:
     """Sum of the sizes of all files below `path`."""
     return sum(entry.stat().st_size for entry in Path(path).rglob("*") if entry.is_file())
+
+
+def log_files(folder: str) -> list[str]:
+    """Paths of the engine's write-ahead logs that hold anything, oldest first."""
+    try:
+        logs = [path for path in Path(folder).iterdir() if path.suffix == ".log" and path.stat().st_size]
+    except FileNotFoundError:
+        return []
+    return [str(path) for path in sorted(logs, key=lambda path: int(path.stem))]
+
+
+def read_bytes(path: str) -> bytes:
+    """All of a file."""
+    return Path(path).read_bytes()
+
+
+def append_bytes(path: str, content: bytes) -> None:
+    """Add to the end of a file and sync it."""
+    with open(path, "ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

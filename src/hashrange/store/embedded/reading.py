@@ -12,7 +12,8 @@ from struct import Struct
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
 from hashrange.store.embedded.layout import prefix_end
-from hashrange.store.interface import Page, Span
+from hashrange.store.interface import Page
+from hashrange.tables.span import Span
 
 CHUNK_ROWS = 256
 """Rows read between two looks at the clock: some 0.1 ms from memory."""
@@ -153,7 +154,12 @@ class PageReader:
 
 def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Every (engine key, row) whose key begins with `prefix`; raises the engine's bare exception for damage."""
-    cursor = Cursor(engine, prefix, prefix_end(prefix), is_reverse=False, skipped_keys_max=0)
+    return scan_range(engine, prefix, prefix_end(prefix))
+
+
+def scan_range(engine: Engine, lower: bytes, upper: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Every (engine key, row) with `lower <= key < upper`; raises the engine's bare exception for damage."""
+    cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=0)
     while True:
         chunk = cursor.read(CHUNK_ROWS)
         yield from chunk

@@ -19,11 +19,12 @@ from hashrange.store.embedded.engine import Engine, close_engine, new_batch, ope
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.reading import PageReader, scan_prefix
-from hashrange.store.interface import Page, Span, Statistics
+from hashrange.store.interface import Page, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.derive import changes_statistics, statistics_delta
 from hashrange.tables.schema import Table
+from hashrange.tables.span import Span
 
 T = TypeVar("T")
 

@@ -1,0 +1,131 @@
+"""Does a data folder hold what it must? Reads every row and verifies the invariants of docs/formats.
+
+Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
+key; figures equal a recount; every table id was given out; no row belongs to a table that does not exist.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.sizes import item_size_bytes
+from hashrange.items.types import Row
+from hashrange.items.values import check_item
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.offline import read_offline, read_tables
+from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix, scan_range
+from hashrange.store.interface import Statistics
+from hashrange.tables.keys import item_key
+from hashrange.tables.schema import Table
+
+FAULTS_MAX = 100
+"""A report ends after this many; what follows is rarely news."""
+PROGRESS_ROWS = 10_000
+
+
+class CheckReport(NamedTuple):
+    """What a check found; an empty list of faults is good news."""
+
+    table_count: int
+    row_count: int
+    faults: list[str]
+
+
+def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None) -> CheckReport:
+    """Verify a folder that nobody serves; `on_progress` hears the number of rows so far. 5–10 µs a row.
+
+    Raises StorageError when the folder cannot be opened at all.
+    """
+    faults: list[str] = []
+    row_count = 0
+    with read_offline(data_dir) as engine:
+        tables = read_tables(engine)
+        try:
+            for fault in _check_engine(engine, tables):
+                if fault is None:
+                    row_count += 1
+                    if on_progress is not None and row_count % PROGRESS_ROWS == 0:
+                        on_progress(row_count)
+                    continue
+                faults.append(fault)
+                if len(faults) >= FAULTS_MAX:
+                    break
+        except Exception as error:
+            faults.append(str(storage_error(error, data_dir)))
+    return CheckReport(len(tables), row_count, faults)
+
+
+def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:
+    """One None per sound row, one sentence per fault."""
+    yield from _check_catalog(engine, tables)
+    by_id = {table.table_id: table for table in tables}
+    counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
+    for engine_key, row in _all_rows(engine):
+        source = engine_key[:SOURCE_BYTES]
+        figures = counted[source]
+        figures[0] += 1
+        table = by_id.get(int.from_bytes(source[:4], "big"))
+        fault, size_bytes = _check_row(table, engine_key, Row(row))
+        figures[1] += size_bytes
+        yield fault
+    yield from _check_statistics(engine, counted)
+
+
+def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
+    """Every row of every table, existing or not."""
+    return scan_range(engine, b"\x00\x00\x00\x01", b"\xff\xff\xff\xff")
+
+
+def _check_catalog(engine: Engine, tables: list[Table]) -> Iterator[str]:
+    counter = engine.get(layout.NEXT_TABLE_ID_KEY)
+    next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
+    names = set()
+    for table in tables:
+        if not 0 < table.table_id < next_table_id:
+            yield f"table {table.name} has id {table.table_id}, but the next id to be given out is {next_table_id}"
+        if engine.get(layout.catalog_key(table.table_id)) != layout.encode_table(table):
+            yield f"the description of table {table.name} is not in its canonical form or at another id"
+        place = (table.account, table.region, table.name)
+        if place in names:
+            yield f"two tables are named {table.name} in account {table.account}, Region {table.region}"
+        names.add(place)
+
+
+def _check_row(table: Table | None, engine_key: bytes, row: Row) -> tuple[str | None, int]:
+    """The row's fault, if any, and the size it carries."""
+    place = f"row {engine_key.hex()}"
+    if table is None:
+        return f"{place} belongs to no table", 0
+    place = f"{place} of table {table.name}"
+    size_bytes = int.from_bytes(row[1:5], "big")
+    try:
+        item = decode_row(row)
+        canonical, true_size_bytes = check_item(item)
+        if encode_row(canonical, true_size_bytes) != row:
+            return f"{place} is not in canonical form", size_bytes
+        if true_size_bytes != size_bytes or item_size_bytes(item) != size_bytes:
+            return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
+        if engine_key[4:SOURCE_BYTES] == b"\x00\x00" and item_key(table, item) != engine_key[SOURCE_BYTES:]:
+            return f"{place} does not stand at its item's key", size_bytes
+    except Exception as error:
+        return f"{place} cannot be read: {type(error).__name__}: {error}", size_bytes
+    return None, size_bytes
+
+
+def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterator[str]:
+    prefix_bytes = len(layout.STATISTICS_PREFIX)
+    stored = {
+        engine_key[prefix_bytes:]: layout.decode_statistics(row)
+        for engine_key, row in scan_prefix(engine, layout.STATISTICS_PREFIX)
+    }
+    for source in sorted(stored.keys() | counted.keys()):
+        figures = stored.get(source, Statistics(0, 0))
+        count, size_bytes = counted.get(source, [0, 0])
+        if figures != (count, size_bytes):
+            yield (
+                f"source {source.hex()} is said to hold {figures.item_count} rows of {figures.size_bytes} bytes,"
+                f" and holds {count} of {size_bytes}"
+            )

@@ -1,0 +1,56 @@
+"""What does a data folder hold? Figures and single rows, as data; the command line prints them."""
+
+from typing import NamedTuple
+
+from hashrange.errors import StorageError
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Item
+from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.offline import read_offline, read_tables
+from hashrange.store.interface import Statistics
+from hashrange.tables.keys import lookup_key
+from hashrange.tables.schema import Table
+
+
+class StoreOverview(NamedTuple):
+    """A data folder at a glance."""
+
+    format_version: int
+    next_table_id: int
+    disk_size_bytes: int
+    """All files of the folder, logs included."""
+    tables: list[tuple[Table, Statistics]]
+    """By table id."""
+
+
+def inspect_store(data_dir: str) -> StoreOverview:
+    """Tables, counts and sizes, from the stored figures: quick whatever the size. Raises StorageError."""
+    with read_offline(data_dir) as engine:
+        tables = [
+            (table, _stored_statistics(engine.get(layout.statistics_key(table.source)))) for table in read_tables(engine)
+        ]
+        counter = engine.get(layout.NEXT_TABLE_ID_KEY)
+        return StoreOverview(
+            layout.FORMAT_VERSION,
+            1 if counter is None else int.from_bytes(counter, "big"),
+            files.folder_size_bytes(data_dir),
+            tables,
+        )
+
+
+def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[Table, Item | None]]:
+    """The item at `key` (wire form) in every table of that name, whatever its account and Region; None: no item.
+
+    Raises StorageError when no table has that name, and ValidationException when the key does not fit one.
+    """
+    with read_offline(data_dir) as engine:
+        found = [table for table in read_tables(engine) if table.name == table_name]
+        if not found:
+            raise StorageError(f"{data_dir} has no table {table_name}. `hashrange inspect {data_dir}` lists them.")
+        keys = [(table, lookup_key(table, key)) for table in found]
+        rows = [(table, engine.get(table.source + encoded)) for table, encoded in keys]
+        return [(table, None if row is None else decode_row(row)) for table, row in rows]
+
+
+def _stored_statistics(row: bytes | None) -> Statistics:
+    return Statistics(0, 0) if row is None else layout.decode_statistics(row)

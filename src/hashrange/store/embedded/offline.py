@@ -1,0 +1,37 @@
+"""How do tools read a store that nobody serves? Locked, read-only, as it would recover; nothing is changed on disk."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hashrange.errors import StorageError, StorageFormatUnknown
+from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.engine import Engine, open_read_only
+from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.tables.schema import Table
+
+
+@contextmanager
+def read_offline(data_dir: str) -> Iterator[Engine]:
+    """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
+    if not files.has_engine(data_dir):
+        raise StorageError(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
+    lock = files.prepare_folder(data_dir)
+    try:
+        engine = open_read_only(files.engine_folder(data_dir))
+        try:
+            version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
+            if version != layout.FORMAT_VERSION:
+                raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")
+            yield engine
+        finally:
+            engine.close()
+    except Exception as error:
+        raise storage_error(error, data_dir) from error
+    finally:
+        lock.release()
+
+
+def read_tables(engine: Engine) -> list[Table]:
+    """Every table of the catalog, by table id. Raises StorageCorruption."""
+    return [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]

@@ -1,0 +1,148 @@
+"""What would a distributed store do? A wrapper that suspends at every call, for tests of everything above the store.
+
+It yields to the loop at each call and lets concurrent requests overtake each other by a seed; now and then a commit
+loses its race, so that the plan is called again; a read that need not be consistent may be served from before the last
+commits. It catches plans that change something: a second call on the same row must give the same result.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+
+from hashrange.errors import StorageError
+from hashrange.items.types import Key, Row
+from hashrange.store.interface import Page, Statistics, Store
+from hashrange.store.pause import PAUSE
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.schema import Table
+from hashrange.tables.span import Span
+
+PAUSES_MAX = 3
+LOST_RACE_PROBABILITY = 0.25
+STALE_READ_PROBABILITY = 0.25
+REMEMBERED_CHANGES_MAX = 64
+
+
+class SuspendingCatalog:
+    """The inner store's catalog, each change of which suspends first."""
+
+    def __init__(self, store: "SuspendingStore") -> None:
+        self._store = store
+        self._inner = store.inner.catalog
+
+    def find(self, account: str, region: str, name: str) -> Table | None:
+        """As the inner catalog."""
+        return self._inner.find(account, region, name)
+
+    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+        """As the inner catalog."""
+        return self._inner.tables(account, region)
+
+    def elsewhere(self, name: str) -> list[tuple[str, str]]:
+        """As the inner catalog."""
+        return self._inner.elsewhere(name)
+
+    async def create(self, make: Callable[[int], Table]) -> Table | None:
+        """As the inner catalog, after a pause; `make` is sometimes called once more."""
+        await self._store.suspend()
+        if self._store.chance(LOST_RACE_PROBABILITY):
+            make(1)
+            await self._store.suspend()
+        return await self._inner.create(make)
+
+    async def replace(self, old: Table, new: Table) -> bool:
+        """As the inner catalog, after a pause."""
+        await self._store.suspend()
+        return await self._inner.replace(old, new)
+
+    async def delete(self, table: Table) -> bool:
+        """As the inner catalog, after a pause."""
+        await self._store.suspend()
+        return await self._inner.delete(table)
+
+
+class SuspendingStore:
+    """A `Store` over another one; the same seed gives the same interleaving."""
+
+    def __init__(self, inner: Store, seed: int) -> None:
+        self.inner = inner
+        self._random = random.Random(seed)
+        self._before: dict[tuple[bytes, Key], Row | None] = {}
+        self.lost_races = 0
+        """How many commits were made to lose, for tests that want to know."""
+        self.catalog = SuspendingCatalog(self)
+
+    async def suspend(self) -> None:
+        """Let others overtake: one to three turns of the loop."""
+        for _ in range(self._random.randint(1, PAUSES_MAX)):
+            await PAUSE
+
+    def chance(self, probability: float) -> bool:
+        """True with that probability."""
+        return self._random.random() < probability
+
+    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+        """The row, or sometimes the one before the last change when `consistent` is false."""
+        await self.suspend()
+        row = await self.inner.get(source, key, consistent=consistent)
+        await self.suspend()
+        if not consistent and self.chance(STALE_READ_PROBABILITY):
+            return self._before.get((source, key), row)
+        return row
+
+    async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        page = await self.inner.page(source, span, limit_rows, limit_bytes, consistent=consistent)
+        await self.suspend()
+        return page
+
+    async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
+        """As the inner store, but a plan may first be called for commits that then lose their race."""
+        await self.suspend()
+        while self.chance(LOST_RACE_PROBABILITY):
+            await self._lose_race(table, key, plan)
+        change = await self.inner.mutate(table, key, lambda row: _planned(plan, row))
+        if change.old != change.new:
+            self._remember(table.source, key, change.old)
+        await self.suspend()
+        return change
+
+    async def _lose_race(self, table: Table, key: Key, plan: Plan) -> None:
+        """Plan against the row of now, throw the result away. A refusal stands: its commit would not have raced."""
+        row = await self.inner.get(table.source, key, consistent=True)
+        _planned(plan, row)
+        self.lost_races += 1
+        await self.suspend()
+
+    def _remember(self, source: bytes, key: Key, old: Row | None) -> None:
+        if len(self._before) >= REMEMBERED_CHANGES_MAX:
+            self._before.pop(next(iter(self._before)))
+        self._before[source, key] = old
+
+    def statistics(self, source: bytes) -> Statistics:
+        """As the inner store."""
+        return self.inner.statistics(source)
+
+    def position(self) -> int:
+        """As the inner store."""
+        return self.inner.position()
+
+    def durable_position(self) -> int:
+        """As the inner store."""
+        return self.inner.durable_position()
+
+    def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
+        """As the inner store."""
+        self.inner.when_durable(position, callback)
+
+    async def close(self) -> None:
+        """Close the inner store."""
+        await self.inner.close()
+
+
+def _planned(plan: Plan, row: Row | None) -> Row | None:
+    """The plan's result; fails when two calls on the same row differ: a plan must be a function of its row."""
+    first = plan(row)
+    second = plan(row)
+    assert first == second, "a plan gave two results for one row: it depends on being called once"
+    return first
