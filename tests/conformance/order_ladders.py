@@ -1,0 +1,446 @@
+"""The order of checks as data: per operation, ladders of faults, each of which comes before the next one.
+
+Source: the service's order of checks (captures to October 2026). A ladder's neighbours are sent together; where faults exclude
+each other (legacy and expression parameters), an operation has several ladders.
+"""
+
+from typing import Any, NamedTuple
+
+TABLE = "order-of-checks"
+"""pk (S) and sk (S); holds one item {"pk": "a", "sk": "a", "text": "b"}."""
+MISSING = "order-of-checks-missing"
+
+Body = dict[str, Any]
+NOTHING: Body = {}
+
+
+class Fault(NamedTuple):
+    """One fault: what the body has for it, and a part of the message that only it gives. None leaves a member out."""
+
+    name: str
+    body: Body
+    message: str
+    code: str = "ValidationException"
+    with_next: Body = NOTHING
+    """What the body has instead when the next fault of the ladder is sent along and both concern one member."""
+
+
+class Ladder(NamedTuple):
+    """Faults in the order of their checks, and what every body of them needs besides."""
+
+    faults: list[Fault]
+    needs: Body = NOTHING
+
+
+def types(body: Body, message: str = "NUMBER_VALUE cannot be converted to") -> Fault:
+    return Fault("JSON types", body, message, "SerializationException")
+
+
+def text(value: str) -> Body:
+    return {"S": value}
+
+
+KEY = {"pk": text("a"), "sk": text("a")}
+EMPTY_SET: Body = {"SS": []}
+EMPTY_SET_MESSAGE = "An string set  may not be empty"
+EQUALS = {"ComparisonOperator": "EQ", "AttributeValueList": [text("a")]}
+
+PATTERN = Fault(
+    "constraints", {"TableName": "&&&"}, "at 'tableName' failed to satisfy constraint: Member must satisfy regular"
+)
+CAPACITY = Fault(
+    "constraints", {"ReturnConsumedCapacity": "x"}, "at 'returnConsumedCapacity' failed to satisfy constraint"
+)
+NAMES_ALONE = Fault(
+    "names alone", {"ExpressionAttributeNames": {"#n": "a"}}, "can only be specified when using expressions"
+)
+NO_TABLE = Fault("table", {"TableName": MISSING}, "Requested resource not found", "ResourceNotFoundException")
+KEY_VALUES = Fault("Key values", {"Key": {"extra": EMPTY_SET}}, EMPTY_SET_MESSAGE)
+KEY_SCHEMA = Fault("key schema", {"Key": {"extra": text("a")}}, "The provided key element does not match the schema")
+KEY_EMPTY = Fault("empty key", {"Key": {"pk": text("")}}, "cannot contain an empty string value")
+RETURN_VALUES = Fault("ReturnValues", {"ReturnValues": "ALL_NEW"}, "ReturnValues can only be ALL_OLD or NONE")
+EXPECTED = Fault("Expected", {"Expected": {"e": {}}}, "Value must be provided when Exists is null for Attribute: e")
+CONDITION_SYNTAX = Fault("expressions", {"ConditionExpression": "a ="}, "Invalid ConditionExpression: Syntax error")
+CONDITION_FALSE = Fault(
+    "condition", {"ConditionExpression": "attribute_exists(absent)"}, "The conditional request failed",
+    "ConditionalCheckFailedException",
+)  # fmt: skip
+CONDITION_MIXED = Fault(
+    "mixing", {"Expected": {"e": {"Exists": False}}, "ConditionExpression": "attribute_exists(a)"},
+    "Can not use both expression and non-expression parameters",
+)  # fmt: skip
+TYPES_OF_WRITES = types({"ReturnItemCollectionMetrics": 5})
+TYPES_IN_KEY = types({"Key": {"extra": {"S": 5}}})
+TYPES_IN_EXPECTED = types({"Expected": {"e": {"Value": {"S": 5}}}})
+
+PUT_ITEM: list[list[Fault]] = [
+    [
+        TYPES_OF_WRITES,
+        PATTERN,
+        NAMES_ALONE,
+        Fault("Item values", {"Item": {"set": EMPTY_SET}}, EMPTY_SET_MESSAGE),
+        RETURN_VALUES,
+        Fault("item size", {"Item": {"long": text("x" * 410_000)}}, "Item size has exceeded the maximum allowed size"),
+        CONDITION_SYNTAX,
+        NO_TABLE,
+        Fault("item keys", {"Item": {"sk": {"N": "1"}}}, "Type mismatch for key sk expected: S actual: N"),
+        CONDITION_FALSE,
+    ],
+    [
+        CAPACITY,
+        CONDITION_MIXED,
+        Fault("Item values", {"Item": {"set": EMPTY_SET}}, EMPTY_SET_MESSAGE),
+        RETURN_VALUES,
+        Fault("item size", {"Item": {"long": text("x" * 410_000)}}, "Item size has exceeded the maximum allowed size"),
+        EXPECTED,
+        NO_TABLE,
+    ],
+    [types({"Item": {"bad": {"S": 5}}}), PATTERN],
+    [types({"Item": {"bad": {"S": 5}}}), CAPACITY],
+    [types({"Item": {"bad": {"S": 5}}}), NAMES_ALONE],
+    [types({"Item": {"bad": {"S": 5}}}), NO_TABLE],
+    [TYPES_IN_EXPECTED, RETURN_VALUES],
+]
+
+GET_ITEM: list[list[Fault]] = [
+    [
+        types({"ConsistentRead": 5}),
+        PATTERN,
+        NAMES_ALONE,
+        KEY_VALUES,
+        Fault("expressions", {"ProjectionExpression": "a,,b"}, "Invalid ProjectionExpression: Syntax error"),
+        NO_TABLE,
+        KEY_SCHEMA,
+        KEY_EMPTY,
+    ],
+    [
+        CAPACITY,
+        Fault(
+            "mixing", {"AttributesToGet": ["a"], "ProjectionExpression": "a"},
+            "Can not use both expression and non-expression parameters",
+        ),
+        KEY_VALUES,
+        Fault("AttributesToGet", {"AttributesToGet": ["a", "a"]}, "Duplicate value in attribute name: a"),
+        NO_TABLE,
+    ],
+    [TYPES_IN_KEY, PATTERN],
+    [TYPES_IN_KEY, NAMES_ALONE],
+    [TYPES_IN_KEY, NO_TABLE],
+]  # fmt: skip
+
+DELETE_ITEM: list[list[Fault]] = [
+    [
+        TYPES_OF_WRITES,
+        PATTERN,
+        NAMES_ALONE,
+        KEY_VALUES,
+        RETURN_VALUES,
+        CONDITION_SYNTAX,
+        NO_TABLE,
+        KEY_SCHEMA,
+        KEY_EMPTY,
+    ],
+    [KEY_EMPTY, CONDITION_FALSE],
+    [CAPACITY, CONDITION_MIXED, KEY_VALUES, RETURN_VALUES, EXPECTED, NO_TABLE],
+    [TYPES_IN_KEY, NAMES_ALONE],
+    [TYPES_IN_EXPECTED, RETURN_VALUES],
+]
+
+VALUE = {":v": text("v")}
+UPDATES = Fault(
+    "AttributeUpdates", {"AttributeUpdates": {"u": {"Action": "PUT"}}},
+    "Only DELETE action is allowed when no attribute value is specified",
+)  # fmt: skip
+UPDATE_ITEM: list[list[Fault]] = [
+    [
+        TYPES_OF_WRITES,
+        PATTERN,
+        NAMES_ALONE,
+        KEY_VALUES,
+        CONDITION_SYNTAX,
+        NO_TABLE,
+        KEY_SCHEMA,
+        KEY_EMPTY,
+        CONDITION_FALSE,
+        Fault(
+            "application", {"UpdateExpression": "SET absent.b = :v", "ExpressionAttributeValues": VALUE},
+            "The document path provided in the update expression is invalid for update",
+        ),
+    ],
+    [
+        Fault(
+            "key attribute", {"UpdateExpression": "SET pk = :v", "ExpressionAttributeValues": VALUE},
+            "Cannot update attribute pk. This attribute is part of the key",
+        ),
+        CONDITION_FALSE,
+    ],
+    [
+        CAPACITY,
+        Fault(
+            "mixing",
+            {
+                "AttributeUpdates": {"u": {"Value": text("a")}},
+                "UpdateExpression": "SET a = :v",
+                "ExpressionAttributeValues": VALUE,
+            },
+            "Can not use both expression and non-expression parameters",
+        ),
+        KEY_VALUES,
+        UPDATES,
+        EXPECTED,
+        NO_TABLE,
+    ],
+    [TYPES_IN_KEY, NAMES_ALONE],
+    [types({"AttributeUpdates": {"u": {"Value": {"S": 5}}}}), KEY_VALUES],
+]  # fmt: skip
+
+START_VALUES = Fault(
+    "ExclusiveStartKey values", {"ExclusiveStartKey": {"pk": EMPTY_SET, "sk": text("a")}}, EMPTY_SET_MESSAGE
+)
+ATTRIBUTES_REPEATED = Fault("AttributesToGet", {"AttributesToGet": ["a", "a"]}, "Duplicate value in attribute name: a")
+FILTER_SYNTAX = Fault("expressions", {"FilterExpression": "a ="}, "Invalid FilterExpression: Syntax error")
+NO_INDEX = Fault("index", {"IndexName": "no-index"}, "The table does not have the specified index: no-index")
+BY_EXPRESSION = {"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": text("a")}}
+BY_CONDITIONS = {"KeyConditions": {"pk": EQUALS}}
+START_SCHEMA = Fault(
+    "start key", {"ExclusiveStartKey": {"pk": text("a"), "other": text("a")}}, "The provided starting key is invalid"
+)
+FILTER_ON_KEY = Fault(
+    "filter on key", {"FilterExpression": "sk <> :pk"},
+    "Filter Expression can only contain non-primary key attributes: Primary key attribute: sk",
+)  # fmt: skip
+QUERY_BY_EXPRESSION: list[list[Fault]] = [
+    [
+        types({"ConsistentRead": 5}),
+        PATTERN,
+        START_VALUES,
+        FILTER_SYNTAX,
+        Fault(
+            "key-condition shape", {"KeyConditionExpression": "pk = :pk OR sk = :pk"},
+            "Invalid operator used in KeyConditionExpression: OR",
+        ),
+        NO_TABLE,
+        NO_INDEX,
+        START_SCHEMA,
+        Fault(
+            "key conditions", {"KeyConditionExpression": "sk = :pk"}, "Query condition missed key schema element: pk"
+        ),
+    ],
+    [
+        Fault(
+            "key conditions", {"KeyConditionExpression": "other = :pk"}, "Query condition missed key schema element: pk"
+        ),
+        FILTER_ON_KEY,
+        Fault(
+            "Select", {"Select": "ALL_PROJECTED_ATTRIBUTES"},
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName",
+        ),
+    ],
+    [types({"ExclusiveStartKey": {"pk": {"S": 5}, "sk": text("a")}}), FILTER_SYNTAX],
+]  # fmt: skip
+QUERY_BY_CONDITIONS: list[list[Fault]] = [
+    [
+        CAPACITY,
+        Fault(
+            "mixing", {"FilterExpression": "attribute_exists(a)"},
+            "Can not use both expression and non-expression parameters",
+        ),
+        Fault(
+            "KeyConditions values",
+            {"KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [EMPTY_SET]}}},
+            EMPTY_SET_MESSAGE,
+        ),
+        ATTRIBUTES_REPEATED,
+        START_VALUES,
+        Fault(
+            "Either", {"KeyConditions": None},
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
+        ),
+        NO_TABLE,
+    ],
+    [
+        Fault(
+            "KeyConditions operators", {"KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": []}}},
+            "Invalid number of argument(s) for the EQ ComparisonOperator",
+        ),
+        ATTRIBUTES_REPEATED,
+    ],
+    [
+        START_VALUES,
+        Fault("count", {"KeyConditions": {"sk": EQUALS, "other": EQUALS}}, "Conditions can be of length 1 or 2 only"),
+        NO_TABLE,
+    ],
+    [
+        types({"KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": 5}]}}}),
+        ATTRIBUTES_REPEATED,
+    ],
+    [
+        Fault("constraints", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "at 'keyConditions.pk.member.comparison"),
+        ATTRIBUTES_REPEATED,
+    ],
+]  # fmt: skip
+
+SCAN_FILTER = Fault(
+    "ScanFilter", {"ScanFilter": {"a": {"ComparisonOperator": "EQ", "AttributeValueList": []}}},
+    "Invalid number of argument(s) for the EQ ComparisonOperator",
+)  # fmt: skip
+SEGMENT = Fault("Segment", {"Segment": 3, "TotalSegments": 2}, "is not less than TotalSegments")
+SCAN: list[list[Fault]] = [
+    [types({"ConsistentRead": 5}), PATTERN, NAMES_ALONE, START_VALUES, SEGMENT, FILTER_SYNTAX, NO_TABLE, NO_INDEX, START_SCHEMA],
+    [
+        START_SCHEMA,
+        Fault("Select", {"Select": "SPECIFIC_ATTRIBUTES"}, "when choosing to get SPECIFIC_ATTRIBUTES"),
+    ],
+    [
+        CAPACITY,
+        Fault(
+            "mixing", {"AttributesToGet": ["a"], "FilterExpression": "attribute_exists(a)"},
+            "Can not use both expression and non-expression parameters",
+        ),
+    ],
+    [
+        Fault(
+            "mixing", {"ScanFilter": {"a": EQUALS}, "ProjectionExpression": "a"},
+            "Can not use both expression and non-expression parameters",
+        ),
+        ATTRIBUTES_REPEATED,
+        SCAN_FILTER,
+        START_VALUES,
+    ],
+    [types({"ExclusiveStartKey": {"pk": {"S": 5}}}), ATTRIBUTES_REPEATED],
+]  # fmt: skip
+
+
+# --- control plane ------------------------------------------------------------------------------
+
+NAME_REQUIRED = Fault("required name", {"TableName": None}, "The parameter 'TableName' is required but was not present")
+NAME_LENGTH = Fault("name length", {"TableName": "a" * 256}, "TableName must be at least 3 characters long")
+BILLING_MODE = Fault("constraints", {"BillingMode": "x"}, "at 'billingMode' failed to satisfy constraint")
+KEY_ELEMENT = {"AttributeName": "pk", "KeyType": "HASH"}
+NEW_TABLE = {
+    "TableName": "order-of-checks-new",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [KEY_ELEMENT],
+    "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+}
+CREATE_TABLE: list[list[Fault]] = [
+    [
+        types({"DeletionProtectionEnabled": 5}),
+        NAME_REQUIRED,
+        BILLING_MODE,
+        Fault(
+            "throughput", {"ProvisionedThroughput": None},
+            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED",
+        ),
+        Fault(
+            "definitions", {"KeySchema": [{"AttributeName": "other", "KeyType": "HASH"}]},
+            "Some index key attributes are not defined in AttributeDefinitions",
+            with_next={"KeySchema": [{"AttributeName": "other", "KeyType": "RANGE"}]},
+        ),
+        Fault(
+            "key schema", {"KeySchema": [{"AttributeName": "pk", "KeyType": "RANGE"}]},
+            "Invalid KeySchema: The first KeySchemaElement is not a HASH key type",
+        ),
+        Fault("global indexes", {"GlobalSecondaryIndexes": []}, "List of GlobalSecondaryIndexes is empty"),
+        Fault("local indexes", {"LocalSecondaryIndexes": []}, "List of LocalSecondaryIndexes is empty"),
+        Fault("table exists", {"TableName": TABLE}, "Table already exists", "ResourceInUseException"),
+    ],
+    [NAME_LENGTH, BILLING_MODE],
+]  # fmt: skip
+
+NO_TABLE_NAMED = NO_TABLE._replace(message="Requested resource not found: Table: ")
+UPDATE_TABLE: list[list[Fault]] = [
+    [
+        types({"DeletionProtectionEnabled": 5}),
+        NAME_REQUIRED,
+        BILLING_MODE,
+    ],
+    [NAME_LENGTH, BILLING_MODE],
+    [
+        PATTERN,
+        Fault("nothing asked", {}, "At least one of ProvisionedThroughput, BillingMode"),
+        NO_TABLE_NAMED,
+    ],
+    [
+        PATTERN,
+        Fault(
+            "throughput",
+            {
+                "BillingMode": "PAY_PER_REQUEST",
+                "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+            },
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+        ),
+        Fault(
+            "index updates", {"GlobalSecondaryIndexUpdates": [{}]},
+            "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create",
+        ),
+        NO_TABLE_NAMED,
+    ],
+]  # fmt: skip
+
+ARN_REQUIRED = Fault("required ARN", {"ResourceArn": None}, "Invalid TableArn")
+
+NAMED: list[list[Fault]] = [[types({"TableName": 5})], [NAME_REQUIRED], [NAME_LENGTH], [PATTERN], [NO_TABLE_NAMED]]
+"""Operations whose only member is the table's name can hold but one fault."""
+LIST_TABLES: list[list[Fault]] = [
+    [
+        types({"Limit": True}, "TRUE_VALUE cannot be converted to Integer"),
+        Fault("constraints", {"ExclusiveStartTableName": "&&&"}, "at 'exclusiveStartTableName' failed to satisfy"),
+    ]
+]
+TAG_RESOURCE: list[list[Fault]] = [
+    [
+        types({"Tags": 5}, "Unexpected field type"),
+        ARN_REQUIRED,
+        Fault("constraints", {"Tags": None}, "Value null at 'tags' failed to satisfy constraint"),
+    ]
+]
+UNTAG_RESOURCE: list[list[Fault]] = [
+    [
+        types({"TagKeys": 5}, "Unexpected field type"),
+        ARN_REQUIRED,
+        Fault("constraints", {"TagKeys": None}, "Value null at 'tagKeys' failed to satisfy constraint"),
+    ]
+]
+
+LADDERS: dict[str, list[Ladder]] = {
+    "PutItem": [Ladder(faults) for faults in PUT_ITEM],
+    "GetItem": [Ladder(faults) for faults in GET_ITEM],
+    "DeleteItem": [Ladder(faults) for faults in DELETE_ITEM],
+    "UpdateItem": [Ladder(faults) for faults in UPDATE_ITEM],
+    "Query": [Ladder(faults, BY_EXPRESSION) for faults in QUERY_BY_EXPRESSION]
+    + [Ladder(faults, BY_CONDITIONS) for faults in QUERY_BY_CONDITIONS],
+    "Scan": [Ladder(faults) for faults in SCAN],
+    "CreateTable": [Ladder(faults) for faults in CREATE_TABLE],
+    "UpdateTable": [Ladder(faults) for faults in UPDATE_TABLE],
+    "DeleteTable": [Ladder(faults) for faults in NAMED],
+    "DescribeTable": [Ladder(faults) for faults in NAMED],
+    "ListTables": [Ladder(faults) for faults in LIST_TABLES],
+    "TagResource": [Ladder(faults) for faults in TAG_RESOURCE],
+    "UntagResource": [Ladder(faults) for faults in UNTAG_RESOURCE],
+    "ListTagsOfResource": [Ladder([types({"NextToken": 5}), ARN_REQUIRED])],
+    "DescribeEndpoints": [],
+    "DescribeLimits": [],
+}
+
+ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
+BODIES: dict[str, Body] = {
+    "PutItem": {"TableName": TABLE, "Item": KEY},
+    "GetItem": {"TableName": TABLE, "Key": KEY},
+    "DeleteItem": {"TableName": TABLE, "Key": KEY},
+    "UpdateItem": {"TableName": TABLE, "Key": KEY},
+    "Query": {"TableName": TABLE},
+    "Scan": {"TableName": TABLE},
+    "CreateTable": NEW_TABLE,
+    "UpdateTable": {"TableName": TABLE},
+    "DeleteTable": {"TableName": TABLE},
+    "DescribeTable": {"TableName": TABLE},
+    "ListTables": {},
+    "TagResource": {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]},
+    "UntagResource": {"ResourceArn": ARN, "TagKeys": ["a"]},
+    "ListTagsOfResource": {"ResourceArn": ARN},
+    "DescribeEndpoints": {},
+    "DescribeLimits": {},
+}
+"""Operation → a sound body, into which faults are merged."""

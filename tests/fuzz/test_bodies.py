@@ -1,0 +1,254 @@
+"""Spoiled bodies for every operation: an answer or an API error, never anything else.
+
+`HASHRANGE_FUZZ_REQUESTS` sets how many per operation (a million in `make soak`), `HASHRANGE_FUZZ_SEED` where they start.
+"""
+
+import http.client
+import json
+import os
+import random
+import time
+import zlib
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from hashrange.errors import ApiError
+from hashrange.operations.registry import OPERATIONS
+from hashrange.wire.faults import explain
+from tests.fuzz.mutations import spoiled
+from tests.support.servers import ThreadServer
+from tests.support.signing import sign
+from tests.support.stores import make_store
+
+REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250"))
+SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
+
+TABLE = "fuzzed"
+ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
+KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
+ITEM = KEY | {
+    "text": {"S": "é"}, "bytes": {"B": "AAE="}, "flag": {"BOOL": True}, "none": {"NULL": True}, "texts": {"SS": ["b", "a"]},
+    "numbers": {"NS": ["1.50", "2"]}, "blobs": {"BS": ["AA==", "AQ=="]}, "list": {"L": [{"N": "1"}, {"L": []}]},
+    "map": {"M": {"inner": {"M": {"deep": {"S": "x"}}}}},
+}  # fmt: skip
+EXPECTED = {
+    "text": {"Value": {"S": "é"}},
+    "flag": {"Exists": False},
+    "list": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1"}]},
+}
+CONDITION = {
+    "ConditionExpression": "attribute_exists(#t) AND size(texts) > :n OR map.inner.deep IN (:s, :s)",
+    "ExpressionAttributeNames": {"#t": "text"},
+    "ExpressionAttributeValues": {":n": {"N": "1"}, ":s": {"S": "x"}},
+    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+}
+RETURNS = {"ReturnValues": "ALL_OLD", "ReturnConsumedCapacity": "TOTAL", "ReturnItemCollectionMetrics": "SIZE"}
+FILTER = {"text": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "é"}]}}
+READ = {
+    "ProjectionExpression": "#t, list[0], map.inner",
+    "ExpressionAttributeNames": {"#t": "text"},
+    "ConsistentRead": True,
+    "ReturnConsumedCapacity": "INDEXES",
+}
+NEW_TABLE = {
+    "TableName": "fuzzed-too",
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "other")],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "BillingMode": "PROVISIONED",
+    "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+    "LocalSecondaryIndexes": [
+        {
+            "IndexName": "local",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "other", "KeyType": "RANGE"}],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["text"]},
+        }
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "global",
+            "KeySchema": [{"AttributeName": "other", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+        }
+    ],
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    "SSESpecification": {"Enabled": True, "SSEType": "KMS"},
+    "Tags": [{"Key": "a", "Value": "b"}],
+    "TableClass": "STANDARD",
+    "DeletionProtectionEnabled": False,
+}
+BODIES: dict[str, list[dict[str, Any]]] = {
+    "PutItem": [
+        {"TableName": TABLE, "Item": ITEM} | CONDITION | RETURNS,
+        {"TableName": TABLE, "Item": ITEM, "Expected": EXPECTED, "ConditionalOperator": "OR"},
+    ],
+    "GetItem": [
+        {"TableName": TABLE, "Key": KEY} | READ,
+        {"TableName": ARN, "Key": KEY, "AttributesToGet": ["text", "list"]},
+    ],
+    "UpdateItem": [
+        {
+            "TableName": TABLE,
+            "Key": KEY,
+            "UpdateExpression": "SET n = if_not_exists(n, :n) + :n, map.inner.deep = :s REMOVE list[1] ADD numbers :set",
+        }
+        | CONDITION
+        | RETURNS
+        | {"ExpressionAttributeValues": {":n": {"N": "1"}, ":s": {"S": "x"}, ":set": {"NS": ["7"]}}},
+        {
+            "TableName": TABLE,
+            "Key": KEY,
+            "AttributeUpdates": {
+                "text": {"Value": {"S": "y"}, "Action": "PUT"},
+                "n": {"Value": {"N": "1"}, "Action": "ADD"},
+                "none": {"Action": "DELETE"},
+            },
+            "Expected": EXPECTED,
+            "ConditionalOperator": "OR",
+            "ReturnValues": "UPDATED_NEW",
+        },
+    ],
+    "DeleteItem": [
+        {"TableName": TABLE, "Key": KEY} | CONDITION | RETURNS,
+        {"TableName": TABLE, "Key": KEY, "Expected": EXPECTED, "ConditionalOperator": "AND"},
+    ],
+    "Query": [
+        {
+            "TableName": TABLE,
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
+            "FilterExpression": "contains(texts, :s) OR NOT begins_with(#t, :s)",
+            "ExpressionAttributeValues": {":pk": {"S": "a"}, ":low": {"N": "0"}, ":high": {"N": "9"}, ":s": {"S": "a"}},
+            "ExclusiveStartKey": KEY,
+            "Limit": 5,
+            "ScanIndexForward": False,
+        }
+        | READ,
+        {
+            "TableName": TABLE,
+            "KeyConditions": {
+                "pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]},
+                "sk": {"ComparisonOperator": "GE", "AttributeValueList": [{"N": "0"}]},
+            },
+            "QueryFilter": FILTER,
+            "AttributesToGet": ["text"],
+            "Select": "SPECIFIC_ATTRIBUTES",
+        },
+    ],
+    "Scan": [
+        {
+            "TableName": TABLE,
+            "FilterExpression": "size(#t) < :n AND attribute_type(list, :t)",
+            "ExpressionAttributeValues": {":n": {"N": "5"}, ":t": {"S": "L"}},
+            "Segment": 0,
+            "TotalSegments": 2,
+            "Limit": 3,
+        }
+        | READ,
+        {"TableName": TABLE, "ScanFilter": FILTER, "Select": "COUNT", "ExclusiveStartKey": KEY},
+    ],
+    "CreateTable": [NEW_TABLE],
+    "UpdateTable": [
+        {
+            "TableName": TABLE,
+            "BillingMode": "PROVISIONED",
+            "ProvisionedThroughput": {"ReadCapacityUnits": 2, "WriteCapacityUnits": 3},
+            "DeletionProtectionEnabled": False,
+        },
+        {
+            "TableName": TABLE,
+            "AttributeDefinitions": [{"AttributeName": "other", "AttributeType": "S"}],
+            "GlobalSecondaryIndexUpdates": [{"Create": NEW_TABLE["GlobalSecondaryIndexes"][0]}],  # type: ignore[index]
+        },
+    ],
+    "DeleteTable": [{"TableName": "fuzzed-too"}],
+    "DescribeTable": [{"TableName": TABLE}, {"TableName": ARN}],
+    "ListTables": [{"Limit": 5, "ExclusiveStartTableName": "abc"}],
+    "TagResource": [{"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]}],
+    "UntagResource": [{"ResourceArn": ARN, "TagKeys": ["a"]}],
+    "ListTagsOfResource": [{"ResourceArn": ARN, "NextToken": "x"}],
+    "DescribeEndpoints": [{}],
+    "DescribeLimits": [{}],
+}
+
+
+class FuzzClient:
+    """One connection that is kept, and opened again when the server has closed it."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.netloc = urlsplit(endpoint).netloc
+        self.connection = http.client.HTTPConnection(self.netloc, timeout=30)
+
+    def __call__(self, operation_name: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of the reply."""
+        headers = {
+            "Host": self.netloc,
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation_name}",
+        }
+        self.connection.request("POST", "/", body, sign(headers, body, seconds=time.time()))
+        reply = self.connection.getresponse()
+        return reply.status, reply.read()
+
+
+@pytest.fixture(scope="module")
+def send() -> Iterator[FuzzClient]:
+    server = ThreadServer(make_store, OPERATIONS)
+    client = FuzzClient(server.endpoint)
+    yield client
+    client.connection.close()
+    server.stop()
+
+
+def generator_of(operation_name: str) -> random.Random:
+    """The same run for the same seed, another one for each operation."""
+    return random.Random(SEED * 2**32 + zlib.crc32(operation_name.encode()))
+
+
+def test_every_operation_is_fuzzed() -> None:
+    assert BODIES.keys() == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("operation_name", sorted(BODIES))
+def test_a_spoiled_body_is_answered_or_refused(send: FuzzClient, operation_name: str) -> None:
+    generator = generator_of(operation_name)
+    table = NEW_TABLE | {
+        "TableName": TABLE,
+        "AttributeDefinitions": [
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "N"},
+        ],
+        "LocalSecondaryIndexes": None,
+        "GlobalSecondaryIndexes": None,
+        "StreamSpecification": None,
+        "SSESpecification": None,
+    }
+    status, reply = send("CreateTable", json.dumps(table).encode())
+    assert status == 200 or b"ResourceInUse" in reply, reply
+    statuses = set()
+    for _ in range(REQUESTS):
+        body = spoiled(generator.choice(BODIES[operation_name]), generator)
+        status, reply = send(operation_name, body)
+        statuses.add(status)
+        assert status in (200, 400), (status, reply, body)
+        answer = json.loads(reply) if reply else {}
+        assert status == 200 or "#" in answer["__type"], (status, reply, body)
+    assert 400 in statuses, "no body was spoiled"
+
+
+@pytest.mark.parametrize("operation_name", sorted(BODIES))
+def test_the_slow_path_takes_or_refuses_any_body(operation_name: str) -> None:
+    generator = generator_of(operation_name)
+    for body in BODIES[operation_name]:
+        assert isinstance(
+            explain(OPERATIONS[operation_name].request, operation_name, json.dumps(body).encode()),
+            OPERATIONS[operation_name].request,
+        )
+    for _ in range(REQUESTS):
+        body_bytes = spoiled(generator.choice(BODIES[operation_name]), generator)
+        try:
+            explain(OPERATIONS[operation_name].request, operation_name, body_bytes)
+        except ApiError as error:
+            assert error.http_status == 400, body_bytes

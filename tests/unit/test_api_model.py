@@ -1,0 +1,197 @@
+"""Every request struct against the service's own model: names, types, required members, bounds, enumerations.
+
+`tests/data/api/dynamodb.json` is the interface that SDKs are made from (November 2026). Where the service behaves otherwise
+than its model says, the difference stands in DIFFERENCES with its reason; an entry that no longer applies fails too.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.operations.registry import OPERATIONS
+from hashrange.wire.shape import Shape, structure_of
+
+MODEL: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "api" / "dynamodb.json").read_text())
+SHAPES: dict[str, Any] = MODEL["shapes"]
+
+KINDS = {
+    "string": "String", "boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "blob": "Blob",
+    "list": "List", "map": "Map", "structure": "Structure",
+}  # fmt: skip
+
+NAME_PATTERN = "[a-zA-Z0-9_.-]+"
+TABLE_NAME_PATTERN = f"pattern {NAME_PATTERN!r}, model None"
+"""The model lost the pattern when names became ARNs; the service still checks what is no ARN."""
+ATTRIBUTES_TO_GET = "max_length 255, model None"
+"""Captured from the service: no more than 255 names."""
+CAPTURED_REQUIRED = "required True, model False"
+"""Optional in the model since tables can be made from others; the service asks for it otherwise."""
+TABLE_KEYS = "max_length 2, model None"
+"""Tables and local indexes keep one or two key attributes; the model only counts for global indexes, too."""
+INDEX_KEYS = "max_length 8, model None"
+"""Four HASH and four RANGE attributes at most."""
+
+DIFFERENCES: set[tuple[str, str]] = {
+    ("DeleteItem.TableName", TABLE_NAME_PATTERN),
+    ("DeleteTable.TableName", TABLE_NAME_PATTERN),
+    ("DescribeTable.TableName", TABLE_NAME_PATTERN),
+    ("GetItem.TableName", TABLE_NAME_PATTERN),
+    ("PutItem.TableName", TABLE_NAME_PATTERN),
+    ("Query.TableName", TABLE_NAME_PATTERN),
+    ("Scan.TableName", TABLE_NAME_PATTERN),
+    ("UpdateItem.TableName", TABLE_NAME_PATTERN),
+    ("UpdateTable.TableName", TABLE_NAME_PATTERN),
+    ("CreateTable.TableName", TABLE_NAME_PATTERN),
+    ("CreateTable.TableName", "min_length 3, model 1"),  # no name of an existing table: three characters (2026 capture)
+    ("GetItem.AttributesToGet", ATTRIBUTES_TO_GET),
+    ("Query.AttributesToGet", ATTRIBUTES_TO_GET),
+    ("Scan.AttributesToGet", ATTRIBUTES_TO_GET),
+    ("CreateTable.AttributeDefinitions", CAPTURED_REQUIRED),
+    ("CreateTable.KeySchema", CAPTURED_REQUIRED),
+    ("CreateTable.KeySchema", TABLE_KEYS),
+    ("CreateTable.LocalSecondaryIndexes.KeySchema", TABLE_KEYS),
+    ("CreateTable.GlobalSecondaryIndexes.KeySchema", INDEX_KEYS),
+    ("UpdateTable.GlobalSecondaryIndexUpdates.Create.KeySchema", INDEX_KEYS),
+}
+
+ENUMERATIONS_IN_ORDER = {
+    "ReturnConsumedCapacity": "INDEXES TOTAL NONE",
+    "ReturnItemCollectionMetrics": "SIZE NONE",
+    "ReturnValues": "ALL_NEW UPDATED_OLD ALL_OLD NONE UPDATED_NEW",
+    "ConditionalOperator": "OR AND",
+    "ComparisonOperator": "IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE CONTAINS",
+    "Select": "SPECIFIC_ATTRIBUTES COUNT ALL_ATTRIBUTES ALL_PROJECTED_ATTRIBUTES",
+    "AttributeType": "B N S",
+    "KeyType": "HASH RANGE",
+    "ProjectionType": "ALL INCLUDE KEYS_ONLY",
+    "BillingMode": "PROVISIONED PAY_PER_REQUEST",
+}
+"""Member → the order in which the service lists its values in a fault (captures)."""
+
+MEMBERS_IN_ORDER = {
+    "DeleteItem": "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics Key ConditionalOperator Expected",
+    "GetItem": "ReturnConsumedCapacity AttributesToGet TableName Key",
+    "ListTables": "Limit ExclusiveStartTableName",
+    "PutItem": (
+        "ReturnConsumedCapacity TableName Item ConditionalOperator Expected ReturnValues ReturnItemCollectionMetrics"
+    ),
+    "Query": (
+        "Select IndexName ReturnConsumedCapacity QueryFilter TableName ConditionalOperator AttributesToGet Limit KeyConditions"
+    ),
+    "Scan": (
+        "Select IndexName TotalSegments ReturnConsumedCapacity TableName ConditionalOperator ScanFilter Segment Limit "
+        "AttributesToGet"
+    ),
+    "UpdateItem": (
+        "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics ReturnValues Key ConditionalOperator Expected"
+    ),
+    "CreateTable": (
+        "AttributeDefinitions TableName BillingMode ProvisionedThroughput KeySchema LocalSecondaryIndexes "
+        "GlobalSecondaryIndexes"
+    ),
+    "CreateTable.AttributeDefinitions": "AttributeName AttributeType",
+    "CreateTable.ProvisionedThroughput": "WriteCapacityUnits ReadCapacityUnits",
+    "CreateTable.KeySchema": "AttributeName KeyType",
+    "CreateTable.LocalSecondaryIndexes": "IndexName KeySchema Projection",
+    "CreateTable.LocalSecondaryIndexes.Projection": "ProjectionType NonKeyAttributes",
+    "CreateTable.GlobalSecondaryIndexes": "IndexName KeySchema Projection ProvisionedThroughput",
+    "UpdateTable": "TableName ProvisionedThroughput BillingMode GlobalSecondaryIndexUpdates",
+    "UpdateTable.GlobalSecondaryIndexUpdates": "Update Create Delete",
+    "UpdateTable.GlobalSecondaryIndexUpdates.Create": "Projection IndexName ProvisionedThroughput KeySchema",
+}
+"""Structure → its first members in the order in which their faults are reported (captures)."""
+
+
+def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]]:
+    """Where a declared shape departs from the model's, as (path, what)."""
+    model = SHAPES[model_name]
+    if shape.kind == "AttributeValue":
+        return set() if model_name == "AttributeValue" else {(path, f"AttributeValue, model {model_name}")}
+    found: set[tuple[str, str]] = set()
+
+    def compare(what: str, ours: object, theirs: object) -> None:
+        if ours != theirs:
+            found.add((path, f"{what} {ours!r}, model {theirs!r}"))
+
+    compare("kind", shape.kind, KINDS[model["type"]])
+    is_number = shape.kind in ("Integer", "Long")
+    least, most = model.get("min"), model.get("max")
+    compare("min_length", shape.bounds.min_length or None, None if is_number else least or None)
+    compare("max_length", shape.bounds.max_length, None if is_number else most)
+    compare("minimum", shape.bounds.minimum, least if is_number else None)
+    compare("maximum", shape.bounds.maximum, most if is_number else None)
+    compare("pattern", shape.bounds.pattern, model.get("pattern"))
+    compare("enumeration", sorted(shape.bounds.enumeration), sorted(model.get("enum", [])))
+    if found and found & {(path, f"kind {shape.kind!r}, model {KINDS[model['type']]!r}")}:
+        return found
+    match shape.kind:
+        case "Structure":
+            found |= structure_differences(shape, model_name, path)
+        case "List" | "Map":
+            assert shape.member is not None
+            found |= differences(shape.member, model["member" if shape.kind == "List" else "value"], path)
+    return found
+
+
+def structure_differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]]:
+    """The members of a structure, by name."""
+    model = SHAPES[model_name]
+    found: set[tuple[str, str]] = set()
+    if "." in path and shape.name != model_name:
+        found.add((path, f"name {shape.name!r}, model {model_name!r}"))
+    ours = {member.name: member for member in shape.members}
+    found |= {(f"{path}.{name}", "is not in the model") for name in ours.keys() - model["members"].keys()}
+    found |= {(f"{path}.{name}", "is missing") for name in model["members"].keys() - ours.keys()}
+    for name in ours.keys() & model["members"].keys():
+        is_required = name in model.get("required", ())
+        if ours[name].is_required != is_required:
+            found.add((f"{path}.{name}", f"required {ours[name].is_required}, model {is_required}"))
+        found |= differences(ours[name].shape, model["members"][name], f"{path}.{name}")
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_requests_are_as_the_model_says(name: str) -> None:
+    found = differences(structure_of(OPERATIONS[name].request), MODEL["operations"][name]["input"], name)
+    expected = {(path, what) for path, what in DIFFERENCES if path.split(".")[0] == name}
+    assert sorted(found) == sorted(expected)
+
+
+def test_differences_name_operations_that_exist() -> None:
+    assert {path.split(".")[0] for path, _ in DIFFERENCES} <= OPERATIONS.keys()
+
+
+def inner_shapes(shape: Shape, path: str) -> Iterator[tuple[str, Shape]]:
+    """The shape and everything inside it, with dotted paths; a list and its members share one."""
+    yield path, shape
+    if shape.member is not None:
+        yield from inner_shapes(shape.member, path)
+    for member in shape.members:
+        yield from inner_shapes(member.shape, f"{path}.{member.name}")
+
+
+ALL_SHAPES = [
+    pair
+    for name, operation in sorted(OPERATIONS.items())
+    for pair in inner_shapes(structure_of(operation.request), name)
+]
+
+
+def test_enumerations_stand_in_the_order_of_the_service() -> None:
+    seen = set()
+    for path, shape in ALL_SHAPES:
+        member = path.rpartition(".")[2]
+        if shape.bounds.enumeration and member in ENUMERATIONS_IN_ORDER:
+            assert " ".join(shape.bounds.enumeration) == ENUMERATIONS_IN_ORDER[member], path
+            seen.add(member)
+    assert seen == ENUMERATIONS_IN_ORDER.keys()
+
+
+@pytest.mark.parametrize("path", sorted(MEMBERS_IN_ORDER))
+def test_members_stand_in_the_order_of_reported_faults(path: str) -> None:
+    expected = MEMBERS_IN_ORDER[path].split()
+    (shape,) = (shape for other, shape in ALL_SHAPES if other == path and shape.members)
+    assert [member.name for member in shape.members if member.name in expected] == expected
