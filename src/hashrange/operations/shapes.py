@@ -26,7 +26,7 @@ IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": 
 AttributeValue = Annotated[dict[str, Any], Meta(extra={"shape": "AttributeValue"})]
 AttributeMap = Annotated[dict[str, dict[str, Any]], Meta(extra={"shape": "AttributeMap"})]
 """Attribute name (or `:token`) → value in wire form, not yet checked."""
-AttributeNameList = Annotated[list[str], Meta(min_length=1, max_length=255)]
+AttributeNameList = Annotated[list[Annotated[str, Meta(max_length=65535)]], Meta(min_length=1, max_length=255)]
 
 ReturnValue = Literal["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"]
 ReturnConsumedCapacity = Literal["INDEXES", "TOTAL", "NONE"]
