@@ -43,6 +43,8 @@ ENDPOINT_CACHE_MINUTES = 1_440
 # --- reads and writes of items ---
 # Source: developer guide, capacity and quotas pages.
 
+ITEM_SIZE_MAX_BYTES = 400 * 1024
+"""Names and values of one item."""
 PAGE_SIZE_MAX_BYTES = 1024 * 1024
 """Evaluated item sizes of one page of a Query or Scan; the item that reaches it is still on the page."""
 READ_UNIT_BYTES = 4096

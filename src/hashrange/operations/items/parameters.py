@@ -5,7 +5,7 @@ Source: service behaviour, captures to Oct 2026.
 
 from typing import NamedTuple, Protocol
 
-from hashrange.expressions.parameters import check_mixing, check_placeholders
+from hashrange.expressions import parameters as checks
 
 
 class Parameters(NamedTuple):
@@ -40,6 +40,5 @@ def check_parameters(request: ParameterizedRequest, parameters: Parameters) -> N
     """Refuse legacy and expression members together, and placeholders without expressions or of a bad form."""
     legacy = [(name, getattr(request, name)) for name in parameters.legacy]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]
-    check_mixing(legacy, expressions)
     values = getattr(request, "ExpressionAttributeValues", None)
-    check_placeholders(request.ExpressionAttributeNames, values, expressions)
+    checks.check_parameters(legacy, expressions, request.ExpressionAttributeNames, values)

@@ -13,7 +13,7 @@ from hashrange.items.types import Item, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
 from hashrange.store.interface import Store
-from hashrange.store.pause import pause
+from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import key_of
 from hashrange.tables.schema import Table
@@ -70,7 +70,7 @@ async def read_page(store: Store, source: bytes, span: Span, limit: int | None, 
             last_evaluated = None if page.is_end or not rows else rows[-1]
             return ReadPage(items_json, count, scanned_count, PAGE_SIZE_MAX_BYTES - bytes_left, last_evaluated)
         span = narrow(span, page.last_key)
-        await pause()
+        await PAUSE
 
 
 def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int:

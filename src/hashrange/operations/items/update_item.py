@@ -18,7 +18,7 @@ from hashrange.items.values import check_item, check_values
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import CANNOT_UPDATE_KEY, TABLE_NOT_FOUND, UPDATED_ITEM_TOO_LARGE
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import NO_VALUES, check_condition, check_key_paths, requested_condition
+from hashrange.operations.items.conditions import NO_ITEM, NO_VALUES, check_condition, check_key_paths, requested_condition
 from hashrange.operations.items.parameters import UPDATE_ITEM, check_parameters
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
@@ -108,7 +108,7 @@ def _check_targets(table: Table, update: Update, values: dict[str, Value]) -> No
 
 def _create(update: Update, values: dict[str, Value], key_item: Item) -> Row:
     """The row of an item that the update creates."""
-    new, size_bytes = check_item(update.apply(key_item, values))
+    new, size_bytes = check_item({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     return encode_row(new, size_bytes)

@@ -8,7 +8,7 @@ from hashrange.items.types import Item, Key
 from hashrange.operations import shapes
 from hashrange.operations.operation import Scope
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
-from hashrange.store.pause import pause
+from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import write_units
 from hashrange.tables.change import Change
 from hashrange.tables.span import Span
@@ -66,4 +66,4 @@ async def _collection_size_bytes(scope: Scope, source: bytes, key: Key) -> int:
         if page.is_end or page.last_key is None:
             return size_bytes
         lower = page.last_key + b"\x00"
-        await pause()
+        await PAUSE
