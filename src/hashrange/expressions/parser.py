@@ -74,6 +74,7 @@ class Parser:
         self.bare_names: list[str] = []
         self.paths: list[Path] = []
         self.calls: list[Call] = []
+        self.value_tokens: list[ValueToken] = []
         self.operand_calls: list[Call] = []
         """Calls that stand where an operand is expected, in the order of the text."""
         self.conditions: list[Condition] = []
@@ -167,7 +168,9 @@ class Parser:
         self.position += 1
         self.used_values.add(token.text)
         value = self.values.get(token.text)
-        return ValueToken(token.text, None if value is None else next(iter(value)))
+        read = ValueToken(token.text, None if value is None else next(iter(value)))
+        self.value_tokens.append(read)
+        return read
 
     # --- conditions and operands ----------------------------------------------------------------
 

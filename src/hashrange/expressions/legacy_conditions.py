@@ -1,0 +1,216 @@
+"""What do the parameters from before expressions mean? Expected, filters, KeyConditions and AttributeUpdates, as the same objects.
+
+Each is checked, then turned into the tree that expressions have, with its values under tokens `:0`, `:1`, …; so nothing is decided
+twice. Attribute names are top-level and literal, dots included. Given maps have the right JSON types (whoever calls has seen to it);
+members that are None count as absent. Order of checks: attribute by attribute its shape, its values, its arguments; then
+ConditionalOperator. Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hashrange.errors import RequestFault, ValidationException
+from hashrange.expressions.condition import Condition
+from hashrange.expressions.keycondition import KeyCondition, Term
+from hashrange.expressions.predicates import Test, compile_conditions
+from hashrange.expressions.tree import And, Between, Call, Comparison, Membership, Not, Or, Path, ValueToken
+from hashrange.expressions.tree import Condition as ConditionNode
+from hashrange.expressions.values import ORDERED_TYPES, is_ordered
+from hashrange.items.types import TYPE_NAMES, Value
+from hashrange.items.values import check_value
+from hashrange.messages.expressions import (
+    ARGUMENT_COUNT,
+    ARGUMENT_TYPE,
+    ARGUMENTS_MIXED,
+    CONDITIONAL_OPERATOR_ALONE,
+    CONDITIONAL_OPERATOR_COUNT,
+    KEY_NOT_INDEXABLE,
+    LEGACY_BETWEEN_ORDER,
+    LIST_WITHOUT_OPERATOR,
+    OPERATOR_ALONE,
+    OPERATOR_WITH_EXISTS,
+    VALUE_AND_LIST,
+    VALUE_FORBIDDEN,
+    VALUE_NEEDED,
+)
+
+LegacyMap = Mapping[str, Mapping[str, Any]]
+"""Attribute name → members of ExpectedAttributeValue, Condition or AttributeValueUpdate, as the request gives them."""
+
+_ANY_TYPE = frozenset(TYPE_NAMES)
+_PREFIX_TYPES = frozenset(("S", "B"))
+
+_ARGUMENTS: dict[str, tuple[int | None, frozenset[str]]] = {
+    "EQ": (1, _ANY_TYPE),
+    "NE": (1, _ANY_TYPE),
+    "IN": (None, ORDERED_TYPES),
+    "LE": (1, ORDERED_TYPES),
+    "LT": (1, ORDERED_TYPES),
+    "GE": (1, ORDERED_TYPES),
+    "GT": (1, ORDERED_TYPES),
+    "BETWEEN": (2, ORDERED_TYPES),
+    "NOT_NULL": (0, _ANY_TYPE),
+    "NULL": (0, _ANY_TYPE),
+    "CONTAINS": (1, ORDERED_TYPES),
+    "NOT_CONTAINS": (1, ORDERED_TYPES),
+    "BEGINS_WITH": (1, _PREFIX_TYPES),
+}
+"""ComparisonOperator → number of arguments (None: one or more) and the types that they may have."""
+_COMPARISONS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
+_KEY_OPERATORS = {
+    "EQ": "=",
+    "LE": "<=",
+    "LT": "<",
+    "GE": ">=",
+    "GT": ">",
+    "BETWEEN": "BETWEEN",
+    "BEGINS_WITH": "begins_with",
+}
+
+
+class _Asked(NamedTuple):
+    """One attribute's condition: its operator and checked arguments."""
+
+    name: str
+    operator: str
+    arguments: list[Value]
+
+
+def expected_condition(expected: LegacyMap | None, operator: str | None) -> Condition | None:
+    """The condition that Expected and ConditionalOperator state; None when Expected is absent or empty.
+
+    Raises RequestFault for the first fault.
+    """
+    asked = [_read_expected(name, members) for name, members in (expected or {}).items()]
+    return _condition("Expected", asked, operator)
+
+
+def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> Condition | None:
+    """The condition that QueryFilter or ScanFilter (`kind`) states; None when it is absent or empty. Raises RequestFault."""
+    asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
+    return _condition(kind, asked, operator)
+
+
+def key_conditions(conditions: LegacyMap) -> tuple[KeyCondition, dict[str, Value]]:
+    """The key condition that KeyConditions states, and the values of its tokens.
+
+    Raises RequestFault, and ValidationException for an operator that no key condition has.
+    """
+    values: dict[str, Value] = {}
+    terms = []
+    for name, members in conditions.items():
+        asked = _read_condition(name, members)
+        operator = _KEY_OPERATORS.get(asked.operator)
+        if operator is None:
+            raise ValidationException(KEY_NOT_INDEXABLE)
+        terms.append(Term(name, operator, tuple([_keep(values, argument).token for argument in asked.arguments])))
+    return KeyCondition(tuple(terms)), values
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def _read_expected(name: str, members: Mapping[str, Any]) -> _Asked:
+    """One entry of Expected: Value or Exists, or an operator with arguments."""
+    value, exists = members.get("Value"), members.get("Exists")
+    operator, arguments = members.get("ComparisonOperator"), members.get("AttributeValueList")
+    if value is not None and arguments is not None:
+        raise RequestFault(VALUE_AND_LIST.format(name=name))
+    if operator is None:
+        return _read_existence(name, value, exists, arguments)
+    if exists is not None:
+        raise RequestFault(OPERATOR_WITH_EXISTS.format(name=name))
+    if value is None and arguments is None and operator not in ("NULL", "NOT_NULL"):
+        raise RequestFault(OPERATOR_ALONE.format(operator=operator, name=name))
+    return _checked(name, operator, [value] if value is not None else arguments or [])
+
+
+def _read_existence(name: str, value: Any, exists: bool | None, arguments: Any) -> _Asked:
+    """The form without operator."""
+    if arguments is not None:
+        raise RequestFault(LIST_WITHOUT_OPERATOR.format(name=name))
+    if exists is False:
+        if value is not None:
+            raise RequestFault(VALUE_FORBIDDEN.format(name=name))
+        return _Asked(name, "NULL", [])
+    if value is None:
+        raise RequestFault(VALUE_NEEDED.format(exists="null" if exists is None else "true", name=name))
+    return _Asked(name, "EQ", [check_value(value)[0]])
+
+
+def _read_condition(name: str, members: Mapping[str, Any]) -> _Asked:
+    """One entry of a filter or of KeyConditions."""
+    return _checked(name, members["ComparisonOperator"], members.get("AttributeValueList") or [])
+
+
+def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
+    """Check the arguments of an operator: their values, number, types, and order."""
+    values = [check_value(argument)[0] for argument in arguments]
+    count, allowed = _ARGUMENTS[operator]
+    if len(values) != count and (count is not None or not values):
+        raise RequestFault(ARGUMENT_COUNT.format(operator=operator))
+    types = [next(iter(value)) for value in values]
+    if len(set(types)) > 1:
+        raise RequestFault(ARGUMENTS_MIXED)
+    if types and types[0] not in allowed:
+        raise RequestFault(ARGUMENT_TYPE.format(operator=operator, type_name=types[0]))
+    if operator == "BETWEEN" and not is_ordered("<=", *values):
+        raise RequestFault(LEGACY_BETWEEN_ORDER)
+    return _Asked(name, operator, values)
+
+
+# --- the same trees as expressions' -------------------------------------------------------------
+
+
+def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Condition | None:
+    """All entries joined by the ConditionalOperator (AND by default)."""
+    if operator is not None and len(asked) < 2:
+        raise RequestFault(CONDITIONAL_OPERATOR_COUNT if asked else CONDITIONAL_OPERATOR_ALONE)
+    if not asked:
+        return None
+    values: dict[str, Value] = {}
+    nodes: list[ConditionNode] = []
+    roots = [_node(entry, values, nodes) for entry in asked]
+    root = roots[0]
+    if len(roots) > 1:
+        root = Or(tuple(roots)) if operator == "OR" else And(tuple(roots))
+        nodes.append(root)
+    return Condition(kind, _bind(compile_conditions(nodes, root), values), paths=[(entry.name,) for entry in asked])
+
+
+def _bind(test: Test, own_values: dict[str, Value]) -> Test:
+    """`test` over the condition's own values, whatever the request's are."""
+    return lambda item, values: test(item, own_values)
+
+
+def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
+    """One entry's condition; it and its parts are appended to `nodes`, parts first."""
+    path = Path((asked.name,))
+    operands = tuple([_keep(values, argument) for argument in asked.arguments])
+    operator = asked.operator
+    node: ConditionNode
+    if operator in _COMPARISONS:
+        node = Comparison(_COMPARISONS[operator], path, operands[0])
+    elif operator == "IN":
+        node = Membership(path, operands)
+    elif operator == "BETWEEN":
+        node = Between(path, operands[0], operands[1])
+    elif operator in ("NULL", "NOT_NULL"):
+        node = Call("attribute_exists" if operator == "NOT_NULL" else "attribute_not_exists", (path,))
+    elif operator == "NOT_CONTAINS":  # a missing attribute satisfies neither CONTAINS nor NOT_CONTAINS
+        contained = Call("contains", (path, *operands))
+        absent = Not(contained)
+        present = Call("attribute_exists", (path,))
+        nodes += [contained, absent, present]
+        node = And((present, absent))
+    else:
+        node = Call("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *operands))
+    nodes.append(node)
+    return node
+
+
+def _keep(values: dict[str, Value], value: Value) -> ValueToken:
+    """`value` under the next token."""
+    token = f":{len(values)}"
+    values[token] = value
+    return ValueToken(token, next(iter(value)))

@@ -1,0 +1,89 @@
+"""What does AttributeUpdates do to an item? PUT, ADD and DELETE per attribute, as the same Update that an expression gives.
+
+Differences from expressions: ADD also appends to lists, and a stored value of another type has its own wording. Order of checks:
+attribute by attribute its value, then its action. Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.legacy_conditions import LegacyMap
+from hashrange.expressions.statement_size import measure_statement
+from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
+from hashrange.expressions.update import Update
+from hashrange.expressions.update_apply import Apply, Elements, compile_apply
+from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
+from hashrange.items.types import Item, Value
+from hashrange.items.values import check_value
+from hashrange.messages.expressions import UPDATE_ADD_TYPE, UPDATE_DELETE_TYPE, UPDATE_VALUE_NEEDED
+
+_SET_TYPES = ("SS", "NS", "BS")
+_ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
+
+
+def attribute_updates(updates: LegacyMap) -> Update:
+    """The update that AttributeUpdates states, with its own values inside. Raises RequestFault for the first fault.
+
+    Without any entry it creates a key-only item where there is none.
+    """
+    values: dict[str, Value] = {}
+    actions: list[tuple[Elements, Action]] = []
+    removed: list[Path] = []
+    sets: list[SetAction] = []
+    additions: list[ValueAction] = []
+    deletions: list[ValueAction] = []
+    for name, members in updates.items():
+        path = Path((name,))
+        action, value = _read_update(members)
+        if value is None:
+            removed.append(path)
+            actions.append((path.elements, remove))
+            continue
+        token = ValueToken(f":{len(values)}", next(iter(value)))
+        values[token.token] = value
+        if action == "ADD":
+            additions.append(ValueAction(path, token))
+            actions.append((path.elements, compile_add(token.token, is_legacy=True)))
+        elif action == "DELETE":
+            deletions.append(ValueAction(path, token))
+            actions.append((path.elements, compile_delete(token.token, is_legacy=True)))
+        else:
+            sets.append(SetAction(path, token))
+            actions.append((path.elements, compile_set(token)))
+
+    weigh = measure_statement(sets, removed, additions, deletions)
+    return Update(
+        _bind(compile_apply(actions), values),
+        written=[path for path, action in actions if action is not remove],
+        removed=[path.elements for path in removed],
+        read=[],
+        can_create=bool(sets or additions or not updates),
+        statement_size_bytes=lambda _values, item=None: weigh(values, item),
+    )
+
+
+def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
+    """`apply` over the update's own values, whatever the request's are."""
+
+    def apply_own(item: Item, values: dict[str, Value]) -> Item:
+        return apply(item, own_values)
+
+    return apply_own
+
+
+def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
+    """One entry's action and checked value."""
+    action = members.get("Action") or "PUT"
+    given = members.get("Value")
+    if given is None:
+        if action != "DELETE":
+            raise RequestFault(UPDATE_VALUE_NEEDED)
+        return action, None
+    value = check_value(given)[0]
+    type_name = next(iter(value))
+    if action == "DELETE" and type_name not in _SET_TYPES:
+        raise RequestFault(UPDATE_DELETE_TYPE.format(type_name=type_name))
+    if action == "ADD" and type_name not in _ADDABLE_TYPES:
+        raise RequestFault(UPDATE_ADD_TYPE.format(type_name=type_name))
+    return action, value

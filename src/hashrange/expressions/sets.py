@@ -1,0 +1,38 @@
+"""How do sets change by members? Union, difference, and the members that would be new; results stay in canonical order.
+
+Canonical order: SS and BS by the bytes of the members (for strings that is code point order), NS by value. Nothing given is mutated.
+"""
+
+from binascii import a2b_base64
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from hashrange.items.types import Value
+
+_ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": Decimal, "BS": a2b_base64}
+
+
+def set_type(value: Value) -> str | None:
+    """SS, NS or BS; None when `value` is no set."""
+    ((type_name, _),) = value.items()
+    return type_name if type_name in _ORDER else None
+
+
+def added_members(members: list[str], more: list[str]) -> list[str]:
+    """Those of `more` that are not yet among `members`."""
+    present = set(members)
+    return [member for member in more if member not in present]
+
+
+def union(type_name: str, members: list[str], more: list[str]) -> Value:
+    """The set of all members."""
+    added = added_members(members, more)
+    return {type_name: sorted(members + added, key=_ORDER[type_name])} if added else {type_name: members}
+
+
+def difference(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
+    """The set of the members that are not in `fewer`; None when none is left, as no set may be empty."""
+    gone = set(fewer)
+    kept = [member for member in members if member not in gone]
+    return {type_name: kept} if kept else None

@@ -1,0 +1,182 @@
+"""What does an update do to an item? UpdateExpression as one function from the old item to the new.
+
+Static checks, in order: number of operators, reserved words, paths, unknown functions, repeated clauses, undefined names, undefined
+values, overlapping paths, conflicting paths, operand types of ADD and DELETE, functions and arithmetic.
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hashrange.expressions.cache import Cache, cache_key
+from hashrange.expressions.checks import (
+    check_disjoint,
+    check_functions_known,
+    check_name_defined,
+    check_operator_count,
+    check_paths,
+    check_reserved,
+    check_value_defined,
+)
+from hashrange.expressions.lexer import fault
+from hashrange.expressions.parser import UPDATE_KEYWORDS, Parser
+from hashrange.expressions.projection import compile_project
+from hashrange.expressions.statement_size import StatementSize, measure_statement
+from hashrange.expressions.tree import Path, SetAction, ValueAction
+from hashrange.expressions.update_apply import Apply, compile_apply
+from hashrange.expressions.update_terms import CONDITION_ONLY_FUNCTIONS, UPDATE_FUNCTIONS, check_actions
+from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
+from hashrange.items.types import Item, Value
+from hashrange.messages.expressions import REPEATED_CLAUSE
+
+Elements = tuple[str | int, ...]
+
+
+class Update:
+    """A compiled update: `apply(item, values)`, and what it touches and names.
+
+    `apply` gives a new item that shares what did not change; for an item that does not exist it takes the empty one, and gives the
+    new item without its key. It raises ValidationException where the item does not fit.
+    """
+
+    __slots__ = (
+        "apply",
+        "attributes",
+        "can_create",
+        "has_nested_targets",
+        "nested_attributes",
+        "statement_size_bytes",
+        "updated_new",
+        "updated_old",
+        "used_names",
+        "used_values",
+    )
+
+    def __init__(
+        self,
+        apply: Apply,
+        *,
+        written: list[Elements],
+        removed: list[Elements],
+        read: list[Elements],
+        can_create: bool,
+        statement_size_bytes: StatementSize,
+        used_names: frozenset[str] = frozenset(),
+        used_values: frozenset[str] = frozenset(),
+    ) -> None:
+        self.apply = apply
+        targets = written + removed
+        self.attributes = frozenset([str(path[0]) for path in targets])
+        """Top-level attributes that the update targets."""
+        self.nested_attributes = frozenset([str(path[0]) for path in targets + read if len(path) > 1])
+        """Top-level attributes that it looks into, as target or operand."""
+        self.has_nested_targets = any(len(path) > 1 for path in targets)
+        self.can_create = can_create
+        """False when it only removes: then a missing item stays missing."""
+        self.updated_old: Callable[[Item], Item] = compile_project(targets)
+        """What UPDATED_OLD returns of the old item."""
+        self.updated_new: Callable[[Item], Item] = compile_project(written)
+        """What UPDATED_NEW returns of the new item."""
+        self.statement_size_bytes = statement_size_bytes
+        """`statement_size_bytes(values, item=None)`: the statement's charge, held against the limit of an item's size."""
+        self.used_names = used_names
+        self.used_values = used_values
+
+
+class Clauses(NamedTuple):
+    """The actions of an update, by clause, each in the order of the text."""
+
+    sets: list[SetAction]
+    removals: list[Path]
+    additions: list[ValueAction]
+    deletions: list[ValueAction]
+
+
+_CACHE: Cache[Update] = Cache()
+_cached: Callable[[tuple[object, ...]], Update | None] = _CACHE.entries.get
+
+
+def compile_update(
+    text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = "UpdateExpression"
+) -> Update:
+    """The update that `text` states; `values` are canonical. Raises RequestFault for the first static fault.
+
+    Cached: a hit costs about 1 µs.
+    """
+    key = cache_key(kind, text, names, values)
+    update = _cached(key)
+    if update is None:
+        update = _compile(kind, text, names, values)
+        _CACHE.add(key, update)
+    return update
+
+
+def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> Update:
+    parser = Parser(kind, text, names, values, UPDATE_KEYWORDS)
+    clauses, targets, repeated = _read_clauses(parser)
+    check_operator_count(parser)
+    check_reserved(parser)
+    check_paths(parser)
+    check_functions_known(parser, UPDATE_FUNCTIONS | CONDITION_ONLY_FUNCTIONS)
+    if repeated is not None:
+        raise fault(kind, REPEATED_CLAUSE.format(clause=repeated))
+    for path in parser.paths:
+        check_name_defined(kind, path)
+    for value in parser.value_tokens:
+        check_value_defined(kind, value)
+    check_disjoint(kind, targets)
+    check_actions(kind, clauses.sets, clauses.additions, clauses.deletions)
+
+    actions: list[tuple[Elements, Action]] = []
+    actions += [(path.elements, compile_set(value)) for path, value in clauses.sets]
+    actions += [(path.elements, remove) for path in clauses.removals]
+    actions += [(path.elements, compile_add(value.token)) for path, value in clauses.additions]
+    actions += [(path.elements, compile_delete(value.token)) for path, value in clauses.deletions]
+    removed = {path.elements for path in clauses.removals}
+    return Update(
+        compile_apply(actions),
+        written=[path for path, _ in actions if path not in removed],
+        removed=[path.elements for path in clauses.removals],
+        read=[path.elements for path in parser.paths],
+        can_create=bool(clauses.sets or clauses.additions),
+        statement_size_bytes=measure_statement(clauses.sets, clauses.removals, clauses.additions, clauses.deletions),
+        used_names=frozenset(parser.used_names),
+        used_values=frozenset(parser.used_values),
+    )
+
+
+def _read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:
+    """Read all clauses: the actions, their targets in the order of the text, and the first clause that stands twice."""
+    clauses = Clauses([], [], [], [])
+    targets: list[Path] = []
+    seen: set[str] = set()
+    repeated: str | None = None
+    while True:
+        clause = parser.keyword()
+        if not clause:
+            parser.fail()
+        if clause in seen and repeated is None:
+            repeated = clause
+        seen.add(clause)
+        parser.position += 1
+        targets.append(_read_action(parser, clause, clauses))
+        while parser.is_symbol(","):
+            parser.take_symbol(",")
+            targets.append(_read_action(parser, clause, clauses))
+        if not parser.keyword():
+            parser.expect_end()
+            return clauses, targets, repeated
+
+
+def _read_action(parser: Parser, clause: str, clauses: Clauses) -> Path:
+    """Read one action of a clause into `clauses`; gives back its target."""
+    path = parser.read_path()
+    if clause == "SET":
+        parser.take_symbol("=")
+        clauses.sets.append(SetAction(path, parser.read_set_value()))
+    elif clause == "REMOVE":
+        clauses.removals.append(path)
+    else:
+        actions = clauses.additions if clause == "ADD" else clauses.deletions
+        actions.append(ValueAction(path, parser.read_value_token()))
+    return path

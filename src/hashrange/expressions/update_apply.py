@@ -1,0 +1,120 @@
+"""How do an update's actions change an item? One function from the old item to the new, sharing all that stays.
+
+Actions on top-level attributes go straight to a copy of the item's outer dict. Actions on nested paths form a tree by path; each
+container on the way is copied once. List indices refer to the old list: elements removed close up afterwards, elements set behind
+the end are appended in the order of their indices. Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from hashrange.errors import ValidationException
+from hashrange.expressions.update_values import Action, Values, remove
+from hashrange.items.types import Item, Value
+from hashrange.messages.expressions import UPDATE_PATH_INVALID
+
+Elements = tuple[str | int, ...]
+Apply = Callable[[Item, Values], Item]
+
+Branch = dict[str | int, Any]
+"""Actions by path element: Branch below a container, Action at a target. Keys of one level are of one kind."""
+
+
+def compile_apply(actions: list[tuple[Elements, Action]]) -> Apply:
+    """The function that carries out all actions; their paths neither overlap nor conflict."""
+    top_level = [(str(path[0]), action) for path, action in actions if len(path) == 1]
+    nested = _grow([(path, action) for path, action in actions if len(path) > 1])
+
+    def apply(item: Item, values: Values) -> Item:
+        changed = item.copy()
+        for name, action in top_level:
+            value = action(item.get(name), item, values)
+            if value is None:
+                changed.pop(name, None)
+            else:
+                changed[name] = value
+        return changed
+
+    if not nested:
+        return apply
+    branches = [(str(name), branch, _has_only_removals(branch)) for name, branch in nested.items()]
+
+    def apply_nested(item: Item, values: Values) -> Item:
+        changed = apply(item, values)
+        for name, branch, is_removal in branches:
+            value = item.get(name)
+            if value is None:
+                if is_removal and not item:
+                    continue
+                raise ValidationException(UPDATE_PATH_INVALID)
+            changed[name] = _change_value(value, branch, item, values)
+        return changed
+
+    return apply_nested
+
+
+def _grow(actions: list[tuple[Elements, Action]]) -> Branch:
+    """The tree of nested actions, list indices in ascending order."""
+    tree: Branch = {}
+    for path, action in sorted(actions, key=_by_index):
+        branch = tree
+        for element in path[:-1]:
+            branch = branch.setdefault(element, {})
+        branch[path[-1]] = action
+    return tree
+
+
+def _by_index(pair: tuple[Elements, Action]) -> list[int]:
+    """Sort key of a path: its list indices (names keep the order of the text, as the sort is stable)."""
+    return [element if isinstance(element, int) else -1 for element in pair[0]]
+
+
+def _has_only_removals(branch: Branch) -> bool:
+    """Do all actions of a branch remove? Then it has nothing to do where there is no item."""
+    return all(
+        _has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values()
+    )
+
+
+def _change_value(value: Value, branch: Branch, item: Item, values: Values) -> Value:
+    """A copy of a container with a branch's actions carried out."""
+    if isinstance(next(iter(branch)), int):
+        return _change_list(value, branch, item, values)
+    members = value.get("M")
+    if members is None:
+        raise ValidationException(UPDATE_PATH_INVALID)
+    changed = members.copy()
+    for name, below in branch.items():
+        old = members.get(name)
+        if isinstance(below, dict):
+            if old is None:
+                raise ValidationException(UPDATE_PATH_INVALID)
+            changed[name] = _change_value(old, below, item, values)
+            continue
+        new = below(old, item, values)
+        if new is None:
+            changed.pop(name, None)
+        else:
+            changed[name] = new
+    return {"M": changed}
+
+
+def _change_list(value: Value, branch: Branch, item: Item, values: Values) -> Value:
+    elements = value.get("L")
+    if elements is None:
+        raise ValidationException(UPDATE_PATH_INVALID)
+    changed: list[Value | None] = list(elements)
+    for index, below in branch.items():
+        assert isinstance(index, int)
+        old = elements[index] if index < len(elements) else None
+        if isinstance(below, dict):
+            if old is None:
+                raise ValidationException(UPDATE_PATH_INVALID)
+            changed[index] = _change_value(old, below, item, values)
+            continue
+        new = below(old, item, values)
+        if old is not None:
+            changed[index] = new
+        elif new is not None:
+            changed.append(new)
+    return {"L": [element for element in changed if element is not None]}

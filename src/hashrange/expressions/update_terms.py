@@ -1,0 +1,65 @@
+"""Are the actions of an update sound? Operand types of ADD and DELETE, then functions and arithmetic of SET, left to right.
+
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from hashrange.expressions.checks import check_operand_count, check_operand_type, misuse, path_required
+from hashrange.expressions.lexer import fault
+from hashrange.expressions.terms import CONDITION_FUNCTIONS
+from hashrange.expressions.tree import Arithmetic, Call, Operand, Path, SetAction, ValueAction
+from hashrange.messages.expressions import UPDATE_OPERAND_TYPE
+
+UPDATE_FUNCTIONS = frozenset(("if_not_exists", "list_append"))
+CONDITION_ONLY_FUNCTIONS = frozenset(CONDITION_FUNCTIONS)
+_SET_TYPES = ("SS", "NS", "BS")
+_LONG_TYPE_NAMES = {
+    "S": "STRING",
+    "N": "NUMBER",
+    "B": "BINARY",
+    "BOOL": "BOOLEAN",
+    "NULL": "NULL",
+    "L": "LIST",
+    "M": "MAP",
+}
+
+
+def check_actions(
+    kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]
+) -> None:
+    """Refuse actions whose operands are wrong whatever the item holds."""
+    for operator, actions, allowed in (("ADD", additions, ("N", *_SET_TYPES)), ("DELETE", deletions, _SET_TYPES)):
+        for action in actions:
+            type_name = action.value.type_name
+            if type_name is not None and type_name not in allowed:
+                long_name = _LONG_TYPE_NAMES[type_name]
+                raise fault(kind, UPDATE_OPERAND_TYPE.format(operator=operator, type_name=long_name))
+    for action in sets:
+        _check_set_value(kind, action.value)
+
+
+def _check_set_value(kind: str, value: Operand) -> None:
+    """Check a right-hand side, wholes before parts; its depth is bounded by the number of operators."""
+    pending: list[tuple[Operand, str]] = [(value, "")]
+    while pending:
+        operand, around = pending.pop()
+        if isinstance(operand, Arithmetic):
+            for part in (operand.left, operand.right):
+                check_operand_type(kind, operand.operator, part, ("N",))
+            pending += [(operand.right, "+"), (operand.left, "+")]
+        elif isinstance(operand, Call):
+            _check_call(kind, operand, around)
+            pending += [(part, operand.function) for part in operand.operands[::-1]]
+
+
+def _check_call(kind: str, call: Call, around: str) -> None:
+    """Check if_not_exists or list_append, which stands inside the function or operator `around`."""
+    function = call.function
+    if function in CONDITION_ONLY_FUNCTIONS or (function == "list_append" and around == "list_append"):
+        raise misuse(kind, function)
+    check_operand_count(kind, call, 2)
+    if function == "if_not_exists":
+        if not isinstance(call.operands[0], Path):
+            raise path_required(kind, function)
+    else:
+        for operand in call.operands:
+            check_operand_type(kind, function, operand, ("L",))

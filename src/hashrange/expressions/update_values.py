@@ -1,0 +1,132 @@
+"""What value does an action give an attribute? Each action of an update becomes a closure over (old value, item, values).
+
+Every operand reads the item as it was before the update. The refusals here are the service's run-time ones, always bare.
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from hashrange.errors import ValidationException
+from hashrange.expressions.predicates import compile_path
+from hashrange.expressions.sets import difference, set_type, union
+from hashrange.expressions.tree import Arithmetic, Call, Operand, Path, ValueToken
+from hashrange.items.numbers import add_numbers, subtract_numbers
+from hashrange.items.types import Item, Value
+from hashrange.messages.expressions import LEGACY_UPDATE_MISMATCH, OPERAND_INCORRECT, OPERAND_MISSING
+
+Values: TypeAlias = dict[str, Value]
+Compute = Callable[[Item, Values], Value]
+Action = Callable[[Value | None, Item, Values], Value | None]
+"""(old value or None, item before the update, values) → new value, or None to remove the attribute."""
+
+
+def compile_set(operand: Operand) -> Action:
+    """SET: the operand's value."""
+    if isinstance(operand, ValueToken):
+        token = operand.token
+        return lambda old, item, values: values[token]
+    compute = compile_value(operand)
+    return lambda old, item, values: compute(item, values)
+
+
+def remove(old: Value | None, item: Item, values: Values) -> None:
+    """REMOVE: nothing."""
+    return
+
+
+def compile_add(token: str, *, is_legacy: bool = False) -> Action:
+    """ADD: a number's sum, a set's union; the value itself where there was none. Legacy ADD appends to lists as well."""
+
+    def add(old: Value | None, item: Item, values: Values) -> Value:
+        value = values[token]
+        if old is None:
+            return value
+        ((type_name, content),) = value.items()
+        old_content = old.get(type_name)
+        if old_content is None:
+            raise ValidationException(LEGACY_UPDATE_MISMATCH if is_legacy else OPERAND_INCORRECT)
+        if type_name == "N":
+            return {"N": add_numbers(old_content, content)}
+        if type_name == "L":
+            return {"L": old_content + content}
+        return union(type_name, old_content, content)
+
+    return add
+
+
+def compile_delete(token: str, *, is_legacy: bool = False) -> Action:
+    """DELETE: a set without the given members; nothing when no member is left, or there was no set."""
+
+    def delete(old: Value | None, item: Item, values: Values) -> Value | None:
+        if old is None:
+            return None
+        ((type_name, content),) = values[token].items()
+        if set_type(old) != type_name:
+            raise ValidationException(LEGACY_UPDATE_MISMATCH if is_legacy else OPERAND_INCORRECT)
+        return difference(type_name, old[type_name], content)
+
+    return delete
+
+
+def compile_value(operand: Operand) -> Compute:
+    """The value of a SET action's right-hand side; raises ValidationException where the item does not fit."""
+    if isinstance(operand, ValueToken):
+        token = operand.token
+        return lambda item, values: values[token]
+    if isinstance(operand, Path):
+        return _compile_path_value(operand)
+    if isinstance(operand, Arithmetic):
+        return _compile_arithmetic(operand)
+    if operand.function == "if_not_exists":
+        return _compile_if_not_exists(operand)
+    return _compile_list_append(operand)
+
+
+def _compile_path_value(path: Path) -> Compute:
+    get = compile_path(path.elements)
+
+    def read(item: Item, values: Values) -> Value:
+        value = get(item)
+        if value is None:
+            raise ValidationException(OPERAND_MISSING)
+        return value
+
+    return read
+
+
+def _compile_arithmetic(operand: Arithmetic) -> Compute:
+    left, right = compile_value(operand.left), compile_value(operand.right)
+    calculate = add_numbers if operand.operator == "+" else subtract_numbers
+
+    def compute(item: Item, values: Values) -> Value:
+        one, two = left(item, values).get("N"), right(item, values).get("N")
+        if one is None or two is None:
+            raise ValidationException(OPERAND_INCORRECT)
+        return {"N": calculate(one, two)}
+
+    return compute
+
+
+def _compile_if_not_exists(call: Call) -> Compute:
+    path, otherwise = call.operands
+    assert isinstance(path, Path)
+    get, fallback = compile_path(path.elements), compile_value(otherwise)
+
+    def compute(item: Item, values: Values) -> Value:
+        value = get(item)
+        return fallback(item, values) if value is None else value
+
+    return compute
+
+
+def _compile_list_append(call: Call) -> Compute:
+    left, right = compile_value(call.operands[0]), compile_value(call.operands[1])
+
+    def compute(item: Item, values: Values) -> Value:
+        one, two = left(item, values).get("L"), right(item, values).get("L")
+        if one is None or two is None:
+            raise ValidationException(OPERAND_INCORRECT)
+        return {"L": one + two}
+
+    return compute
