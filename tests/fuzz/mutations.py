@@ -1,11 +1,13 @@
 """How is a sound body spoiled? Random changes of values and of bytes, from one generator."""
 
+import copy
 import json
 import random
 from typing import Any
 
 ODD_VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 1.5, -0.5, 10**12, 10**30, "", "x", "true", "1", "a.b", "#n", ":v", "a" * 300, "\u0000", "\ud83d\ude00",
+    None, True, False, 0, 1, -1, 1.5, -0.5, 10**12, 10**30, "", "x", "true", "1", "a.b", "#n", ":v", "a" * 300, "\u0000", "\U0001f600",
+    "\ud83d",
     "AA==", "A", [], {}, [None], [[]], [{}], [1], ["a", "a"], {"a": None}, {"S": "x"}, {"S": 1}, {"N": "1"}, {"N": "x"}, {"N": "1e999"},
     {"B": "AA=="}, {"B": "A"}, {"SS": []}, {"SS": ["a", "a"]}, {"NS": ["1", "1.0"]}, {"BS": ["AA=="]}, {"M": {}}, {"L": []}, {"NULL": False},
     {"BOOL": "no"}, {"S": "x", "N": "1"}, {"": {"S": "x"}}, {"pk": {"S": "a"}}, {"ComparisonOperator": "EQ"}, {"Action": "ADD"},
@@ -50,6 +52,11 @@ FRAGMENTS = [
 ]
 
 
+def odd_value(generator: random.Random) -> Any:
+    """One of the odd values, a copy of its own."""
+    return copy.deepcopy(generator.choice(ODD_VALUES))
+
+
 def places(value: Any) -> list[tuple[Any, Any]]:
     """Every (container, key or position) inside a value."""
     found: list[tuple[Any, Any]] = []
@@ -68,7 +75,7 @@ def spoil_value(body: Any, generator: random.Random) -> None:
     """Change one place of a body in place."""
     found = places(body)
     if not found:
-        body["TableName"] = generator.choice(ODD_VALUES)
+        body["TableName"] = odd_value(generator)
         return
     container, key = generator.choice(found)
     match generator.randrange(6):
@@ -77,9 +84,9 @@ def spoil_value(body: Any, generator: random.Random) -> None:
         case 1 if isinstance(container, dict):
             container[generator.choice(NAMES)] = container.pop(key)
         case 2 if isinstance(container, dict):
-            container[generator.choice(NAMES)] = generator.choice(ODD_VALUES)
+            container[generator.choice(NAMES)] = odd_value(generator)
         case 3:
-            container[key] = json.loads(json.dumps(generator.choice(found)[0]))
+            container[key] = copy.deepcopy(generator.choice(found)[0])
         case 4 if isinstance(container[key], str):
             text = container[key]
             position = generator.randrange(len(text) + 1)
@@ -87,7 +94,7 @@ def spoil_value(body: Any, generator: random.Random) -> None:
                 text[:position] + generator.choice(["", " ", "(", "#n", ":v", "\u00e9", "9"]) + text[position + 1 :]
             )
         case _:
-            container[key] = generator.choice(ODD_VALUES)
+            container[key] = odd_value(generator)
 
 
 def spoil_bytes(body: bytes, generator: random.Random) -> bytes:
@@ -112,8 +119,10 @@ def spoil_bytes(body: bytes, generator: random.Random) -> bytes:
 
 def spoiled(body: dict[str, Any], generator: random.Random) -> bytes:
     """A body with one to three changes."""
-    copy = json.loads(json.dumps(body))
+    changed = copy.deepcopy(body)
     for _ in range(generator.choice([1, 1, 1, 2, 3])):
-        spoil_value(copy, generator)
-    encoded = json.dumps(copy, separators=(",", ":"), ensure_ascii=generator.random() < 0.5).encode()
+        spoil_value(changed, generator)
+    encoded = json.dumps(changed, separators=(",", ":"), ensure_ascii=generator.random() < 0.5).encode(
+        errors="surrogatepass"
+    )
     return spoil_bytes(encoded, generator) if generator.random() < 0.15 else encoded

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, SerializationException
 from hashrange.operations.registry import OPERATIONS
-from hashrange.wire.faults import explain
+from hashrange.wire.faults import decode_object, explain
 from tests.fuzz.mutations import spoiled
 from tests.support.servers import ThreadServer
 from tests.support.signing import sign
@@ -235,6 +235,9 @@ def test_a_spoiled_body_is_answered_or_refused(send: FuzzClient, operation_name:
         assert status in (200, 400), (status, reply, body)
         answer = json.loads(reply) if reply else {}
         assert status == 200 or "#" in answer["__type"], (status, reply, body)
+        if status == 400 and answer.keys() == {"__type"}:
+            with pytest.raises(SerializationException):
+                decode_object(body)
     assert 400 in statuses, "no body was spoiled"
 
 
