@@ -1,7 +1,7 @@
 """How long does a compiled expression live? A bounded cache per kind of expression, shared by all requests.
 
-A key holds everything that a compiled expression and its static checks depend on: kind, text, names, and the *type* of each value.
-Bounded by entries and by text, so that long expressions cannot fill the memory. Refusals are not kept.
+A key holds everything that a compiled expression and its static checks depend on: kind, text, names, and the *type*
+of each value. Bounded by entries and by text, so that long expressions cannot fill the memory. Refusals are not kept.
 """
 
 from typing import Generic, TypeVar

@@ -1,7 +1,7 @@
 """What is wrong with an expression that reads well? The static checks, each worded as the service does.
 
-Each function raises the first fault of its kind, in the order of the text; who compiles an expression calls them in the service's
-order (which differs by kind of expression). Source: service behaviour, captures to Oct 2026.
+Each function raises the first fault of its kind, in the order of the text; who compiles an expression calls them in
+the service's order (which differs by kind of expression). Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,9 @@
 """Which items does a condition hold for? ConditionExpression and FilterExpression, as one function of item and values.
 
-A missing operand makes every comparison false but `<>`, which is the negation of `=`. Static checks, in order: redundant
-parentheses, number of operators, unknown functions, misplaced functions, reserved words, paths; then term by term undefined names
-and values, numbers of operands, operands that must differ, types. Source: service behaviour, captures to Oct 2026.
+A missing operand makes every comparison false but `<>`, which is the negation of `=`. Static checks, in order:
+redundant parentheses, number of operators, unknown functions, misplaced functions, reserved words, paths; then term
+by term undefined names and values, numbers of operands, operands that must differ, types. Source: service behaviour,
+captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -55,9 +56,7 @@ _CACHE: Cache[Condition] = Cache()
 _cached: Callable[[tuple[object, ...]], Condition | None] = _CACHE.entries.get
 
 
-def compile_condition(
-    kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
-) -> Condition:
+def compile_condition(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> Condition:
     """The condition that `text` states; `kind` is the parameter's name, `values` are canonical.
 
     Raises RequestFault for the first static fault. Cached: a hit costs about 1 µs.

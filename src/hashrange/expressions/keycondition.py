@@ -1,7 +1,7 @@
 """Which keys does a Query ask for? KeyConditionExpression as at most a few terms on key attributes.
 
-Read by the same grammar as conditions and held to the same static checks; then its shape: terms joined by AND, each one key attribute
-against values. Which attributes are keys, and of which types, is for the table's side to say.
+Read by the same grammar as conditions and held to the same static checks; then its shape: terms joined by AND, each
+one key attribute against values. Which attributes are keys, and of which types, is for the table's side to say.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -12,7 +12,19 @@ from hashrange.errors import RequestFault
 from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.condition import read_checked_condition
 from hashrange.expressions.terms import ValueCheck, run_value_checks
-from hashrange.expressions.tree import And, Between, Call, Comparison, Condition, Membership, Not, Operand, Or, Path, ValueToken
+from hashrange.expressions.tree import (
+    And,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Membership,
+    Not,
+    Operand,
+    Or,
+    Path,
+    ValueToken,
+)
 from hashrange.items.types import Value
 from hashrange.messages.expressions import (
     KEY_NESTED_OPERATION,
@@ -30,7 +42,7 @@ _KIND = "KeyConditionExpression"
 
 
 class Term(NamedTuple):
-    """`attribute operator tokens`: operator one of = < <= > >= BETWEEN begins_with; two tokens for BETWEEN, else one."""
+    """`attribute operator tokens`: the operator one of = < <= > >= BETWEEN begins_with."""
 
     attribute: str
     operator: str
@@ -53,7 +65,7 @@ _cached: Callable[[tuple[object, ...]], KeyCondition | None] = _CACHE.entries.ge
 def compile_key_condition(
     text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = _KIND
 ) -> KeyCondition:
-    """The key condition that `text` states. Raises RequestFault for the first static fault. Cached: a hit costs about 1 µs."""
+    """The key condition that `text` states; raises RequestFault for the first fault. Cached: a hit costs about 1 µs."""
     key = cache_key(kind, text, names, values)
     condition = _cached(key)
     if condition is None:
@@ -95,7 +107,7 @@ def _read_term(node: Condition) -> Term:
         if node.function != "begins_with":
             raise RequestFault(KEY_OPERATOR_INVALID.format(operator=node.function))
         return _read_key_first("begins_with", node.operands[0], node.operands[1:])
-    operator = {Or: "OR", Not: "NOT", Membership: "IN"}[type(node)]  # type: ignore[index]
+    operator = {Or: "OR", Not: "NOT", Membership: "IN"}[type(node)]
     raise RequestFault(KEY_OPERATOR_INVALID.format(operator=operator))
 
 

@@ -1,9 +1,9 @@
-"""What do the parameters from before expressions mean? Expected, filters, KeyConditions and AttributeUpdates, as the same objects.
+"""What do the conditions from before expressions mean? Expected, filters and KeyConditions, as the same objects.
 
-Each is checked, then turned into the tree that expressions have, with its values under tokens `:0`, `:1`, …; so nothing is decided
-twice. Attribute names are top-level and literal, dots included. Given maps have the right JSON types (whoever calls has seen to it);
-members that are None count as absent. Order of checks: attribute by attribute its shape, its values, its arguments; then
-ConditionalOperator. Source: service behaviour, captures to Oct 2026.
+Each is checked, then turned into the tree that expressions have, with its values under tokens `:0`, `:1`, …; so
+nothing is decided twice. Attribute names are top-level and literal, dots included. Given maps have the right JSON
+types (whoever calls has seen to it); members that are None count as absent. Order of checks: attribute by attribute
+its shape, its values, its arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ from hashrange.messages.expressions import (
 )
 
 LegacyMap = Mapping[str, Mapping[str, Any]]
-"""Attribute name → members of ExpectedAttributeValue, Condition or AttributeValueUpdate, as the request gives them."""
+"""Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as given."""
 
 _ANY_TYPE = frozenset(TYPE_NAMES)
 _PREFIX_TYPES = frozenset(("S", "B"))
@@ -86,7 +86,7 @@ def expected_condition(expected: LegacyMap | None, operator: str | None) -> Cond
 
 
 def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> Condition | None:
-    """The condition that QueryFilter or ScanFilter (`kind`) states; None when it is absent or empty. Raises RequestFault."""
+    """The condition that QueryFilter or ScanFilter (`kind`) states; None when absent or empty. Raises RequestFault."""
     asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
     return _condition(kind, asked, operator)
 

@@ -1,7 +1,7 @@
-"""What does AttributeUpdates do to an item? PUT, ADD and DELETE per attribute, as the same Update that an expression gives.
+"""What does AttributeUpdates do to an item? PUT, ADD and DELETE per attribute, as an Update like any other.
 
-Differences from expressions: ADD also appends to lists, and a stored value of another type has its own wording. Order of checks:
-attribute by attribute its value, then its action. Source: service behaviour, captures to Oct 2026.
+Differences from expressions: ADD also appends to lists, and a stored value of another type has its own wording. Order
+of checks: attribute by attribute its value, then its action. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping

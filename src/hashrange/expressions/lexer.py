@@ -1,7 +1,8 @@
 """Which tokens does an expression's text hold? And how does the service quote the place of a syntax error?
 
-Bare names begin with a letter; `#` and `:` tokens may begin with anything of letters, digits and `_`. A character that fits nothing
-becomes a token of its own, which no rule of the grammar accepts. Source: service behaviour, captures to Oct 2026.
+Bare names begin with a letter; `#` and `:` tokens may begin with anything of letters, digits and `_`. A character
+that fits nothing becomes a token of its own, which no rule of the grammar accepts. Source: service behaviour,
+captures to Oct 2026.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Do a request's expression parameters belong together? What is checked before, and after, the expressions themselves.
 
-Order: legacy and expression parameters mixed; names, then values, without an expression that could use them; then the maps
-themselves, names before values: empty, badly written tokens. After all expressions have been compiled: unused names, unused values.
-Source: service behaviour, captures to Oct 2026.
+Order: legacy and expression parameters mixed; names, then values, without an expression that could use them; then the
+maps themselves, names before values: empty, badly written tokens. After all expressions have been compiled: unused
+names, unused values. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
@@ -60,14 +60,10 @@ def check_mixing(legacy: Parameters, expressions: Parameters) -> None:
     if legacy_given:
         given = [name for name, value in expressions if value is not None]
         if given:
-            raise RequestFault(
-                MIXED_PARAMETERS.format(legacy=", ".join(legacy_given), expressions=", ".join(given))
-            )
+            raise RequestFault(MIXED_PARAMETERS.format(legacy=", ".join(legacy_given), expressions=", ".join(given)))
 
 
-def check_maps(
-    expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None
-) -> None:
+def check_maps(expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
     """Refuse names and values that no expression could use, empty maps, and tokens that are none."""
     if names is not None and all([value is None for _, value in expressions]):
         raise RequestFault(NAMES_WITHOUT_EXPRESSION)
@@ -100,9 +96,7 @@ def _check_tokens(parameter: str, tokens: Iterable[str], pattern: re.Pattern[str
             raise RequestFault(BAD_TOKEN.format(parameter=parameter, key=token))
 
 
-def check_unused(
-    names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: Compiled | None
-) -> None:
+def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: Compiled | None) -> None:
     """Refuse names, then values, that none of the request's expressions uses."""
     if names:
         unused = set(names)

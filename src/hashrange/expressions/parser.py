@@ -1,8 +1,8 @@
 """How is the text of an expression read? One grammar for conditions, key conditions, updates and projections.
 
-The parser only reads: it builds the tree and notes, in the order of the text, what the checks ask about later. It raises nothing
-but syntax errors. Nesting is kept on a list of frames, not on Python's stack, so that no text can exhaust it; every token is
-looked at once.
+The parser only reads: it builds the tree and notes, in the order of the text, what the checks ask about later. It
+raises nothing but syntax errors. Nesting is kept on a list of frames, not on Python's stack, so that no text can
+exhaust it; every token is looked at once.
 
     condition  = comparison | between | in | function | NOT condition | condition AND/OR condition | "(" condition ")"
     operand    = path | :value | function "(" operand, … ")" | "(" operand ")"
@@ -60,7 +60,12 @@ class Parser:
     """Reads one expression's text once; what it noted stays in its attributes for the checks."""
 
     def __init__(
-        self, kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None, keywords: frozenset[str]
+        self,
+        kind: str,
+        text: str,
+        names: dict[str, str] | None,
+        values: dict[str, Value] | None,
+        keywords: frozenset[str],
     ) -> None:
         self.kind = kind
         self.text = text

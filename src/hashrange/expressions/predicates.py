@@ -1,7 +1,7 @@
 """How is a condition decided quickly? Each node of its tree becomes a closure over (item, values).
 
-The common shapes (a top-level attribute against a `:value`) have closures of their own; a closure costs 0.1–0.3 µs. Types of values
-are part of an expression's cache key, so closures may rely on them.
+The common shapes (a top-level attribute against a `:value`) have closures of their own; a closure costs 0.1–0.3 µs.
+Types of values are part of an expression's cache key, so closures may rely on them.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,6 @@ from hashrange.expressions.tree import (
     Membership,
     Not,
     Operand,
-    Or,
     Path,
     ValueToken,
 )
@@ -144,9 +143,7 @@ def _compile_comparison(node: Comparison) -> Test:
         equals = _compile_equality(left, right)
         sizes = [compile_operand(operand) for operand in (left, right) if isinstance(operand, Call)]
         if sizes:  # something without a size makes any comparison false
-            return lambda item, values: (
-                not equals(item, values) and None not in [size(item, values) for size in sizes]
-            )
+            return lambda item, values: not equals(item, values) and None not in [size(item, values) for size in sizes]
         return lambda item, values: not equals(item, values)
     return _compile_order(operator, left, right)
 

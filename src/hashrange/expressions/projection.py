@@ -1,9 +1,9 @@
 """Which part of an item does a reader see? ProjectionExpression and AttributesToGet, as one function of the item.
 
-Maps and lists on the way are made anew with only what was chosen; chosen list elements keep their order and close up. What the item
-does not have is left out, and a container appears only when something in it matched.
-Static checks, in order: reserved words, paths, undefined names, overlapping paths, conflicting paths.
-Source: service behaviour, captures to Oct 2026.
+Maps and lists on the way are made anew with only what was chosen; chosen list elements keep their order and close up.
+What the item does not have is left out, and a container appears only when something in it matched. Static checks, in
+order: reserved words, paths, undefined names, overlapping paths, conflicting paths. Source: service behaviour,
+captures to Oct 2026.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ Elements = tuple[str | int, ...]
 Project = Callable[[Item], Item]
 
 Chosen = dict[str | int, Any]
-"""A tree of chosen paths: element → Chosen, or None where the whole value is chosen. Keys of one level are of one kind."""
+"""A tree of chosen paths: element → Chosen, or None where all is chosen. Keys of one level are of one kind."""
 
 
 class Projection:
@@ -43,7 +43,7 @@ _cached: Callable[[tuple[object, ...]], Projection | None] = _CACHE.entries.get
 
 
 def compile_projection(text: str, names: dict[str, str] | None, kind: str = "ProjectionExpression") -> Projection:
-    """The projection that `text` states. Raises RequestFault for the first static fault. Cached: a hit costs about 0.5 µs."""
+    """The projection that `text` states; raises RequestFault for the first fault. Cached: a hit costs about 0.5 µs."""
     key = (text, tuple(names.items()) if names else None)
     projection = _cached(key)
     if projection is None:

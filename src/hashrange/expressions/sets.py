@@ -1,6 +1,7 @@
 """How do sets change by members? Union, difference, and the members that would be new; results stay in canonical order.
 
-Canonical order: SS and BS by the bytes of the members (for strings that is code point order), NS by value. Nothing given is mutated.
+Canonical order: SS and BS by the bytes of the members (for strings that is code point order), NS by value. Nothing
+given is mutated.
 """
 
 from binascii import a2b_base64

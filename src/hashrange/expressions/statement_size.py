@@ -1,9 +1,10 @@
 """What does an update's statement weigh? The charge that the service holds against the limit of an item's size.
 
 Charge: 3, and per clause — SET: 19 + target + operands; ADD: 19 + target + value, of a set only members that are new;
-REMOVE and DELETE: 1 + target. A target is the length of its first name, and 4 + the length of each later element. A path as operand
-is 1, and 14 + the length of each element; a value its own size at each use; + is 34, - 37, if_not_exists 39, list_append 37, each
-with its operands. Lengths are UTF-8 bytes. Source: service behaviour, captures to Oct 2026.
+REMOVE and DELETE: 1 + target. A target is the length of its first name, and 4 + the length of each later element. A
+path as operand is 1, and 14 + the length of each element; a value its own size at each use; + is 34, - 37,
+if_not_exists 39, list_append 37, each with its operands. Lengths are UTF-8 bytes. Source: service behaviour, captures
+to Oct 2026.
 """
 
 from typing import Protocol
@@ -62,7 +63,8 @@ def _added_bytes(value: Value, old: Value | None) -> int:
         members = old.get(type_name)
         if members is not None:
             value = {type_name: added_members(members, content)}
-    return value_size_bytes(value)
+    size_bytes: int = value_size_bytes(value)
+    return size_bytes
 
 
 def _element_bytes(element: str | int) -> int:

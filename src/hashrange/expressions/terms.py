@@ -1,4 +1,4 @@
-"""Are the terms of a condition sound? Names and values defined, number and types of operands, per comparison, left to right.
+"""Are the terms of a condition sound? Names and values, numbers and types of operands, term by term.
 
 Source: service behaviour, captures to Oct 2026.
 """

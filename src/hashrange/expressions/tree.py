@@ -1,7 +1,8 @@
 """What is an expression once it has been read? Trees of these nodes.
 
-Names (`#a`) are resolved and value tokens (`:v`) typed while reading; what is not defined is marked, so that the checks can say so
-in the service's order. Condition nodes never hold themselves deeper than the 300 operators that an expression may have.
+Names (`#a`) are resolved and value tokens (`:v`) typed while reading; what is not defined is marked, so that the
+checks can say so in the service's order. Condition nodes never hold themselves deeper than the 300 operators that an
+expression may have.
 """
 
 from typing import NamedTuple, TypeAlias

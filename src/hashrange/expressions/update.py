@@ -1,8 +1,8 @@
 """What does an update do to an item? UpdateExpression as one function from the old item to the new.
 
-Static checks, in order: number of operators, reserved words, paths, unknown functions, repeated clauses, undefined names, undefined
-values, overlapping paths, conflicting paths, operand types of ADD and DELETE, functions and arithmetic.
-Source: service behaviour, captures to Oct 2026.
+Static checks, in order: number of operators, reserved words, paths, unknown functions, repeated clauses, undefined
+names, undefined values, overlapping paths, conflicting paths, operand types of ADD and DELETE, functions and
+arithmetic. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,8 @@ Elements = tuple[str | int, ...]
 class Update:
     """A compiled update: `apply(item, values)`, and what it touches and names.
 
-    `apply` gives a new item that shares what did not change; for an item that does not exist it takes the empty one, and gives the
-    new item without its key. It raises ValidationException where the item does not fit.
+    `apply` gives a new item that shares what did not change; for an item that does not exist it takes the empty one,
+    and gives the new item without its key. It raises ValidationException where the item does not fit.
     """
 
     __slots__ = (
@@ -78,7 +78,7 @@ class Update:
         self.updated_new: Callable[[Item], Item] = compile_project(written)
         """What UPDATED_NEW returns of the new item."""
         self.statement_size_bytes = statement_size_bytes
-        """`statement_size_bytes(values, item=None)`: the statement's charge, held against the limit of an item's size."""
+        """`statement_size_bytes(values, item=None)`: the charge held against an item's largest size."""
         self.used_names = used_names
         self.used_values = used_values
 

@@ -1,8 +1,9 @@
 """How do an update's actions change an item? One function from the old item to the new, sharing all that stays.
 
-Actions on top-level attributes go straight to a copy of the item's outer dict. Actions on nested paths form a tree by path; each
-container on the way is copied once. List indices refer to the old list: elements removed close up afterwards, elements set behind
-the end are appended in the order of their indices. Source: service behaviour, captures to Oct 2026.
+Actions on top-level attributes go straight to a copy of the item's outer dict. Actions on nested paths form a tree by
+path; each container on the way is copied once. List indices refer to the old list: elements removed close up
+afterwards, elements set behind the end are appended in the order of their indices. Source: service behaviour,
+captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -71,9 +72,7 @@ def _by_index(pair: tuple[Elements, Action]) -> list[int]:
 
 def _has_only_removals(branch: Branch) -> bool:
     """Do all actions of a branch remove? Then it has nothing to do where there is no item."""
-    return all(
-        _has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values()
-    )
+    return all(_has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values())
 
 
 def _change_value(value: Value, branch: Branch, item: Item, values: Values) -> Value:

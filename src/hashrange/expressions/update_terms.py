@@ -1,4 +1,4 @@
-"""Are the actions of an update sound? Operand types of ADD and DELETE, then functions and arithmetic of SET, left to right.
+"""Are the actions of an update sound? Operand types of ADD and DELETE, then functions and arithmetic of SET.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -23,13 +23,11 @@ _LONG_TYPE_NAMES = {
 }
 
 
-def check_actions(
-    kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]
-) -> None:
+def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]) -> None:
     """Refuse actions whose operands are wrong whatever the item holds."""
     for operator, actions, allowed in (("ADD", additions, ("N", *_SET_TYPES)), ("DELETE", deletions, _SET_TYPES)):
-        for action in actions:
-            type_name = action.value.type_name
+        for _, value in actions:
+            type_name = value.type_name
             if type_name is not None and type_name not in allowed:
                 long_name = _LONG_TYPE_NAMES[type_name]
                 raise fault(kind, UPDATE_OPERAND_TYPE.format(operator=operator, type_name=long_name))

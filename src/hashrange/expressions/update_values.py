@@ -1,7 +1,7 @@
-"""What value does an action give an attribute? Each action of an update becomes a closure over (old value, item, values).
+"""What value does an action give an attribute? Each becomes a closure over (old value, item, values).
 
-Every operand reads the item as it was before the update. The refusals here are the service's run-time ones, always bare.
-Source: service behaviour, captures to Oct 2026.
+Every operand reads the item as it was before the update. The refusals here are the service's run-time ones, always
+bare. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def remove(old: Value | None, item: Item, values: Values) -> None:
 
 
 def compile_add(token: str, *, is_legacy: bool = False) -> Action:
-    """ADD: a number's sum, a set's union; the value itself where there was none. Legacy ADD appends to lists as well."""
+    """ADD: a number's sum, a set's union, the value itself where there was none. Legacy ADD also appends to lists."""
 
     def add(old: Value | None, item: Item, values: Values) -> Value:
         value = values[token]

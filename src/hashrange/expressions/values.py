@@ -1,7 +1,7 @@
 """How do two canonical values compare? Order within S, N and B, prefixes, containment and size.
 
-Equality is the equality of their dicts. Strings order by code point, which is the order of their UTF-8 bytes; binaries by their
-bytes; numbers by value. Source: service behaviour, captures to Oct 2026.
+Equality is the equality of their dicts. Strings order by code point, which is the order of their UTF-8 bytes;
+binaries by their bytes; numbers by value. Source: service behaviour, captures to Oct 2026.
 """
 
 import operator
@@ -93,6 +93,7 @@ def contains(container: Value, wanted: Value) -> bool:
 def size_of(value: Value) -> int | None:
     """What size() gives: characters, bytes or elements; None for types without a size."""
     ((type_name, content),) = value.items()
-    if type_name == "B":
-        return len(content) // 4 * 3 - content.count("=", -2)
-    return None if type_name in ("N", "BOOL", "NULL") else len(content)
+    if type_name in ("N", "BOOL", "NULL"):
+        return None
+    size: int = len(content)
+    return size // 4 * 3 - content.count("=", -2) if type_name == "B" else size

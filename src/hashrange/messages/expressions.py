@@ -1,7 +1,7 @@
 """What does the service say about expressions and their legacy forms? One home for these sentences.
 
-Source: service behaviour, captures to Oct 2026 (static errors, key conditions, run-time update errors, legacy parameters).
-Members in braces are filled in where the sentence is raised. `(unconfirmed)` marks wording that no capture covers.
+Source: service behaviour, captures to Oct 2026. Members in braces are filled in where the sentence is raised.
+`(unconfirmed)` marks wording that no capture covers.
 """
 
 INVALID_PARAMETERS = "One or more parameter values were invalid: "
@@ -33,16 +33,17 @@ FUNCTION_MISUSED = "The function is not allowed to be used this way in an expres
 UNDEFINED_NAME = "An expression attribute name used in the document path is not defined; attribute name: {name}"
 UNDEFINED_VALUE = "An expression attribute value used in expression is not defined; attribute value: {token}"
 OPERAND_COUNT = (
-    "Incorrect number of operands for operator or function; operator or function: {operator}, number of operands: {count}"
+    "Incorrect number of operands for operator or function; operator or function: {operator},"
+    " number of operands: {count}"
 )
 PATH_REQUIRED = "Operator or function requires a document path; operator or function: {operator}"
 OPERAND_TYPE = (
     "Incorrect operand type for operator or function; operator or function: {operator}, operand type: {type_name}"
 )
-UPDATE_OPERAND_TYPE = (
-    "Incorrect operand type for operator or function; operator: {operator}, operand type: {type_name}"
+UPDATE_OPERAND_TYPE = "Incorrect operand type for operator or function; operator: {operator}, operand type: {type_name}"
+TYPE_NAME_UNKNOWN = (
+    "Invalid attribute type name found; type: {type_name}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
 )
-TYPE_NAME_UNKNOWN = "Invalid attribute type name found; type: {type_name}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 """What stands for the type of a path where attribute_type needs a value."""
 SAME_OPERAND = (
