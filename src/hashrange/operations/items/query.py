@@ -1,7 +1,7 @@
 """Query: the items of one partition key, in sort key order.
 
 Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey values → a key
-condition is there → expressions (key condition, filter, projection) → number of conditions → table → index → start key →
+condition is there → expressions (projection, filter, key condition with its shape) → number of conditions → table → index → start key →
 key conditions → filter on keys → Select.
 """
 
@@ -107,11 +107,11 @@ def _compile(request: QueryRequest) -> _Asked:
     start_item = check_start_values(request.ExclusiveStartKey)
     names = request.ExpressionAttributeNames
     values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
-    key_condition = compile_key_condition(request.KeyConditionExpression, names, values)
+    projection = requested_projection(request)
     condition = None
     if request.FilterExpression is not None:
         condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
-    projection = requested_projection(request)
+    key_condition = compile_key_condition(request.KeyConditionExpression, names, values)
     check_unused(names, values, key_condition, condition, projection)
     return _Asked(_terms(key_condition, values), condition, projection, values, start_item)
 
