@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
         self.is_discarding = True
         self.ready.clear()
         self.on_header = None  # type: ignore[assignment]  # breaks the reference cycle
-        self.parser = None
+        self.parser = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client."""
@@ -131,11 +131,8 @@ class Connection(asyncio.Protocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self.parser = httptools.HttpRequestParser(self)
-            rest = data[upgrade.args[0] :]
-            if rest:
-                self.data_received(rest)
-                return
+            self.read_past_upgrade(data[upgrade.args[0] :])
+            return
         except httptools.HttpParserError:
             if self.refusal is None:
                 self.refuse(400, sentences.MALFORMED_REQUEST)
@@ -220,6 +217,19 @@ class Connection(asyncio.Protocol):
         self.url = self.body = b""
         self.layout = None
         self.wants_continue = False
+
+    def read_past_upgrade(self, rest: bytes) -> None:
+        """A client offers another protocol (Java's does): the parser has stopped before the body, so it reads again without the offer."""
+        request = self.ready.pop()
+        self.message_bytes = 0
+        self.parser = httptools.HttpRequestParser(self)
+        if request.method == b"CONNECT":
+            self.refuse(400, sentences.MALFORMED_REQUEST)
+            self.go_on()
+            return
+        headers = zip(request.layout.names, request.values, strict=False)
+        lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != b"upgrade" and value is not None)
+        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (request.method, request.url, b"".join(lines), rest))
 
     # --- requests and replies -------------------------------------------------------------------
 

@@ -1,0 +1,227 @@
+"""A front end without sockets: requests as bytes in, replies as bytes out, on a clock that the test moves."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import ResourceNotFoundException, StorageError, ValidationException
+from hashrange.operations.operation import Operation, Scope
+from hashrange.server.access import Access
+from hashrange.server.credentials import Credential
+from hashrange.server.dispatch import Dispatcher
+from hashrange.server.protocol import Connection, Connections
+from hashrange.settings import Settings
+from tests.support.signing import sign
+
+
+class FakeTransport(asyncio.Transport):
+    """Keeps what was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.is_closed = False
+        self.is_aborted = False
+        self.is_reading = True
+        self.has_sent_end = False
+
+    def write(self, data: Any) -> None:
+        assert not self.is_closed
+        self.written += data
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.is_closed = self.is_aborted = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.has_sent_end = True
+
+    def pause_reading(self) -> None:
+        assert self.is_reading
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        assert not self.is_reading
+        self.is_reading = True
+
+    def take(self) -> bytes:
+        """What was written since the last call."""
+        written, self.written = self.written, b""
+        return written
+
+
+class StubCatalog:
+    """No tables here; some elsewhere."""
+
+    def tables(self, account: str, region: str) -> Mapping[str, Any]:
+        return {}
+
+    def elsewhere(self, name: str) -> list[tuple[str, str]]:
+        return [("000000000000", "eu-west-1")] if name == "elsewhere" else []
+
+
+class StubStore:
+    """Positions only: commits become durable when the test says so."""
+
+    def __init__(self) -> None:
+        self.catalog = StubCatalog()
+        self.committed = 0
+        self.durable = 0
+        self.waiting: list[Callable[[StorageError | None], None]] = []
+
+    def position(self) -> int:
+        return self.committed
+
+    def durable_position(self) -> int:
+        return self.durable
+
+    def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
+        assert position > self.durable
+        self.waiting.append(callback)
+
+    def sync(self, error: StorageError | None = None) -> None:
+        """All commits become durable, or their waiters hear why not."""
+        if error is None:
+            self.durable = self.committed
+        waiting, self.waiting = self.waiting, []
+        for callback in waiting:
+            callback(error)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+class EchoRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operations of this file take."""
+
+    TableName: str
+    ConsistentRead: bool | None = None
+
+
+async def echo(scope: Scope, request: EchoRequest) -> bytes:
+    """Says where it ran; some table names make it do something else."""
+    name = request.TableName
+    if name == "bare":
+        await asyncio.sleep(0)
+    elif name == "future":
+        await asyncio.sleep(0.001)
+    elif name == "bug":
+        raise AssertionError("a bug of ours")
+    elif name == "storage":
+        raise StorageError("the disk is gone")
+    elif name in ("missing", "elsewhere"):
+        raise ResourceNotFoundException("Requested resource not found")
+    elif name == "invalid":
+        raise ValidationException("no good")
+    elif name == "large":
+        return b'{"text":"%b"}' % (b"x" * 10_000)
+    return msgspec.json.encode({"account": scope.account, "region": scope.region, "name": name})
+
+
+async def commit(scope: Scope, request: EchoRequest) -> bytes:
+    """Commits something that is not durable yet; refuses afterwards when the table is called `missing`."""
+    scope.store.committed += 1  # type: ignore[attr-defined]
+    return await echo(scope, request)
+
+
+ECHO_OPERATIONS = {
+    "GetItem": Operation("GetItem", EchoRequest, echo, is_eventual=lambda request: not request.ConsistentRead),
+    "PutItem": Operation("PutItem", EchoRequest, commit),
+}
+
+
+class FrontEnd:
+    """Connections over the stub store."""
+
+    def __init__(
+        self,
+        credentials: Mapping[str, Credential] | None = None,
+        operations: Mapping[str, Operation] = ECHO_OPERATIONS,
+        connections_max: int = 100,
+    ) -> None:
+        self.clock = VirtualClock()
+        self.store = StubStore()
+        settings = Settings()
+        store: Any = self.store
+        self.access = Access(store, self.clock, settings, credentials)
+        self.dispatcher = Dispatcher(operations, store, self.clock, settings, self.access)
+        self.connections = Connections(self.dispatcher.handle, self.clock, connections_max)
+
+    def connect(self) -> tuple[Connection, FakeTransport]:
+        """A new client."""
+        connection = self.connections.connect()
+        transport = FakeTransport()
+        connection.connection_made(transport)
+        return connection, transport
+
+    def ask(self, data: bytes) -> bytes:
+        """What a new client gets at once for these bytes."""
+        connection, transport = self.connect()
+        connection.data_received(data)
+        return transport.take()
+
+    def request(
+        self,
+        body: bytes = b'{"TableName":"music"}',
+        operation: str = "GetItem",
+        headers: dict[str, str] | None = None,
+        **signing: Any,
+    ) -> bytes:
+        """A signed request as bytes; None as a header's value leaves it out."""
+        complete = {
+            "Host": "localhost:8000",
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "Content-Length": str(len(body)),
+            **(headers or {}),
+        }
+        signing.setdefault("seconds", self.clock.wall_time())
+        return as_bytes(sign(complete, body, **signing), body)
+
+
+def as_bytes(headers: Mapping[str, str], body: bytes, line: str = "POST / HTTP/1.1") -> bytes:
+    """A request as it goes over the wire."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"{line}\r\n{head}\r\n".encode("latin-1") + body
+
+
+class Parsed(msgspec.Struct):
+    """One reply."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def replies(data: bytes) -> list[Parsed]:
+    """All replies in the bytes of one connection; fails when something is left over."""
+    found = []
+    while data:
+        head, blank, data = data.partition(b"\r\n\r\n")
+        assert blank, data
+        line, *lines = head.decode("latin-1").split("\r\n")
+        headers = {name.lower(): value for name, _, value in (header.partition(": ") for header in lines)}
+        version, status = line.split(" ")[:2]
+        assert version == "HTTP/1.1"
+        length = int(headers.get("content-length", "0"))
+        assert len(data) >= length
+        found.append(Parsed(int(status), headers, data[:length]))
+        data = data[length:]
+    return found
+
+
+def reply(data: bytes) -> Parsed:
+    """The only reply in these bytes."""
+    (only,) = replies(data)
+    return only

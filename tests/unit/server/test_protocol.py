@@ -1,0 +1,362 @@
+"""How connections behave: pieces, pipelines, pauses, deadlines, limits."""
+
+import gzip
+import zlib
+
+import pytest
+
+from hashrange.server import protocol
+from hashrange.wire.http import BODY_BYTES_MAX
+from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
+
+
+@pytest.fixture
+def front() -> FrontEnd:
+    return FrontEnd()
+
+
+def test_a_request_may_come_in_any_pieces(front: FrontEnd) -> None:
+    data = front.request()
+    connection, transport = front.connect()
+    for position in range(len(data)):
+        assert transport.written == b""
+        connection.data_received(data[position : position + 1])
+    assert reply(transport.take()).status == 200
+
+
+def test_pipelined_requests_are_answered_in_order(front: FrontEnd) -> None:
+    bodies = [b'{"TableName":"t%d"}' % number for number in range(10)]
+    answered = replies(front.ask(b"".join(front.request(body) for body in bodies)))
+    assert [f'"t{number}"'.encode() in answer.body for number, answer in enumerate(answered)] == [True] * 10
+
+
+def test_pipelined_requests_wait_behind_a_reply_that_waits_for_durability(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") + front.request(b'{"TableName":"second"}'))
+    assert transport.written == b""
+    assert not transport.is_reading
+    front.store.sync()
+    assert [answer.status for answer in replies(transport.take())] == [200, 200]
+    assert transport.is_reading
+
+
+def test_a_client_that_does_not_read_gets_no_further_requests_served(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.pause_writing()
+    assert not transport.is_reading
+    connection.data_received(front.request())
+    assert transport.written == b""
+    connection.resume_writing()
+    assert reply(transport.take()).status == 200
+    assert transport.is_reading
+
+
+def test_chunked_bodies_are_joined_and_trailers_dropped(front: FrontEnd) -> None:
+    body = b'{"TableName":"music"}'
+    head = front.request(body).partition(b"\r\n\r\n")[0].replace(b"Content-Length: 21", b"Transfer-Encoding: chunked")
+    data = head + b"\r\n\r\n5\r\n" + body[:5] + b"\r\n10;x=y\r\n" + body[5:] + b"\r\n0\r\nX-Trailer: 1\r\n\r\n"
+    assert [answer.status for answer in replies(front.ask(data + data))] == [200, 200]
+
+
+def test_expect_100_continue_is_answered_before_the_body_comes(front: FrontEnd) -> None:
+    head, _, body = front.request(headers={"Expect": "100-continue"}).partition(b"\r\n\r\n")
+    connection, transport = front.connect()
+    connection.data_received(head + b"\r\n\r\n")
+    assert transport.take() == b"HTTP/1.1 100 Continue\r\n\r\n"
+    connection.data_received(body)
+    assert reply(transport.take()).status == 200
+
+
+def test_expect_100_continue_with_its_body_is_simply_answered(front: FrontEnd) -> None:
+    assert reply(front.ask(front.request(headers={"Expect": "100-continue"}))).status == 200
+
+
+def test_expect_100_continue_behind_a_pending_reply_waits_for_it(front: FrontEnd) -> None:
+    head, _, body = front.request(headers={"Expect": "100-continue"}).partition(b"\r\n\r\n")
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    connection.data_received(head + b"\r\n\r\n")
+    assert transport.take() == b""
+    front.store.sync()
+    written = transport.take()
+    assert written.startswith(b"HTTP/1.1 200 OK")
+    assert written.endswith(b"HTTP/1.1 100 Continue\r\n\r\n")
+    connection.data_received(body)
+    assert reply(transport.take()).status == 200
+
+
+@pytest.mark.parametrize(("line", "header", "is_kept"), [
+    ("POST / HTTP/1.1", None, True),
+    ("POST / HTTP/1.1", "close", False),
+    ("POST / HTTP/1.0", None, False),
+    ("POST / HTTP/1.0", "keep-alive", True),
+])  # fmt: skip
+def test_connections_are_kept_or_closed_as_the_client_asks(front: FrontEnd, line: str, header: str | None, is_kept: bool) -> None:
+    connection, transport = front.connect()
+    data = front.request(headers={"Connection": header} if header else {}).replace(b"POST / HTTP/1.1", line.encode())
+    connection.data_received(data)
+    answer = reply(transport.take())
+    assert answer.status == 200
+    assert answer.headers["connection"] == ("keep-alive" if is_kept else "close")
+    assert transport.is_closed is not is_kept
+
+
+def test_requests_behind_a_closing_one_are_not_answered(front: FrontEnd) -> None:
+    assert len(replies(front.ask(front.request(headers={"Connection": "close"}) + front.request()))) == 1
+
+
+def test_an_upgrade_that_is_asked_for_is_passed_over(front: FrontEnd) -> None:
+    upgrade = front.request(headers={"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQ"})
+    assert [answer.status for answer in replies(front.ask(upgrade + front.request()))] == [200, 200]
+
+
+@pytest.mark.parametrize("data", [
+    b"GARBAGE\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"POST / HTTP/1.1\r\nContent-Length: nine\r\n\r\n",
+    b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+    b"POST / HTTP/9.9\r\n\r\n",
+    b"POST / HTTP/1.1\r\nno colon here\r\n\r\n",
+])  # fmt: skip
+def test_malformed_http_is_answered_with_400_and_a_close(front: FrontEnd, data: bytes) -> None:
+    connection, transport = front.connect()
+    connection.data_received(data)
+    answer = reply(transport.take())
+    assert answer.status == 400
+    assert answer.headers["connection"] == "close"
+    assert transport.has_sent_end
+    connection.data_received(front.request())
+    assert transport.take() == b""
+
+
+def test_malformed_http_behind_a_pending_reply_waits_for_it(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") + b"GARBAGE\r\n\r\n")
+    assert transport.take() == b""
+    front.store.sync()
+    assert [answer.status for answer in replies(transport.take())] == [200, 400]
+
+
+@pytest.mark.parametrize("piece_bytes", [100_000, 1000])
+def test_a_head_over_16_kb_is_refused(front: FrontEnd, piece_bytes: int) -> None:
+    data = front.request(headers={"X-Filler": "x" * 16_384})
+    connection, transport = front.connect()
+    for position in range(0, len(data), piece_bytes):
+        connection.data_received(data[position : position + piece_bytes])
+    assert reply(transport.take()).status == 400
+
+
+def test_a_head_just_below_16_kb_is_served(front: FrontEnd) -> None:
+    assert reply(front.ask(front.request(headers={"X-Filler": "x" * 15_000}))).status == 200
+
+
+def test_an_endless_head_is_refused_while_it_comes(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(b"POST / HTTP/1.1\r\n")
+    for _ in range(20):
+        connection.data_received(b"X-Filler: " + b"x" * 1000 + b"\r\n")
+    assert reply(transport.take()).status == 400
+
+
+def test_a_large_body_behind_a_small_head_is_no_large_head(front: FrontEnd) -> None:
+    body = b'{"TableName":"music","Filler":"' + b"x" * 100_000 + b'"}'
+    assert reply(front.ask(front.request(body))).status == 200
+
+
+def test_a_body_over_16_mb_is_refused_by_its_announced_length(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
+    assert reply(transport.take()).status == 413
+
+
+def test_a_chunked_body_over_16_mb_is_refused_while_it_comes(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+    for _ in range(17):
+        connection.data_received(chunk)
+    assert reply(transport.take()).status == 413
+
+
+def test_endless_trailers_are_refused(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+    for number in range(100):
+        connection.data_received(b"X-Trailer-%d: x\r\n" % number)
+    assert reply(transport.take()).status == 400
+
+
+def test_compressed_bodies_are_read(front: FrontEnd) -> None:
+    plain = b'{"TableName":"music"}'
+    bare = zlib.compressobj(wbits=-15)
+    for coding, body in (
+        ("gzip", gzip.compress(plain)),
+        ("deflate", zlib.compress(plain)),
+        ("deflate", bare.compress(plain) + bare.flush()),
+        ("identity", plain),
+    ):
+        assert reply(front.ask(front.request(body, headers={"Content-Encoding": coding}))).status == 200, coding
+
+
+def test_a_bad_gzip_body_is_the_services_internal_error(front: FrontEnd) -> None:
+    whole = gzip.compress(b'{"TableName":"music"}')
+    for body in (b"no gzip", whole[:-9], b""):
+        answer = reply(front.ask(front.request(body, headers={"Content-Encoding": "gzip"})))
+        assert (answer.status, answer.body) == (500, b'{"__type":"com.amazon.coral.service#InternalServerError"}')
+
+
+def test_a_gzip_bomb_is_stopped_at_16_mb(front: FrontEnd) -> None:
+    bomb = gzip.compress(b" " * (BODY_BYTES_MAX + 1))
+    assert reply(front.ask(front.request(bomb, headers={"Content-Encoding": "gzip"}))).status == 413
+
+
+def test_large_replies_are_compressed_for_who_asks(front: FrontEnd) -> None:
+    large = b'{"TableName":"large"}'
+    plain = reply(front.ask(front.request(large)))
+    assert "content-encoding" not in plain.headers
+    zipped = reply(front.ask(front.request(large, headers={"Accept-Encoding": "gzip, deflate"})))
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert zlib.crc32(zipped.body) == int(zipped.headers["x-amz-crc32"])
+    assert gzip.decompress(zipped.body) == plain.body
+    deflated = reply(front.ask(front.request(large, headers={"Accept-Encoding": "gzip;q=0, deflate"})))
+    assert deflated.headers["content-encoding"] == "deflate"
+    assert zlib.decompress(deflated.body) == plain.body
+    small = reply(front.ask(front.request(headers={"Accept-Encoding": "gzip"})))
+    assert "content-encoding" not in small.headers
+
+
+# --- deadlines ----------------------------------------------------------------------------------
+
+
+def test_a_slow_head_ends_with_408_and_a_close(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    for _ in range(9):
+        connection.data_received(b"P" if _ == 0 else b"")
+        front.clock.advance(1)
+        front.connections.sweep()
+    assert transport.take() == b""
+    front.clock.advance(protocol.HEAD_SECONDS_MAX)
+    front.connections.sweep()
+    assert reply(transport.take()).status == 408
+    assert transport.has_sent_end
+    front.clock.advance(protocol.LINGER_SECONDS + 0.1)
+    front.connections.sweep()
+    assert transport.is_aborted
+
+
+def test_a_body_of_one_byte_a_second_ends_with_408(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
+    seconds = 0
+    while not transport.written:
+        connection.data_received(b"x")
+        front.clock.advance(1)
+        front.connections.sweep()
+        seconds += 1
+        assert seconds < 60
+    assert seconds > protocol.BODY_SECONDS_FREE
+    assert reply(transport.take()).status == 408
+
+
+def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    body = b'{"TableName":"music","Filler":"' + b"x" * 4_000_000 + b'"}'
+    data = front.request(body, seconds=front.clock.wall_time() + 60)
+    for position in range(0, len(data), 32_768):
+        connection.data_received(data[position : position + 32_768])
+        front.clock.advance(1)
+        front.connections.sweep()
+    assert reply(transport.take()).status == 200
+
+
+def test_idle_connections_are_kept_for_long_and_then_closed(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    front.clock.advance(protocol.IDLE_SECONDS_MAX - 1)
+    front.connections.sweep()
+    assert not transport.is_closed
+    front.clock.advance(2)
+    front.connections.sweep()
+    assert transport.is_closed
+
+
+def test_a_client_that_never_reads_its_reply_is_cut_off(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    connection.pause_writing()
+    front.clock.advance(protocol.WRITE_SECONDS_MAX + 1)
+    front.connections.sweep()
+    assert transport.is_aborted
+
+
+def test_a_request_in_work_has_no_deadline(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    front.clock.advance(10_000)
+    front.connections.sweep()
+    assert not transport.is_closed
+    front.store.sync()
+    assert reply(transport.take()).status == 200
+
+
+# --- many connections, and the end --------------------------------------------------------------
+
+
+def test_connections_over_the_cap_hear_503() -> None:
+    front = FrontEnd(connections_max=2)
+    (first, _), _ = front.connect(), front.connect()
+    _, refused = front.connect()
+    assert reply(refused.take()).status == 503
+    first.connection_lost(None)
+
+
+def test_a_place_is_free_again_after_a_connection_ends() -> None:
+    front = FrontEnd(connections_max=1)
+    connection, _ = front.connect()
+    connection.connection_lost(None)
+    assert reply(front.ask(front.request())).status == 200
+
+
+def test_stop_closes_idle_connections_and_lets_others_answer(front: FrontEnd) -> None:
+    _, idle = front.connect()
+    busy_connection, busy = front.connect()
+    busy_connection.data_received(front.request(operation="PutItem"))
+    front.connections.stop()
+    assert idle.is_closed
+    assert not busy.is_closed
+    front.store.sync()
+    answer = reply(busy.take())
+    assert (answer.status, answer.headers["connection"]) == (200, "close")
+    assert busy.is_closed
+
+
+def test_a_reply_for_a_client_that_has_gone_is_dropped(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    transport.close()
+    connection.connection_lost(None)
+    front.store.sync()
+    assert transport.take() == b""
+
+
+def test_a_client_that_has_sent_all_still_gets_its_reply(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    assert connection.eof_received() is True
+    front.store.sync()
+    assert reply(transport.take()).status == 200
+    assert transport.is_closed
+
+
+def test_a_finished_client_is_closed_at_once(front: FrontEnd) -> None:
+    connection, _ = front.connect()
+    connection.data_received(front.request())
+    assert connection.eof_received() is False
+
+
+def test_head_requests_get_no_body(front: FrontEnd) -> None:
+    data = front.ask(as_bytes({"Host": "x"}, b"", "HEAD / HTTP/1.1"))
+    assert data.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert data.endswith(b"\r\n\r\n")

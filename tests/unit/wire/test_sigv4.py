@@ -1,0 +1,276 @@
+"""What a signature claims: every fault that needs no secret, with its exact sentence, and what is tolerated."""
+
+import hashlib
+
+import pytest
+
+from hashrange.errors import ApiError
+from hashrange.wire.canonical import canonical_request, check_signature, signing_key
+from hashrange.wire.http import Request, layout_of
+from hashrange.wire.known_signer import KnownSigner
+from hashrange.wire.sigv4 import Claim, read_claim
+from tests.support.signing import SECRET_KEY, sign
+
+NOW = 1_795_262_400.0
+"""2026-11-21T12:00:00Z."""
+DATE = "20261121T120000Z"
+CREDENTIAL = "AKID/20261121/us-east-1/dynamodb/aws4_request"
+SIGNATURE = "0" * 64
+GOOD = f"AWS4-HMAC-SHA256 Credential={CREDENTIAL}, SignedHeaders=host;x-amz-date, Signature={SIGNATURE}"
+QUERY = {
+    "X-Amz-Algorithm": "AWS4-HMAC-SHA256", "X-Amz-Credential": CREDENTIAL.replace("/", "%2F"), "X-Amz-Signature": SIGNATURE,
+    "X-Amz-SignedHeaders": "host", "X-Amz-Date": DATE,
+}  # fmt: skip
+
+
+def request_of(headers: dict[str, str], body: bytes = b"{}", url: str = "/", method: str = "POST") -> Request:
+    names = tuple(name.encode() for name in headers)
+    values: list[bytes | None] = [value.encode() for value in headers.values()]
+    return Request(method.encode(), url.encode(), layout_of(names), [*values, None], body, True)
+
+
+def claim_of(authorization: str | None = GOOD, date: str | None = DATE, query: dict[str, str] | None = None, **more: str) -> Claim:
+    headers = {"Host": "localhost", **more}
+    if authorization is not None:
+        headers["Authorization"] = authorization
+    if date is not None:
+        headers["X-Amz-Date"] = date
+    url = "/?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else "/"
+    return read_claim(request_of(headers, url=url), NOW, "dynamodb")
+
+
+def fault(authorization: str | None = GOOD, date: str | None = DATE, query: dict[str, str] | None = None) -> tuple[str, str | None]:
+    with pytest.raises(ApiError) as caught:
+        claim_of(authorization, date, query)
+    return caught.value.code, caught.value.message
+
+
+def test_a_sound_claim_is_read() -> None:
+    claim = claim_of()
+    assert (claim.access_key, claim.day, claim.region, claim.service) == ("AKID", "20261121", "us-east-1", "dynamodb")
+    assert claim.signed_names == (b"host", b"x-amz-date")
+    assert claim.signature == SIGNATURE.encode()
+    assert not claim.is_presigned
+
+
+@pytest.mark.parametrize("authorization", [
+    GOOD.replace(", ", ","),
+    GOOD.replace(", ", " "),
+    f"AWS4-HMAC-SHA256 Signature={SIGNATURE},SignedHeaders=x-amz-date;host,Credential={CREDENTIAL}",
+    f"  {GOOD}  ",
+    GOOD.replace("host", "Host"),
+    GOOD.replace("aws4_request", "aws4_request/"),
+])  # fmt: skip
+def test_order_and_blanks_of_the_parts_do_not_matter(authorization: str) -> None:
+    assert claim_of(authorization).scope == "20261121/us-east-1/dynamodb/aws4_request"
+
+
+def test_nothing_given() -> None:
+    missing = ("MissingAuthenticationTokenException", "Request is missing Authentication Token")
+    assert fault(None) == missing
+    assert fault("Basic dXNlcg==") == missing
+    assert fault("") == missing
+
+
+def test_both_forms_given() -> None:
+    assert fault(GOOD, DATE, QUERY) == (
+        "InvalidSignatureException",
+        "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
+    )
+
+
+def test_all_missing_parts_are_told_at_once() -> None:
+    assert fault("AWS4-HMAC-SHA256", None) == (
+        "IncompleteSignatureException",
+        "Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' parameter. "
+        "Authorization header requires 'SignedHeaders' parameter. Authorization header requires existence of either "
+        "a 'X-Amz-Date' or a 'Date' header. Authorization=AWS4-HMAC-SHA256",
+    )
+    header = "AWS4-HMAC-SHA256 Credential=a, SignedHeaders=b"
+    assert fault(header) == (
+        "IncompleteSignatureException", f"Authorization header requires 'Signature' parameter. Authorization={header}",
+    )  # fmt: skip
+
+
+def test_a_part_without_equal_sign() -> None:
+    header = "AWS4-HMAC-SHA256 Credential, SignedHeaders=b"
+    assert fault(header) == (
+        "IncompleteSignatureException",
+        f"'Credential' not a valid key=value pair (missing equal-sign) in Authorization header: '{header}'.",
+    )
+
+
+def test_missing_parts_of_the_query_form() -> None:
+    assert fault(None, None, {"X-Amz-Algorithm": "a", "X-Amz-Date": DATE}) == (
+        "IncompleteSignatureException",
+        "AWS query-string parameters must include 'X-Amz-Credential'. AWS query-string parameters must include "
+        "'X-Amz-Signature'. AWS query-string parameters must include 'X-Amz-SignedHeaders'. "
+        "Re-examine the query-string parameters.",
+    )
+
+
+@pytest.mark.parametrize("date", ["2026-11-21T12:00:00Z", "yesterday", "20261321T120000Z", "20261121T120000"])
+def test_a_date_in_another_format(date: str) -> None:
+    assert fault(date=date) == (
+        "IncompleteSignatureException",
+        f"Date must be in ISO-8601 'basic format'. Got '{date}'. See http://en.wikipedia.org/wiki/ISO_8601",
+    )
+
+
+def test_a_signature_is_good_for_15_minutes_either_way() -> None:
+    assert fault(date="20261121T114459Z") == (
+        "InvalidSignatureException",
+        "Signature expired: 20261121T114459Z is now earlier than 20261121T114500Z (20261121T120000Z - 15 min.)",
+    )
+    assert fault(date="20261121T121501Z") == (
+        "InvalidSignatureException",
+        "Signature not yet current: 20261121T121501Z is still later than 20261121T121500Z (20261121T120000Z + 15 min.)",
+    )
+    assert claim_of(date="20261121T114500Z").date == "20261121T114500Z"
+    assert claim_of(date="20261121T121500Z").date == "20261121T121500Z"
+
+
+def test_a_presigned_request_lives_as_long_as_it_says() -> None:
+    old = {**QUERY, "X-Amz-Date": "20261121T110000Z"}
+    assert fault(None, None, old)[0] == "InvalidSignatureException"
+    assert claim_of(None, None, {**old, "X-Amz-Expires": "3600"}).is_presigned
+    assert fault(None, None, {**old, "X-Amz-Expires": "3599"})[0] == "InvalidSignatureException"
+
+
+def test_host_must_be_signed() -> None:
+    assert fault(GOOD.replace("host;", "")) == (
+        "InvalidSignatureException", "'Host' must be a 'SignedHeader' in the AWS Authorization.",
+    )  # fmt: skip
+
+
+def test_another_algorithm() -> None:
+    assert fault(GOOD.replace("SHA256", "SHA512")) == (
+        "IncompleteSignatureException", "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA512' (only AWS4-HMAC-SHA256 for now). ",
+    )  # fmt: skip
+
+
+def test_a_credential_of_another_shape() -> None:
+    assert fault(GOOD.replace(CREDENTIAL, "a/b/c/d")) == (
+        "IncompleteSignatureException",
+        "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got 'a/b/c/d'",
+    )
+
+
+def test_all_faults_of_the_scope_are_told_at_once() -> None:
+    assert fault(GOOD.replace(CREDENTIAL, "AKID/20261120/re gion/s3/aws5_request".replace(" ", "!"))) == (
+        "InvalidSignatureException",
+        "Credential should be scoped to a valid region, not 're!gion'. "
+        "Credential should be scoped to correct service: 'dynamodb'. "
+        "Credential should be scoped with a valid terminator: 'aws4_request', not 'aws5_request'. "
+        "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
+        f"'20261120' != '20261121', from '{DATE}'.",
+    )
+
+
+ORDER = [
+    # Each changes the good header so that one more step fails; the earlier step must answer.
+    ("part without equal sign", lambda header: header.replace("Credential=", "Credential "), "not a valid key=value pair"),
+    ("signature missing", lambda header: header.replace("Signature=0", "Sig=0"), "requires 'Signature'"),
+    ("host", lambda header: header.replace("host;", ""), "'Host' must be"),
+    ("algorithm", lambda header: header.replace("SHA256", "SHA1"), "Unsupported AWS 'algorithm'"),
+    ("shape", lambda header: header.replace("/dynamodb", ""), "exactly 5"),
+    ("terminator", lambda header: header.replace("aws4_", "aws5_"), "valid terminator"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(ORDER) - 1))
+def test_of_two_faults_the_earlier_step_answers(position: int) -> None:
+    _, earlier, sentence = ORDER[position]
+    _, later, _ = ORDER[position + 1]
+    _, message = fault(later(earlier(GOOD)))
+    assert sentence in (message or "")
+
+
+def test_the_date_is_checked_before_host_and_after_the_parts() -> None:
+    assert "Date must be" in (fault(GOOD.replace("host;", ""), "bad")[1] or "")
+    assert "requires 'Signature'" in (fault(GOOD.replace("Signature=0", "Sig=0"), "bad")[1] or "")
+
+
+# --- what was signed ----------------------------------------------------------------------------
+
+
+def signed_request(url: str = "/", body: bytes = b"{}", **headers: str) -> Request:
+    path, _, query = url.partition("?")
+    complete = sign({"Host": "localhost", **headers}, body, seconds=NOW, path=path, query=query)
+    return request_of(complete, body, url)
+
+
+def key_of(claim: Claim) -> bytes:
+    return signing_key(SECRET_KEY, claim.day, claim.region, claim.service)
+
+
+@pytest.mark.parametrize("headers", [
+    {},
+    {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810.GetItem"},
+    {"X-Odd": "  a   b  "},
+    {"X-Per%cent": "a"},
+])  # fmt: skip
+def test_right_signatures_match_and_changed_ones_do_not(headers: dict[str, str]) -> None:
+    request = signed_request(**headers)
+    claim = read_claim(request, NOW, "dynamodb")
+    check_signature(request, claim, key_of(claim))
+    request.body = b"[]"
+    with pytest.raises(ApiError) as caught:
+        check_signature(request, claim, key_of(claim))
+    canonical = canonical_request(request, claim).decode()
+    assert caught.value.message is not None
+    assert caught.value.message.startswith(
+        "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
+        "and signing method. Consult the service documentation for details.\n\nThe Canonical String for this request should "
+        f"have been\n'{canonical}'\n\nThe String-to-Sign should have been\n'AWS4-HMAC-SHA256\n{DATE}\n"
+    )
+    assert caught.value.message.endswith(f"{hashlib.sha256(canonical.encode()).hexdigest()}'\n")
+
+
+def test_repeated_headers_are_joined_by_commas() -> None:
+    authorization = GOOD.replace("host;", "host;x-twice;")
+    names = (b"Host", b"X-Amz-Date", b"X-Twice", b"Authorization", b"x-twice")
+    values: list[bytes | None] = [b"localhost", DATE.encode(), b" a  b ", authorization.encode(), b"c", None]
+    request = Request(b"POST", b"/", layout_of(names), values, b"", True)
+    # Signed names are sorted whatever order the client gave.
+    assert b"\nx-amz-date:20261121T120000Z\nx-twice:a b,c\n\n" in canonical_request(request, read_claim(request, NOW, "dynamodb"))
+
+
+def test_path_and_query_are_encoded_and_sorted() -> None:
+    request = request_of({"Host": "localhost", "Authorization": GOOD, "X-Amz-Date": DATE}, url="/a%20b/./c//d/?z=1&a=x%2Fy&a=b&e")
+    text = canonical_request(request, read_claim(request, NOW, "dynamodb"))
+    assert text.startswith(b"POST\n/a%2520b/c/d/\na=b&a=x%2Fy&e=&z=1\nhost:localhost\n")
+
+
+@pytest.mark.parametrize("marker", ["UNSIGNED-PAYLOAD", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"])
+def test_payload_markers_stand_in_place_of_the_hash(marker: str) -> None:
+    headers = {"Host": "localhost", "Authorization": GOOD, "X-Amz-Date": DATE, "X-Amz-Content-SHA256": marker}
+    request = request_of(headers)
+    assert canonical_request(request, read_claim(request, NOW, "dynamodb")).endswith(b"\n" + marker.encode())
+
+
+def test_a_presigned_request_does_not_sign_its_signature() -> None:
+    url = "/?" + "&".join(f"{name}={value}" for name, value in QUERY.items())
+    request = request_of({"Host": "localhost"}, url=url)
+    claim = read_claim(request, NOW, "dynamodb")
+    text = canonical_request(request, claim)
+    assert b"X-Amz-Signature" not in text
+    assert b"X-Amz-Credential=AKID%2F20261121%2Fus-east-1%2Fdynamodb%2Faws4_request&X-Amz-Date=" in text
+
+
+def test_a_known_signer_accepts_what_the_careful_path_accepts_and_nothing_else() -> None:
+    first = signed_request(body=b"first", X_A="1")
+    claim = read_claim(first, NOW, "dynamodb")
+    signer = KnownSigner(claim, SECRET_KEY)
+    for request, is_right in (
+        (signed_request(body=b"second", X_A="2"), True),
+        (signed_request(body=b"third"), False),  # another list of signed headers is another signer
+        (request_of({**headers_of(signed_request(body=b"x", X_A="1")), "Added": "unsigned"}, b"x"), True),
+        (request_of(headers_of(signed_request(body=b"x", X_A="1")), b"y"), False),
+        (request_of({**headers_of(signed_request(body=b"x", X_A="1")), "X_A": "changed"}, b"x"), False),
+    ):
+        assert signer.matches(request, request.header(b"authorization") or b"", DATE.encode()) is is_right
+
+
+def headers_of(request: Request) -> dict[str, str]:
+    return {name.decode(): (value or b"").decode() for name, value in zip(request.layout.names, request.values, strict=False)}
