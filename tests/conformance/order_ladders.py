@@ -228,7 +228,7 @@ QUERY_BY_EXPRESSION: list[list[Fault]] = [
     ],
     [
         Fault(
-            "key conditions", {"KeyConditionExpression": "other = :pk"}, "Query condition missed key schema element: pk"
+            "key conditions", {"KeyConditionExpression": "another = :pk"}, "Query condition missed key schema element: pk"
         ),
         FILTER_ON_KEY,
         Fault(
@@ -267,7 +267,7 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     ],
     [
         START_VALUES,
-        Fault("count", {"KeyConditions": {"sk": EQUALS, "other": EQUALS}}, "Conditions can be of length 1 or 2 only"),
+        Fault("count", {"KeyConditions": {"sk": EQUALS, "another": EQUALS}}, "Conditions can be of length 1 or 2 only"),
         NO_TABLE,
     ],
     [
@@ -358,7 +358,7 @@ UPDATE_TABLE: list[list[Fault]] = [
     [NAME_LENGTH, BILLING_MODE],
     [
         PATTERN,
-        Fault("nothing asked", {}, "At least one of ProvisionedThroughput, BillingMode"),
+        Fault("nothing asked", {"DeletionProtectionEnabled": None}, "At least one of ProvisionedThroughput, BillingMode"),
         NO_TABLE_NAMED,
     ],
     [
@@ -413,7 +413,7 @@ LADDERS: dict[str, list[Ladder]] = {
     + [Ladder(faults, BY_CONDITIONS) for faults in QUERY_BY_CONDITIONS],
     "Scan": [Ladder(faults) for faults in SCAN],
     "CreateTable": [Ladder(faults) for faults in CREATE_TABLE],
-    "UpdateTable": [Ladder(faults) for faults in UPDATE_TABLE],
+    "UpdateTable": [Ladder(faults, {"DeletionProtectionEnabled": True}) for faults in UPDATE_TABLE],
     "DeleteTable": [Ladder(faults) for faults in NAMED],
     "DescribeTable": [Ladder(faults) for faults in NAMED],
     "ListTables": [Ladder(faults) for faults in LIST_TABLES],
