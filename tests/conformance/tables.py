@@ -65,3 +65,13 @@ def validation(raw: RawClient, operation: str, request: dict[str, Any]) -> str |
     code, message = fault(raw, operation, request)
     assert code == "ValidationException", (code, message)
     return message
+
+
+def tags(count: int, start: int = 0) -> list[dict[str, str]]:
+    """So many tags with keys in order."""
+    return [{"Key": f"key{number:03}", "Value": str(number)} for number in range(start, start + count)]
+
+
+def tagged_table(client: Any) -> str:
+    """ARN of a new table without tags."""
+    return str(client.create_table(**create_request(fresh_name()))["TableDescription"]["TableArn"])

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.tables import INVALID, create_request, definitions, fault, fresh_name, index, keys, units, validation
+from tests.conformance.tables import (
+    INVALID,
+    create_request,
+    definitions,
+    fault,
+    fresh_name,
+    index,
+    keys,
+    units,
+    validation,
+)
 from tests.support.raw_client import RawClient
 
 PROVISIONED = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)}
@@ -59,7 +69,10 @@ def test_every_setting_is_described(client: Any) -> None:
 def test_a_name_is_given_once(raw: RawClient) -> None:
     name = fresh_name()
     assert raw("CreateTable", create_request(name)).status == 200
-    assert fault(raw, "CreateTable", create_request(name)) == ("ResourceInUseException", f"Table already exists: {name}")
+    assert fault(raw, "CreateTable", create_request(name)) == (
+        "ResourceInUseException",
+        f"Table already exists: {name}",
+    )
 
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
@@ -69,7 +82,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "throughput on demand": (
         {"ProvisionedThroughput": units(1, 1)},
-        INVALID + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+        INVALID
+        + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
     ),
     "index throughput on demand": (
         {"GlobalSecondaryIndexes": [index("ggg", ProvisionedThroughput=units(1, 1))]},
@@ -89,7 +103,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "on-demand maximum, provisioned": (
         PROVISIONED | {"OnDemandThroughput": {"MaxReadRequestUnits": 5}},
-        INVALID + "MaxReadRequestUnits for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED.",
+        INVALID
+        + "MaxReadRequestUnits for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED.",
     ),
     "on-demand maximum of zero": (
         {"OnDemandThroughput": {"MaxReadRequestUnits": 0}},
@@ -110,7 +125,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
     ),
     "a definition too many, with indexes": (
-        {"AttributeDefinitions": definitions("user", "id", "created_at"), "GlobalSecondaryIndexes": [index("ggg", "user")]},
+        {
+            "AttributeDefinitions": definitions("user", "id", "created_at"),
+            "GlobalSecondaryIndexes": [index("ggg", "user")],
+        },
         INVALID
         + "Some AttributeDefinitions are not used. AttributeDefinitions: [created_at, id, user], keys used: [id, user]",
     ),
@@ -126,7 +144,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"KeySchema": keys("id", "id")},
         "Both the Hash Key and the Range Key element in the KeySchema have the same name",
     ),
-    "empty list of global indexes": ({"GlobalSecondaryIndexes": []}, INVALID + "List of GlobalSecondaryIndexes is empty"),
+    "empty list of global indexes": (
+        {"GlobalSecondaryIndexes": []},
+        INVALID + "List of GlobalSecondaryIndexes is empty",
+    ),
     "empty list of local indexes": (
         BOTH | {"LocalSecondaryIndexes": []},
         INVALID + "List of LocalSecondaryIndexes is empty",

@@ -91,7 +91,8 @@ def test_indexes_have_arns_and_global_ones_a_state_and_throughput() -> None:
 def test_multi_attribute_keys_of_a_global_index_are_kept_in_order() -> None:
     names = ("id", "region", "day", "hour")
     keys = [
-        {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "HASH", "RANGE", "RANGE"), strict=True)
+        {"AttributeName": name, "KeyType": kind}
+        for name, kind in zip(names, ("HASH", "HASH", "RANGE", "RANGE"), strict=True)
     ]
     plane = ControlPlane()
     plane.create(

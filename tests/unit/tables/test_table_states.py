@@ -2,7 +2,8 @@
 
 import pytest
 
-from hashrange.errors import Malformed, ResourceInUseException, ResourceNotFoundException
+from hashrange import limits
+from hashrange.errors import LimitExceededException, Malformed, ResourceInUseException, ResourceNotFoundException
 from hashrange.operations.lookup import find_active_table
 from tests.unit.tables.control_plane import ARN_PREFIX, ControlPlane
 
@@ -106,7 +107,10 @@ def test_tables_are_found_by_the_arn_of_their_own_place_only() -> None:
     plane.create()
     assert find_active_table(plane.scope, ARN_PREFIX + "music") is find_active_table(plane.scope, "music")
     assert plane.describe(ARN_PREFIX + "music")["TableName"] == "music"
-    for elsewhere in ("arn:aws:dynamodb:eu-west-1:000000000000:table/", "arn:aws:dynamodb:us-east-1:111111111111:table/"):
+    for elsewhere in (
+        "arn:aws:dynamodb:eu-west-1:000000000000:table/",
+        "arn:aws:dynamodb:us-east-1:111111111111:table/",
+    ):
         assert find_active_table(plane.scope, elsewhere + "music") is None
     assert find_active_table(plane.scope, "arn:of:something else") is None
 
@@ -130,3 +134,17 @@ def test_a_change_that_loses_a_race_is_planned_again() -> None:
     table = plane.store.catalog.stored["music"]
     assert table.is_deletion_protected
     assert set(table.tags) == {"race0", "race1"}
+
+
+def test_the_quota_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "TABLES_MAX", 2)
+    plane = ControlPlane()
+    plane.create("one")
+    plane.create("two")
+    sentence = "^Subscriber limit exceeded: There is a limit of 2 tables per subscriber$"
+    with pytest.raises(LimitExceededException, match=sentence):
+        plane.create("three")
+    with pytest.raises(ResourceInUseException):
+        plane.create("two")
+    plane.call("DeleteTable", TableName="one")
+    plane.create("three")

@@ -138,4 +138,7 @@ def test_a_switch_sets_what_the_other_mode_has() -> None:
     plane.update(BillingMode="PAY_PER_REQUEST")
     described = plane.describe()
     assert described["ProvisionedThroughput"] == {"NumberOfDecreasesToday": 0, **units(0, 0)}
-    assert described["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"] == {"NumberOfDecreasesToday": 0, **units(0, 0)}
+    assert described["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"] == {
+        "NumberOfDecreasesToday": 0,
+        **units(0, 0),
+    }

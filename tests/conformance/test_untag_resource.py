@@ -1,0 +1,21 @@
+"""UntagResource: tags go; those that were never there are no fault."""
+
+from typing import Any
+
+from tests.conformance.tables import tagged_table, tags, validation
+from tests.support.raw_client import RawClient
+
+
+def test_tags_are_taken_away(client: Any) -> None:
+    arn = tagged_table(client)
+    client.tag_resource(ResourceArn=arn, Tags=tags(3))
+    client.untag_resource(ResourceArn=arn, TagKeys=["key001", "never-there", "key001"])
+    assert client.list_tags_of_resource(ResourceArn=arn)["Tags"] == [*tags(1), *tags(1, start=2)]
+
+
+def test_keys_have_a_length(client: Any, raw: RawClient) -> None:
+    request = {"ResourceArn": tagged_table(client), "TagKeys": ["k" * 129]}
+    assert (
+        "at 'tagKeys.1.member' failed to satisfy constraint: Member must have length less than or equal to 128"
+        in str(validation(raw, "UntagResource", request))
+    )

@@ -1,0 +1,309 @@
+"""UpdateTable: what it changes, what it refuses, and which of two faults it reports."""
+
+from typing import Any
+
+import pytest
+
+from tests.conformance.tables import INVALID, create_request, definitions, fault, fresh_name, index, units, validation
+from tests.support.raw_client import RawClient
+
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+CREATE_INDEX = {"Create": index("added", ProvisionedThroughput=units(1, 1))}
+
+
+@pytest.fixture
+def on_demand(client: Any) -> str:
+    """A table on demand with the global index `index`."""
+    name = fresh_name()
+    client.create_table(**create_request(name, GlobalSecondaryIndexes=[index()]))
+    return name
+
+
+@pytest.fixture
+def provisioned(client: Any) -> str:
+    """A provisioned table of 5 and 5 units, its global index `index` too."""
+    name = fresh_name()
+    client.create_table(
+        **create_request(
+            name,
+            BillingMode="PROVISIONED",
+            ProvisionedThroughput=units(5, 5),
+            GlobalSecondaryIndexes=[index(ProvisionedThroughput=units(5, 5))],
+        )
+    )
+    return name
+
+
+def described(client: Any, name: str) -> Any:
+    """The table as of now."""
+    return client.describe_table(TableName=name)["Table"]
+
+
+def test_the_reply_says_updating_and_the_next_call_active(client: Any, provisioned: str) -> None:
+    reply = client.update_table(TableName=provisioned, ProvisionedThroughput=units(6, 4))["TableDescription"]
+    assert reply["TableStatus"] == "UPDATING"
+    table = described(client, provisioned)
+    assert table["TableStatus"] == "ACTIVE"
+    throughput = table["ProvisionedThroughput"]
+    assert (throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]) == (6, 4)
+    assert throughput["NumberOfDecreasesToday"] == 1
+    assert throughput["LastIncreaseDateTime"] == throughput["LastDecreaseDateTime"]
+
+
+def test_an_index_gets_other_throughput(client: Any, provisioned: str) -> None:
+    update = {"IndexName": "index", "ProvisionedThroughput": units(9, 9)}
+    client.update_table(TableName=provisioned, GlobalSecondaryIndexUpdates=[{"Update": update}])
+    table = described(client, provisioned)
+    assert table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"] == 9
+    assert table["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
+
+
+def test_billing_mode_goes_there_and_back(client: Any, provisioned: str) -> None:
+    client.update_table(TableName=provisioned, BillingMode="PAY_PER_REQUEST")
+    table = described(client, provisioned)
+    assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+    client.update_table(
+        TableName=provisioned,
+        BillingMode="PROVISIONED",
+        ProvisionedThroughput=units(2, 3),
+        GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": "index", "ProvisionedThroughput": units(4, 5)}}],
+    )
+    table = described(client, provisioned)
+    assert table["BillingModeSummary"]["BillingMode"] == "PROVISIONED"
+    assert table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["WriteCapacityUnits"] == 5
+
+
+def test_settings_change_together(client: Any, on_demand: str) -> None:
+    client.update_table(
+        TableName=on_demand,
+        TableClass="STANDARD_INFREQUENT_ACCESS",
+        DeletionProtectionEnabled=True,
+        SSESpecification={"Enabled": True},
+        StreamSpecification=STREAM,
+        OnDemandThroughput={"MaxReadRequestUnits": 100},
+        WarmThroughput={"ReadUnitsPerSecond": 13000},
+    )
+    table = described(client, on_demand)
+    assert table["TableClassSummary"]["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
+    assert table["DeletionProtectionEnabled"] is True
+    assert table["SSEDescription"]["Status"] == "ENABLED"
+    assert table["StreamSpecification"] == STREAM
+    assert table["OnDemandThroughput"]["MaxReadRequestUnits"] == 100
+    assert table["WarmThroughput"]["ReadUnitsPerSecond"] == 13000
+    assert table["WarmThroughput"]["WriteUnitsPerSecond"] == 4000
+
+
+def test_a_stream_goes_on_once_and_off_once(client: Any, raw: RawClient, on_demand: str) -> None:
+    off = {"TableName": on_demand, "StreamSpecification": {"StreamEnabled": False}}
+    on = {"TableName": on_demand, "StreamSpecification": STREAM}
+    assert "disable" in str(validation(raw, "UpdateTable", off))
+    arn = client.update_table(**on)["TableDescription"]["LatestStreamArn"]
+    message = str(
+        validation(raw, "UpdateTable", on | {"StreamSpecification": STREAM | {"StreamViewType": "OLD_IMAGE"}})
+    )
+    assert "already" in message
+    assert "enabled" in message
+    client.update_table(**off)
+    table = described(client, on_demand)
+    assert "StreamSpecification" not in table
+    assert table["LatestStreamArn"] == arn
+
+
+def test_encryption_changes_only_to_something_else(raw: RawClient, on_demand: str) -> None:
+    def request(**members: Any) -> dict[str, Any]:
+        return {"TableName": on_demand, "SSESpecification": members}
+
+    assert validation(raw, "UpdateTable", request(Enabled=False)) == INVALID + "Table is already encrypted by default"
+    assert raw("UpdateTable", request(Enabled=True)).status == 200
+    assert validation(raw, "UpdateTable", request(Enabled=True)) == (
+        INVALID + "Table is already encrypted by given KMSMasterKey"
+    )
+    assert raw("UpdateTable", request(Enabled=True, KMSMasterKeyId="other")).status == 200
+
+
+PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": (
+        {},
+        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+        "SSESpecification or ReplicaUpdates is required",
+    ),
+    "definitions alone": (
+        {"AttributeDefinitions": definitions("id")},
+        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+        "SSESpecification or ReplicaUpdates is required",
+    ),
+    "same throughput": (
+        {"ProvisionedThroughput": units(5, 5)},
+        "The provisioned throughput for the table will not change. The requested value equals the current value. "
+        "Current ReadCapacityUnits provisioned for the table: 5. Requested ReadCapacityUnits: 5. "
+        "Current WriteCapacityUnits provisioned for the table: 5. Requested WriteCapacityUnits: 5. "
+        "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.",
+    ),
+    "out of bounds": (
+        {"ProvisionedThroughput": units(1, 10**12 + 1)},
+        "Given value 1000000000001 for WriteCapacityUnits is out of bounds",
+    ),
+    "throughput and on demand": (
+        {"BillingMode": "PAY_PER_REQUEST", "ProvisionedThroughput": units(1, 1)},
+        INVALID
+        + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+    ),
+    "on-demand maximum": (
+        {"OnDemandThroughput": {"MaxWriteRequestUnits": 5}},
+        INVALID
+        + "MaxWriteRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED",
+    ),
+    "empty index update": (
+        {"GlobalSecondaryIndexUpdates": [{}]},
+        INVALID
+        + "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+        + "GlobalSecondaryIndexUpdate.Delete must not be null",
+    ),
+    "index twice": (
+        {
+            "GlobalSecondaryIndexUpdates": [
+                {"Update": {"IndexName": "index", "ProvisionedThroughput": units(1, 1)}},
+                {"Delete": {"IndexName": "index"}},
+            ]
+        },
+        INVALID + "Only one global secondary index update per index is allowed simultaneously. Index: index",
+    ),
+    "unknown index": (
+        {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "other", "ProvisionedThroughput": units(1, 1)}}]},
+        "This operation cannot be performed with given input values. "
+        "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate",
+    ),
+    "index exists": (
+        {"GlobalSecondaryIndexUpdates": [{"Create": index(ProvisionedThroughput=units(1, 1))}]},
+        INVALID + "Index already exists: index",
+    ),
+    "attribute redefined": (
+        {
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}],
+            "GlobalSecondaryIndexUpdates": [CREATE_INDEX],
+        },
+        INVALID
+        + "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. "
+        + "Existing schema: Schema:[SchemaElement: key{id:S:HASH}] New schema: Schema:[SchemaElement: key{id:N:HASH}]",
+    ),
+    "index key undefined": (
+        {"GlobalSecondaryIndexUpdates": [{"Create": index("added", "user", ProvisionedThroughput=units(1, 1))}]},
+        INVALID
+        + "Some index key attributes are not defined in AttributeDefinitions. Keys: [user], AttributeDefinitions: [id]",
+    ),
+    "index created": (
+        {"GlobalSecondaryIndexUpdates": [CREATE_INDEX]},
+        "Hashrange does not support GlobalSecondaryIndexUpdates.Create yet.",
+    ),
+    "index deleted": (
+        {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "index"}}]},
+        "Hashrange does not support GlobalSecondaryIndexUpdates.Delete yet.",
+    ),
+    "replicas": (
+        {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
+        "Hashrange does not support ReplicaUpdates yet.",
+    ),
+    "consistency": ({"MultiRegionConsistency": "STRONG"}, "Hashrange does not support MultiRegionConsistency yet."),
+    "witnesses": (
+        {"GlobalTableWitnessUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
+        "Hashrange does not support GlobalTableWitnessUpdates yet.",
+    ),
+    "replication mode": (
+        {"GlobalTableSettingsReplicationMode": "DISABLED"},
+        "Hashrange does not support GlobalTableSettingsReplicationMode yet.",
+    ),
+    "disassociation": (
+        {"DisassociationProtectionEnabled": False},
+        "Hashrange does not support DisassociationProtectionEnabled yet.",
+    ),
+    "vector indexes": (
+        {"VectorIndexUpdates": [{"Delete": {"IndexName": "vectors"}}]},
+        "Hashrange does not support VectorIndexUpdates yet.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PROVISIONED_CASES)
+def test_refusals_on_a_provisioned_table(raw: RawClient, client: Any, provisioned: str, case: str) -> None:
+    members, message = PROVISIONED_CASES[case]
+    before = described(client, provisioned)
+    assert validation(raw, "UpdateTable", {"TableName": provisioned} | members) == message
+    assert described(client, provisioned) == before
+
+
+ON_DEMAND_CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "throughput": (
+        {"ProvisionedThroughput": units(1, 1)},
+        INVALID
+        + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+    ),
+    "index throughput": (
+        {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "index", "ProvisionedThroughput": units(1, 1)}}]},
+        INVALID + "ProvisionedThroughput should not be specified for index: index when BillingMode is PAY_PER_REQUEST",
+    ),
+    "switch without throughput": (
+        {"BillingMode": "PROVISIONED"},
+        INVALID + "ProvisionedThroughput must be specified when BillingMode is PROVISIONED",
+    ),
+    "switch without index throughput": (
+        {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(1, 1)},
+        INVALID + "ProvisionedThroughput must be specified for index: index",
+    ),
+    "maximum out of range": (
+        {"OnDemandThroughput": {"MaxReadRequestUnits": -2}},
+        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ON_DEMAND_CASES)
+def test_refusals_on_a_table_on_demand(raw: RawClient, on_demand: str, case: str) -> None:
+    members, message = ON_DEMAND_CASES[case]
+    assert validation(raw, "UpdateTable", {"TableName": on_demand} | members) == message
+
+
+def test_warm_throughput_only_rises(raw: RawClient, on_demand: str) -> None:
+    request = {"TableName": on_demand, "WarmThroughput": {"WriteUnitsPerSecond": 3999}}
+    assert "lower than the current value 4000" in str(validation(raw, "UpdateTable", request))
+
+
+def test_two_online_index_changes_are_one_too_many(raw: RawClient, on_demand: str) -> None:
+    updates = [{"Create": index("added")}, {"Delete": {"IndexName": "index"}}]
+    assert fault(raw, "UpdateTable", {"TableName": on_demand, "GlobalSecondaryIndexUpdates": updates}) == (
+        "LimitExceededException",
+        "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
+    )
+
+
+def test_a_missing_index_cannot_be_deleted(raw: RawClient, on_demand: str) -> None:
+    request = {"TableName": on_demand, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "other"}}]}
+    assert fault(raw, "UpdateTable", request)[0] == "ResourceNotFoundException"
+
+
+def test_a_missing_table_comes_after_the_request_and_before_the_index_rules(raw: RawClient) -> None:
+    missing = {"TableName": "nothing.here"}
+    not_found = ("ResourceNotFoundException", "Requested resource not found: Table: nothing.here not found")
+    unknown_index = {"Update": {"IndexName": "other", "ProvisionedThroughput": units(1, 1)}}
+    assert fault(raw, "UpdateTable", missing | {"GlobalSecondaryIndexUpdates": [unknown_index]}) == not_found
+    assert fault(raw, "UpdateTable", missing | {"ReplicaUpdates": [{}]}) == not_found
+    assert fault(raw, "UpdateTable", missing | {"GlobalSecondaryIndexUpdates": [{}]})[0] == "ValidationException"
+    assert fault(raw, "UpdateTable", missing)[0] == "ValidationException"
+
+
+def test_throughput_is_reported_before_index_updates(raw: RawClient, on_demand: str) -> None:
+    request = {
+        "TableName": on_demand,
+        "BillingMode": "PAY_PER_REQUEST",
+        "ProvisionedThroughput": units(1, 1),
+        "GlobalSecondaryIndexUpdates": [{}],
+    }
+    assert "Neither ReadCapacityUnits" in str(validation(raw, "UpdateTable", request))
+
+
+def test_index_names_have_few_characters(raw: RawClient, on_demand: str) -> None:
+    request = {"TableName": on_demand, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "a b c"}}]}
+    assert validation(raw, "UpdateTable", request) == (
+        "1 validation error detected: Value 'a b c' at 'globalSecondaryIndexUpdates.1.member.delete.indexName' "
+        "failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
+    )
