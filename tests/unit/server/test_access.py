@@ -1,0 +1,171 @@
+"""Who is let in, with and without a credentials file."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.server.credentials import Credential, CredentialsFileError, read_credentials
+from tests.support.signing import ACCESS_KEY, SECRET_KEY
+from tests.unit.server.harness import FrontEnd, as_bytes, reply
+
+SESSION = Credential(
+    "ASIASESSION", "secret", session_token="token", expires=datetime(2027, 1, 16, tzinfo=UTC), account="111122223333"
+)
+CREDENTIALS = {
+    ACCESS_KEY: Credential(ACCESS_KEY, SECRET_KEY),
+    "AKIDEUROPE": Credential("AKIDEUROPE", "secret", account="123456789012", regions=("eu-west-1", "eu-north-1")),
+    "ASIASESSION": SESSION,
+    "ASIAFOREVER": Credential("ASIAFOREVER", "secret", session_token="token"),
+}
+
+
+@pytest.fixture
+def strict() -> FrontEnd:
+    return FrontEnd(CREDENTIALS)
+
+
+def code_and_message(data: bytes) -> tuple[str, str]:
+    answer = reply(data)
+    assert answer.status == 400, answer
+    body = msgspec.json.decode(answer.body)
+    return body["__type"], body.get("message", "")
+
+
+def place(data: bytes) -> tuple[str, str]:
+    answer = reply(data)
+    assert answer.status == 200, answer
+    body = msgspec.json.decode(answer.body)
+    return body["account"], body["region"]
+
+
+def test_without_credentials_the_region_is_the_scopes_and_the_signature_does_not_matter() -> None:
+    front = FrontEnd()
+    for _ in range(2):
+        assert place(front.ask(front.request(secret="wrong", region="eu-west-1"))) == ("000000000000", "eu-west-1")
+        assert place(front.ask(front.request(region="ap-south-1"))) == ("000000000000", "ap-south-1")
+
+
+def test_without_credentials_form_date_and_scope_matter_on_a_known_signers_request_too() -> None:
+    front = FrontEnd()
+    good = front.request()
+    assert reply(front.ask(good)).status == 200
+    front.clock.advance(901)
+    kind, message = code_and_message(front.ask(good))
+    assert kind == "com.amazon.coral.service#InvalidSignatureException"
+    assert message.startswith("Signature expired: ")
+    unsigned = as_bytes(
+        {"Host": "x", "Content-Type": "application/json", "X-Amz-Target": "DynamoDB_20120810.GetItem", "Content-Length": "2"}, b"{}"
+    )
+    assert code_and_message(front.ask(unsigned)) == (
+        "com.amazon.coral.service#MissingAuthenticationTokenException", "Request is missing Authentication Token",
+    )  # fmt: skip
+
+
+def test_a_right_signature_is_let_in_again_and_again(strict: FrontEnd) -> None:
+    for number in range(3):
+        assert place(strict.ask(strict.request(b'{"TableName":"t%d"}' % number))) == ("000000000000", "us-east-1")
+
+
+def test_a_wrong_signature_is_refused_before_and_after_a_right_one(strict: FrontEnd) -> None:
+    wrong = strict.request(secret="wrong")
+    for _ in range(2):
+        kind, message = code_and_message(strict.ask(wrong))
+        assert kind == "com.amazon.coral.service#InvalidSignatureException"
+        assert message.startswith("The request signature we calculated does not match")
+        assert reply(strict.ask(strict.request())).status == 200
+    changed = strict.request().replace(b'"music"', b'"muzak"')
+    assert code_and_message(strict.ask(changed))[0].endswith("InvalidSignatureException")
+
+
+def test_a_signature_of_another_day_is_refused_although_its_key_is_known(strict: FrontEnd) -> None:
+    first = strict.request()
+    assert reply(strict.ask(first)).status == 200
+    strict.clock.advance(86_400)
+    kind, message = code_and_message(strict.ask(first))
+    assert message.startswith("Signature expired")
+    assert reply(strict.ask(strict.request())).status == 200
+
+
+def test_an_unknown_key(strict: FrontEnd) -> None:
+    assert code_and_message(strict.ask(strict.request(access_key="NOBODY"))) == (
+        "com.amazon.coral.service#UnrecognizedClientException", "The security token included in the request is invalid.",
+    )  # fmt: skip
+
+
+def test_account_and_regions_are_the_credentials(strict: FrontEnd) -> None:
+    europe: dict[str, Any] = {"access_key": "AKIDEUROPE", "secret": "secret"}
+    assert place(strict.ask(strict.request(region="eu-west-1", **europe))) == ("123456789012", "eu-west-1")
+    assert code_and_message(strict.ask(strict.request(region="us-east-1", **europe))) == (
+        "com.amazon.coral.service#InvalidSignatureException", "Credential should be scoped to a valid region, not 'us-east-1'.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("access_key", ["ASIASESSION", "ASIAFOREVER"])
+def test_a_session_needs_its_token(strict: FrontEnd, access_key: str) -> None:
+    session: dict[str, Any] = {"access_key": access_key, "secret": "secret"}
+    invalid = (
+        "com.amazon.coral.service#UnrecognizedClientException", "The security token included in the request is invalid",
+    )  # fmt: skip
+    for _ in range(2):
+        assert reply(strict.ask(strict.request(headers={"X-Amz-Security-Token": "token"}, **session))).status == 200
+        assert code_and_message(strict.ask(strict.request(**session))) == invalid
+        assert code_and_message(strict.ask(strict.request(headers={"X-Amz-Security-Token": "other"}, **session))) == invalid
+
+
+def test_a_token_with_a_key_that_has_none_is_refused(strict: FrontEnd) -> None:
+    token = {"X-Amz-Security-Token": "token"}
+    assert reply(strict.ask(strict.request())).status == 200
+    assert code_and_message(strict.ask(strict.request(headers=token)))[0].endswith("UnrecognizedClientException")
+
+
+def test_a_session_ends(strict: FrontEnd) -> None:
+    strict.clock.advance(SESSION.expires.timestamp() - strict.clock.wall_time())  # type: ignore[union-attr]
+    request = strict.request(access_key="ASIASESSION", secret="secret", headers={"X-Amz-Security-Token": "token"})
+    assert code_and_message(strict.ask(request)) == (
+        "com.amazon.coral.service#ExpiredTokenException", "The security token included in the request is expired",
+    )  # fmt: skip
+
+
+def test_unsigned_payloads_and_signed_chunks(strict: FrontEnd) -> None:
+    marker = {"X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"}
+    assert reply(strict.ask(strict.request(headers=marker, payload_hash="UNSIGNED-PAYLOAD"))).status == 200
+    for name, status in (("STREAMING-UNSIGNED-PAYLOAD-TRAILER", 200), ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", 400)):
+        chunks = b'15;chunk-signature=0\r\n{"TableName":"music"}\r\n0;chunk-signature=0\r\n\r\n'
+        request = strict.request(chunks, headers={"X-Amz-Content-SHA256": name, "Content-Encoding": "aws-chunked"}, payload_hash=name)
+        assert reply(strict.ask(request)).status == status, name
+
+
+# --- the credentials file -----------------------------------------------------------------------
+
+
+def test_the_file_may_be_toml_or_json(tmp_path: Path) -> None:
+    toml = tmp_path / "keys.toml"
+    toml.write_text('[[credential]]\naccess_key = "a"\nsecret_key = "b"\nexpires = "2027-01-01T00:00:00Z"\n', encoding="utf-8")
+    (key,) = read_credentials(str(toml)).values()
+    assert (key.account, key.regions, key.expires_seconds) == ("000000000000", None, 1_798_761_600)
+    json = tmp_path / "keys.json"
+    json.write_text('{"credential": [{"access_key": "a", "secret_key": "b", "regions": ["eu-west-1"]}]}', encoding="utf-8")
+    assert read_credentials(str(json))["a"].regions == ("eu-west-1",)
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    ("", "credential"),
+    ("credential = []", "names no credential"),
+    ("not toml", "Expected"),
+    ('[[credential]]\naccess_key = "a"', "secret_key"),
+    ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\ntypo = 1', "typo"),
+    ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\naccount = "12"', "account"),
+    ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\n' * 2, "twice"),
+    (None, "No such file"),
+])  # fmt: skip
+def test_an_unusable_file_is_named_with_its_reason(tmp_path: Path, text: str | None, reason: str) -> None:
+    path = tmp_path / "keys.toml"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(CredentialsFileError) as caught:
+        read_credentials(str(path))
+    assert str(path) in str(caught.value)
+    assert reason in str(caught.value)

@@ -1,0 +1,209 @@
+"""Which answer a request gets: the order of checks, the commit barrier, and what happens when something of ours fails."""
+
+import asyncio
+import logging
+
+import pytest
+
+from hashrange.errors import Malformed, RequestFault, StorageError
+from hashrange.operations.operation import Operation, Scope
+from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, commit, echo, reply
+
+CORAL = "com.amazon.coral.service#"
+NO_JSON = b"{"
+BAD_TYPE = b'{"TableName":5}'
+BAD_ITEM = b'{"TableName":"invalid"}'
+
+
+@pytest.fixture
+def front() -> FrontEnd:
+    return FrontEnd()
+
+
+def unsigned(body: bytes, target: str | None = "DynamoDB_20120810.GetItem", **headers: str) -> bytes:
+    complete = {"Host": "x", "Content-Type": "application/x-amz-json-1.0", "Content-Length": str(len(body))}
+    if target is not None:
+        complete["X-Amz-Target"] = target
+    return as_bytes({**complete, **{name.replace("_", "-"): value for name, value in headers.items()}}, body)
+
+
+@pytest.mark.parametrize(("data", "status", "body"), [
+    (unsigned(NO_JSON, "nonsense", Content_Type="text/plain"), 404, "<UnknownOperationException/>\n"),
+    (unsigned(NO_JSON, "nonsense"), 400, CORAL + "SerializationException\"}"),
+    (unsigned(BAD_TYPE, "nonsense"), 400, CORAL + "UnknownOperationException\"}"),
+    (unsigned(BAD_TYPE, None), 400, CORAL + "UnknownOperationException\"}"),
+    (unsigned(BAD_TYPE), 400, CORAL + "MissingAuthenticationTokenException"),
+    (unsigned(b""), 400, CORAL + "SerializationException\"}"),
+])  # fmt: skip
+def test_of_two_faults_the_earlier_check_answers(front: FrontEnd, data: bytes, status: int, body: str) -> None:
+    answer = reply(front.ask(data))
+    assert answer.status == status
+    assert body in answer.body.decode()
+
+
+def test_a_wrong_type_is_told_before_what_the_operation_refuses(front: FrontEnd) -> None:
+    assert b"SerializationException" in reply(front.ask(front.request(BAD_TYPE))).body
+    assert reply(front.ask(front.request(BAD_ITEM))).body == b'{"__type":"com.amazon.coral.validate#ValidationException","message":"no good"}'
+    both = b'{"TableName":"invalid","ConsistentRead":"maybe"}'
+    assert b"SerializationException" in reply(front.ask(front.request(both))).body
+
+
+def test_lenient_types_run_the_operation_after_all(front: FrontEnd) -> None:
+    answer = reply(front.ask(front.request(b'{"TableName":"music","ConsistentRead":"true","Unknown":1}')))
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("name", ["bare", "future"])
+def test_an_operation_that_suspends_is_driven_to_its_end(name: str) -> None:
+    async def run() -> Parsed:
+        front = FrontEnd()
+        connection, transport = front.connect()
+        connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode()))
+        assert transport.written == b""
+        async with asyncio.timeout(5):
+            while not transport.written:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        return reply(transport.take())
+
+    assert asyncio.run(run()).status == 200
+
+
+def test_many_suspended_operations_do_not_mix_up_their_replies() -> None:
+    async def run() -> None:
+        front = FrontEnd()
+        clients = [front.connect() for _ in range(20)]
+        for number, (connection, _) in enumerate(clients):
+            name = "future" if number % 2 else "bare"
+            connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode(), region=f"r-{number}"))
+        async with asyncio.timeout(5):
+            while not all(transport.written for _, transport in clients):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        for number, (_, transport) in enumerate(clients):
+            assert f'"r-{number}"'.encode() in transport.take()
+
+    asyncio.run(run())
+
+
+# --- the commit barrier -------------------------------------------------------------------------
+
+
+def test_a_write_is_answered_once_it_is_durable(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    assert transport.take() == b""
+    front.store.sync()
+    assert reply(transport.take()).status == 200
+
+
+@pytest.mark.parametrize(("operation", "body", "waits"), [
+    ("GetItem", b'{"TableName":"music"}', False),
+    ("GetItem", b'{"TableName":"music","ConsistentRead":true}', True),
+    ("GetItem", b'{"TableName":"missing"}', False),
+    ("GetItem", b'{"TableName":"missing","ConsistentRead":true}', True),
+    ("PutItem", b'{"TableName":"missing"}', True),
+])  # fmt: skip
+def test_only_eventually_consistent_reads_pass_the_barrier(front: FrontEnd, operation: str, body: bytes, waits: bool) -> None:
+    other, _ = front.connect()
+    other.data_received(front.request(operation="PutItem"))
+    connection, transport = front.connect()
+    connection.data_received(front.request(body, operation))
+    assert (transport.take() == b"") is waits
+    front.store.sync()
+    assert (transport.take() == b"") is not waits
+
+
+def test_a_request_with_a_fault_before_its_operation_does_not_wait(front: FrontEnd) -> None:
+    front.store.committed += 1
+    assert reply(front.ask(front.request(BAD_TYPE, "PutItem"))).status == 400
+
+
+def test_a_failed_sync_acknowledges_nothing(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    front.store.sync(StorageError("the disk is full; free some space"))
+    answer = reply(transport.take())
+    assert answer.status == 500
+    assert b"InternalServerError" in answer.body
+    assert b"disk" not in answer.body
+    assert "the disk is full; free some space" in caplog.text
+
+
+# --- our own failures ---------------------------------------------------------------------------
+
+
+def test_a_bug_is_a_500_with_a_trace_under_the_requests_id(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    answer = reply(front.ask(front.request(b'{"TableName":"bug"}')))
+    assert answer.status == 500
+    assert answer.body == (
+        b'{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError",'
+        b'"message":"The server encountered an internal error trying to fulfill the request."}'
+    )
+    assert answer.headers["x-amzn-requestid"] in caplog.text
+    assert "a bug of ours" in caplog.text
+
+
+def test_a_storage_error_is_a_500_and_a_line_for_the_operator(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    assert reply(front.ask(front.request(b'{"TableName":"storage"}'))).status == 500
+    assert "the disk is gone" in caplog.text
+
+
+def test_a_table_that_exists_elsewhere_is_hinted_at_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    for _ in range(3):
+        assert reply(front.ask(front.request(b'{"TableName":"elsewhere"}'))).status == 400
+    assert caplog.text.count("table elsewhere does not exist") == 1
+    assert "eu-west-1" in caplog.text
+    assert reply(front.ask(front.request(b'{"TableName":"missing"}'))).status == 400
+    assert "table missing" not in caplog.text
+
+
+@pytest.mark.parametrize(("wording", "message"), [("bare", "m"), ("enveloped", "1 validation error detected: m"), ("older", "o")])
+def test_request_faults_are_worded_as_the_operation_does(wording: str, message: str) -> None:
+    async def refuse(scope: Scope, request: EchoRequest) -> bytes:
+        raise RequestFault("m", "o")
+
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, refuse, wording=wording)})  # type: ignore[arg-type]
+    answer = reply(front.ask(front.request()))
+    assert answer.body == f'{{"__type":"com.amazon.coral.validate#ValidationException","message":"{message}"}}'.encode()
+
+
+def test_malformed_without_a_fault_that_the_slow_path_can_word_is_a_serialization_exception() -> None:
+    async def malformed(scope: Scope, request: EchoRequest) -> bytes:
+        raise Malformed
+
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, malformed)})
+    assert reply(front.ask(front.request())).body == b'{"__type":"com.amazon.coral.service#SerializationException"}'
+
+
+# --- what is no call ----------------------------------------------------------------------------
+
+
+def test_health(front: FrontEnd) -> None:
+    answer = reply(front.ask(as_bytes({"Host": "x"}, b"", "GET / HTTP/1.1")))
+    assert (answer.status, answer.body) == (200, b"healthy: dynamodb.us-east-1.amazonaws.com ")
+
+
+@pytest.mark.parametrize("line", ["GET /other HTTP/1.1", "PUT / HTTP/1.1", "DELETE / HTTP/1.1", "OPTIONS / HTTP/1.1"])
+def test_other_methods_are_not_found(front: FrontEnd, line: str) -> None:
+    answer = reply(front.ask(as_bytes({"Host": "x"}, b"", line)))
+    assert (answer.status, answer.body) == (404, b"<UnknownOperationException/>\n")
+    assert answer.headers["x-amz-crc32"] == "3552371480"
+
+
+def test_preflight(front: FrontEnd) -> None:
+    headers = {
+        "Host": "x", "Origin": "http://localhost", "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,x-amz-target",
+    }  # fmt: skip
+    answer = reply(front.ask(as_bytes(headers, b"", "OPTIONS / HTTP/1.1")))
+    assert answer.status == 200
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["access-control-allow-methods"] == "POST"
+    assert answer.headers["access-control-allow-headers"] == "authorization,x-amz-target"
+    assert answer.headers["access-control-max-age"] == "172800"
+
+
+def test_the_stub_operations_are_what_these_tests_think() -> None:
+    front = FrontEnd()
+    assert front.dispatcher.entries[b"DynamoDB_20120810.GetItem"][2] is echo
+    assert front.dispatcher.entries[b"DynamoDB_20120810.PutItem"][2] is commit
