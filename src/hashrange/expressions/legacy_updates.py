@@ -66,7 +66,7 @@ def attribute_updates(updates: LegacyMap) -> Update:
 def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
     """`apply` over the update's own values, whatever the request's are."""
 
-    def apply_own(item: Item, values: dict[str, Value]) -> Item:
+    def apply_own(item: Item, _values: dict[str, Value]) -> Item:
         return apply(item, own_values)
 
     return apply_own

@@ -1,4 +1,4 @@
-"""Which tokens does an expression's text hold? And how does the service quote the place of a syntax error?
+"""Which tokens does an expression hold? And how is the place of a syntax error quoted: `near` and its neighbours.
 
 Bare names begin with a letter; `#` and `:` tokens may begin with anything of letters, digits and `_`. A character
 that fits nothing becomes a token of its own, which no rule of the grammar accepts. Source: service behaviour,

@@ -13,7 +13,7 @@ from hashrange.errors import RequestFault
 from hashrange.items.types import Value
 from hashrange.limits import EXPRESSION_TOKEN_MAX_BYTES
 from hashrange.messages.expressions import (
-    BAD_TOKEN,
+    BAD_KEY,
     EMPTY_MAP,
     EMPTY_NAME,
     MIXED_PARAMETERS,
@@ -65,11 +65,11 @@ def check_mixing(legacy: Parameters, expressions: Parameters) -> None:
 
 def check_maps(expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
     """Refuse names and values that no expression could use, empty maps, and tokens that are none."""
-    if names is not None and all([value is None for _, value in expressions]):
+    if names is not None and all(value is None for _, value in expressions):
         raise RequestFault(NAMES_WITHOUT_EXPRESSION)
     if values is not None:
         users = [(name, value) for name, value in expressions if name != "ProjectionExpression"]
-        if all([value is None for _, value in users]):
+        if all(value is None for _, value in users):
             raise _values_without_expression([name for name, _ in users])
     if names is not None:
         _check_tokens(_NAMES, names, _NAME_TOKEN)
@@ -93,7 +93,7 @@ def _check_tokens(parameter: str, tokens: Iterable[str], pattern: re.Pattern[str
         raise RequestFault(EMPTY_MAP.format(parameter=parameter))
     for token in tokens:
         if pattern.fullmatch(token) is None or len(token) > EXPRESSION_TOKEN_MAX_BYTES:
-            raise RequestFault(BAD_TOKEN.format(parameter=parameter, key=token))
+            raise RequestFault(BAD_KEY.format(parameter=parameter, key=token))
 
 
 def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: Compiled | None) -> None:

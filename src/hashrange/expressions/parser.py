@@ -112,7 +112,7 @@ class Parser:
         self.position += 1
 
     def is_symbol(self, symbol: str) -> bool:
-        """Does `symbol` stand here?"""
+        """True when `symbol` stands here."""
         token = self.tokens[self.position]
         return token.text == symbol and token.kind == SYMBOL
 
@@ -151,19 +151,18 @@ class Parser:
     def _path_name(self, undefined: list[str]) -> str:
         """The name at hand, resolved."""
         kind, text, _, _ = self.tokens[self.position]
+        if kind not in (NAME, PLACEHOLDER):
+            self.fail()
         self.position += 1
         if kind == NAME:
             self.bare_names.append(text)
             return text
-        if kind == PLACEHOLDER:
-            self.used_names.add(text)
-            name = self.names.get(text)
-            if name is None:
-                undefined.append(text)
-                return text
-            return name
-        self.position -= 1
-        self.fail()
+        self.used_names.add(text)
+        name = self.names.get(text)
+        if name is None:
+            undefined.append(text)
+            return text
+        return name
 
     def read_value_token(self) -> ValueToken:
         """A `:token`."""
@@ -378,5 +377,5 @@ class Parser:
 
 
 def _awaits_operand(frame: _Frame) -> bool:
-    """Is a comparison or BETWEEN of this frame waiting for its right side?"""
+    """True while a comparison or BETWEEN of this frame waits for its right side."""
     return bool(frame.operators) and _PRECEDENCE[frame.operators[-1]] == 4

@@ -1,6 +1,6 @@
 """How is a condition decided quickly? Each node of its tree becomes a closure over (item, values).
 
-The common shapes (a top-level attribute against a `:value`) have closures of their own; a closure costs 0.1–0.3 µs.
+The common shapes (a top-level attribute against a `:value`) have closures of their own; a closure costs 0.1 to 0.3 µs.
 Types of values are part of an expression's cache key, so closures may rely on them.
 """
 
@@ -61,13 +61,13 @@ def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
         return lambda item, values: one(item, values) or two(item, values)
 
     def test_all(item: Item, values: Values) -> bool:
-        for test in tests:
+        for test in tests:  # noqa: SIM110 - half the time of all() over a generator
             if not test(item, values):
                 return False
         return True
 
     def test_any(item: Item, values: Values) -> bool:
-        for test in tests:
+        for test in tests:  # noqa: SIM110 - as above
             if test(item, values):
                 return True
         return False
@@ -112,13 +112,13 @@ def compile_operand(operand: Operand) -> Getter:
     """The value of an operand; None when it is missing."""
     if isinstance(operand, ValueToken):
         token = operand.token
-        return lambda item, values: values[token]
+        return lambda _item, values: values[token]
     if isinstance(operand, Path):
         name = _top_level_name(operand)
         if name is not None:
-            return lambda item, values: item.get(name)
+            return lambda item, _values: item.get(name)
         get = compile_path(operand.elements)
-        return lambda item, values: get(item)
+        return lambda item, _values: get(item)
     assert isinstance(operand, Call)
     sized = compile_operand(operand.operands[0])
 
@@ -274,7 +274,7 @@ def _compile_existence(operand: Operand, *, is_wanted: bool) -> Test:
     name = _top_level_name(operand)
     if name is not None:
         if is_wanted:
-            return lambda item, values: name in item
-        return lambda item, values: name not in item
+            return lambda item, _values: name in item
+        return lambda item, _values: name not in item
     get = compile_operand(operand)
     return lambda item, values: (get(item, values) is not None) is is_wanted

@@ -25,12 +25,12 @@ def compile_set(operand: Operand) -> Action:
     """SET: the operand's value."""
     if isinstance(operand, ValueToken):
         token = operand.token
-        return lambda old, item, values: values[token]
+        return lambda _old, _item, values: values[token]
     compute = compile_value(operand)
-    return lambda old, item, values: compute(item, values)
+    return lambda _old, item, values: compute(item, values)
 
 
-def remove(old: Value | None, item: Item, values: Values) -> None:
+def remove(_old: Value | None, _item: Item, _values: Values) -> None:
     """REMOVE: nothing."""
     return
 
@@ -38,7 +38,7 @@ def remove(old: Value | None, item: Item, values: Values) -> None:
 def compile_add(token: str, *, is_legacy: bool = False) -> Action:
     """ADD: a number's sum, a set's union, the value itself where there was none. Legacy ADD also appends to lists."""
 
-    def add(old: Value | None, item: Item, values: Values) -> Value:
+    def add(old: Value | None, _item: Item, values: Values) -> Value:
         value = values[token]
         if old is None:
             return value
@@ -58,7 +58,7 @@ def compile_add(token: str, *, is_legacy: bool = False) -> Action:
 def compile_delete(token: str, *, is_legacy: bool = False) -> Action:
     """DELETE: a set without the given members; nothing when no member is left, or there was no set."""
 
-    def delete(old: Value | None, item: Item, values: Values) -> Value | None:
+    def delete(old: Value | None, _item: Item, values: Values) -> Value | None:
         if old is None:
             return None
         ((type_name, content),) = values[token].items()
@@ -73,7 +73,7 @@ def compile_value(operand: Operand) -> Compute:
     """The value of a SET action's right-hand side; raises ValidationException where the item does not fit."""
     if isinstance(operand, ValueToken):
         token = operand.token
-        return lambda item, values: values[token]
+        return lambda _item, values: values[token]
     if isinstance(operand, Path):
         return _compile_path_value(operand)
     if isinstance(operand, Arithmetic):
@@ -86,7 +86,7 @@ def compile_value(operand: Operand) -> Compute:
 def _compile_path_value(path: Path) -> Compute:
     get = compile_path(path.elements)
 
-    def read(item: Item, values: Values) -> Value:
+    def read(item: Item, _values: Values) -> Value:
         value = get(item)
         if value is None:
             raise ValidationException(OPERAND_MISSING)

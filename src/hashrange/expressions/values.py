@@ -75,7 +75,7 @@ def has_prefix(value: Value, prefix: Value) -> bool:
 
 
 def contains(container: Value, wanted: Value) -> bool:
-    """Is `wanted` a substring, a sub-sequence of bytes, a member of a set, or an element of a list?"""
+    """True when `wanted` is a substring, a sub-sequence of bytes, a member of a set, or an element of a list."""
     ((container_type, content),) = container.items()
     if container_type == "L":
         return wanted in content

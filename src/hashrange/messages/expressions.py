@@ -16,7 +16,7 @@ NAMES_WITHOUT_EXPRESSION = "ExpressionAttributeNames can only be specified when 
 VALUES_WITHOUT_EXPRESSION = "ExpressionAttributeValues can only be specified when using expressions"
 VALUES_WITHOUT_EXPRESSION_OLDER = VALUES_WITHOUT_EXPRESSION + ": {parameters} {verb} null"
 EMPTY_MAP = "{parameter} must not be empty"
-BAD_TOKEN = '{parameter} contains invalid key: Syntax error; key: "{key}"'
+BAD_KEY = '{parameter} contains invalid key: Syntax error; key: "{key}"'
 EMPTY_NAME = "ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"  # (unconfirmed)
 UNUSED = "Value provided in {parameter} unused in expressions: keys: {{{keys}}}"
 
