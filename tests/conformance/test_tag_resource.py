@@ -7,7 +7,7 @@ import pytest
 from tests.conformance.tables import create_request, fault, fresh_name, tagged_table, tags, validation
 from tests.support.raw_client import RawClient
 
-OPERATIONS = {
+OPERATIONS: dict[str, dict[str, Any]] = {
     "TagResource": {"Tags": [{"Key": "a", "Value": "b"}]},
     "UntagResource": {"TagKeys": ["a"]},
     "ListTagsOfResource": {},

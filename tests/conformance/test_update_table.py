@@ -125,20 +125,26 @@ def test_encryption_changes_only_to_something_else(raw: RawClient, on_demand: st
 PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": (
         {},
-        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-        "SSESpecification or ReplicaUpdates is required",
+        (
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+            "SSESpecification or ReplicaUpdates is required"
+        ),
     ),
     "definitions alone": (
         {"AttributeDefinitions": definitions("id")},
-        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-        "SSESpecification or ReplicaUpdates is required",
+        (
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+            "SSESpecification or ReplicaUpdates is required"
+        ),
     ),
     "same throughput": (
         {"ProvisionedThroughput": units(5, 5)},
-        "The provisioned throughput for the table will not change. The requested value equals the current value. "
-        "Current ReadCapacityUnits provisioned for the table: 5. Requested ReadCapacityUnits: 5. "
-        "Current WriteCapacityUnits provisioned for the table: 5. Requested WriteCapacityUnits: 5. "
-        "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.",
+        (
+            "The provisioned throughput for the table will not change. The requested value equals the current value. "
+            "Current ReadCapacityUnits provisioned for the table: 5. Requested ReadCapacityUnits: 5. "
+            "Current WriteCapacityUnits provisioned for the table: 5. Requested WriteCapacityUnits: 5. "
+            "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+        ),
     ),
     "out of bounds": (
         {"ProvisionedThroughput": units(1, 10**12 + 1)},
@@ -171,8 +177,10 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown index": (
         {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "other", "ProvisionedThroughput": units(1, 1)}}]},
-        "This operation cannot be performed with given input values. "
-        "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate",
+        (
+            "This operation cannot be performed with given input values. "
+            "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
+        ),
     ),
     "index exists": (
         {"GlobalSecondaryIndexUpdates": [{"Create": index(ProvisionedThroughput=units(1, 1))}]},

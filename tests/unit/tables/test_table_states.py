@@ -18,7 +18,7 @@ def test_without_delay_a_deleted_table_is_gone_in_the_next_call() -> None:
     plane = ControlPlane()
     plane.create()
     assert plane.call("DeleteTable", TableName="music")["TableDescription"]["TableStatus"] == "DELETING"
-    with pytest.raises(ResourceNotFoundException, match="^Requested resource not found: Table: music not found$"):
+    with pytest.raises(ResourceNotFoundException, match=r"^Requested resource not found: Table: music not found$"):
         plane.describe()
 
 
@@ -75,7 +75,7 @@ def test_the_name_is_free_again_only_after_the_deadline() -> None:
     first = plane.create()
     plane.clock.advance(10)
     plane.call("DeleteTable", TableName="music")
-    with pytest.raises(ResourceInUseException, match="^Table already exists: music$"):
+    with pytest.raises(ResourceInUseException, match=r"^Table already exists: music$"):
         plane.create()
     plane.clock.advance(10)
     assert plane.create()["TableId"] != first["TableId"]

@@ -4,11 +4,15 @@ Source: service behaviour, captures to October 2026; ranges without a capture ar
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from hashrange import limits
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
+from hashrange.operations.tables.index_members import (
+    CreateGlobalSecondaryIndexAction,
+    GlobalSecondaryIndex,
+    UpdateGlobalSecondaryIndexAction,
+)
 from hashrange.operations.tables.members import OnDemandThroughput, ProvisionedThroughput, WarmThroughput
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.tables.schema import Throughput
@@ -17,17 +21,8 @@ TABLE = "table"
 """How messages name the table itself, where they may name an index."""
 
 
-class HasThroughput(Protocol):
-    """What an index of a request, or an update of one, says about capacity."""
-
-    @property
-    def IndexName(self) -> str: ...  # noqa: D102, N802 - the API's own name
-    @property
-    def ProvisionedThroughput(self) -> ProvisionedThroughput | None: ...  # noqa: D102, N802
-    @property
-    def OnDemandThroughput(self) -> OnDemandThroughput | None: ...  # noqa: D102, N802
-    @property
-    def WarmThroughput(self) -> WarmThroughput | None: ...  # noqa: D102, N802
+HasThroughput = GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction | UpdateGlobalSecondaryIndexAction
+"""What says something about an index's capacity."""
 
 
 def check_creation_throughput(request: CreateTableRequest) -> None:
