@@ -19,6 +19,7 @@ from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import (
     FILTER_ON_KEY,
+    LEGACY_KEY_CONDITION_COUNT,
     NO_KEY_CONDITION,
     QUERY_FILTER_ON_KEY,
     TABLE_NOT_FOUND,
@@ -130,7 +131,9 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
     start_item = check_start_values(request.ExclusiveStartKey)
     if key_condition is None:
         raise RequestFault(NO_KEY_CONDITION)
-    return _Asked(_terms(key_condition, key_condition.values), condition, requested_projection(request), NO_VALUES, start_item)
+    if not 1 <= len(key_condition[0].terms) <= _KEY_ATTRIBUTES_MAX:
+        raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
+    return _Asked(_terms(*key_condition), condition, requested_projection(request), NO_VALUES, start_item)
 
 
 def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
