@@ -114,6 +114,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"KeySchema": keys("id", "at")},
         "Invalid KeySchema: Some index key attribute have no definition",
     ),
+    "an attribute defined twice": (
+        {"AttributeDefinitions": definitions("id", "id")},
+        "Invalid KeySchema: Some index key attribute have no definition",
+    ),
     "only key undefined": (
         {"AttributeDefinitions": definitions("b")},
         INVALID

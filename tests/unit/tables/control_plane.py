@@ -108,18 +108,18 @@ class ControlPlane:
     def call(self, name: str, **members: Any) -> Any:
         """Decode, run and decode again, as the server does."""
         operation = OPERATIONS[name]
-        request = msgspec.json.decode(json.dumps(members), type=operation.request)
+        request: Any = msgspec.json.decode(json.dumps(members), type=operation.request)
         return json.loads(asyncio.run(operation.run(self.scope, request)))
 
     def create(self, name: str = "music", **members: Any) -> Any:
         """A table with the partition key `id`, on demand unless said otherwise; its description."""
-        request: dict[str, Any] = {
+        base: dict[str, Any] = {
             "TableName": name,
             "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
             "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
             "BillingMode": "PAY_PER_REQUEST",
         }
-        return self.call("CreateTable", **(request | members))["TableDescription"]
+        return self.call("CreateTable", **(base | members))["TableDescription"]
 
     def create_provisioned(self, name: str = "music", read: int = 5, write: int = 5, **members: Any) -> Any:
         """The same with provisioned throughput."""

@@ -59,8 +59,10 @@ def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
 
 
 def _check_definitions(keys: Sequence[KeySchemaElement], definitions: Sequence[str], has_indexes: bool) -> None:
-    """Every table key is defined; without indexes nothing else is."""
+    """Every attribute is defined once, every table key is; without indexes nothing else is."""
     names = _names(keys)
+    if len(set(definitions)) < len(definitions):
+        raise ValidationException(say.KEY_WITHOUT_DEFINITION)
     if any(name not in definitions for name in names):
         if len(names) > 1:
             raise ValidationException(say.KEY_WITHOUT_DEFINITION)
