@@ -38,7 +38,7 @@ class Access:
         self._clock = clock
         self._wall_time = clock.wall_time
         self._settings = settings
-        self._is_shared: bool = getattr(settings, "shared_db", False)
+        self._is_shared: bool = settings.shared_db
         self._credentials = credentials
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._signers: dict[bytes, tuple[KnownSigner, Scope, bytes | None]] = {}

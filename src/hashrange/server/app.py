@@ -53,7 +53,7 @@ async def serve(
 
 def run(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """`serve` on the quickest event loop of this platform; returns when the server has stopped."""
-    raise_descriptor_limit(getattr(settings, "max_connections", 65_536))
+    raise_descriptor_limit(settings.max_connections)
     run_on_best_loop(serve(settings, on_ready))
 
 

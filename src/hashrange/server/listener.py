@@ -26,13 +26,13 @@ class Server:
 
     def __init__(self, store: Store, operations: Mapping[str, Operation], clock: Clock, settings: Settings) -> None:
         """Raises CredentialsFileError when the credentials file cannot be used."""
-        credentials = read_credentials(settings.credentials) if getattr(settings, "credentials", None) is not None else None
+        credentials = read_credentials(settings.credentials) if settings.credentials is not None else None
         self.settings = settings
         self.store = store
         self.access = Access(store, clock, settings, credentials)
         self.dispatcher = Dispatcher(operations, store, clock, settings, self.access)
         self.connections = Connections(
-            self.dispatcher.handle, clock, getattr(settings, "max_connections", 65_536), log_access if getattr(settings, "access_log", False) else None
+            self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
@@ -72,7 +72,7 @@ class Server:
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
     """TLS as configured; None without a certificate. Raises OSError or ssl.SSLError for unusable files."""
-    if getattr(settings, "tls_cert", None) is None:
+    if settings.tls_cert is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(settings.tls_cert, settings.tls_key)
