@@ -23,6 +23,7 @@ from hashrange.wire.shape import structure_of
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
+TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 4000
 """Longer whole numbers are taken for infinite: Python refuses to read more than 4300 digits."""
 
@@ -86,7 +87,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _check_required_name(request: dict[str, Any], operation_name: str) -> None:
     """Step 6: the name of a control-plane request, before and outside the collected constraints.
 
-    CreateTable reports a name that is too short among the constraints (2026).
+    CreateTable reports a name that is too short among the constraints (2026). Of an ARN, the name that it ends in counts.
     """
     if operation_name not in REQUIRED_NAMES:
         return
@@ -94,8 +95,12 @@ def _check_required_name(request: dict[str, Any], operation_name: str) -> None:
     name = request.get(member)
     if name is None:
         raise ValidationException(sentence)
-    if member != "TableName" or name.startswith("arn:"):
+    if member != "TableName":
         return
-    is_too_short = len(name) < TABLE_NAME_LENGTH_MIN and operation_name != "CreateTable"
-    if is_too_short or len(name) > TABLE_NAME_LENGTH_MAX:
+    is_arn = name.startswith("arn:")
+    if is_arn and TABLE_OF_ARN not in name:
+        return
+    length = len(name.rpartition(TABLE_OF_ARN)[2]) if is_arn else len(name)
+    is_too_short = length < TABLE_NAME_LENGTH_MIN and (is_arn or operation_name != "CreateTable")
+    if is_too_short or length > TABLE_NAME_LENGTH_MAX:
         raise ValidationException(messages.TABLE_NAME_LENGTH)

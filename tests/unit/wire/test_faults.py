@@ -160,6 +160,10 @@ def test_create_table_collects_a_name_that_is_too_short() -> None:
 def test_the_control_plane_takes_arns_of_any_length_up_to_1024() -> None:
     arn = "arn:aws:dynamodb:us-east-1:000000000000:table/" + "a" * 255
     assert explain(TableRequest, "DescribeTable", json.dumps({"TableName": arn}).encode()).TableName == arn
+    for name in ("a", "a" * 256):
+        assert fault_of(TableRequest, "DescribeTable", {"TableName": arn[:-255] + name}).message == (
+            "TableName must be at least 3 characters long and at most 255 characters long"
+        )
     too_long = "arn:" + "a" * 1021
     assert fault_of(TableRequest, "DescribeTable", {"TableName": too_long}).message == (
         f"1 validation error detected: Value '{too_long}' at 'tableName' failed to satisfy constraint: "
