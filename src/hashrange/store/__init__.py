@@ -1,0 +1,1 @@
+"""Rows by key, committed atomically: the interface, and the stores behind it."""

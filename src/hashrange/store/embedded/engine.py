@@ -60,6 +60,13 @@ def open_read_only(path: str) -> Engine:
     return rocksdict.Rdict(path, options, {"default": options}, rocksdict.AccessType.read_only(False))
 
 
+def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
+    """Clear away what was deleted in `lower <= key < upper`. Blocks for as long as it takes, off the interpreter lock."""
+    options = rocksdict.CompactOptions()
+    options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
+    engine.compact_range(lower, upper, options)
+
+
 def close_engine(engine: Engine, place: str, *, is_in_memory: bool) -> None:
     """Flush and close. Raises StorageError if the engine could not write what it held; it is closed all the same."""
     try:

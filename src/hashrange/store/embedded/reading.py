@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from struct import Struct
 
+from hashrange.errors import StorageCorruption
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
 from hashrange.store.embedded.layout import prefix_end
@@ -58,21 +59,29 @@ class Cursor:
             self._verify_end()
         return chunk
 
+    def drop(self) -> None:
+        """Let go of the engine: an iterator kept alive, be it by a traceback, keeps a closed engine open."""
+        self._items = self._engine = None
+
     def _verify_end(self) -> None:
         """Make sure that the iterator ended because nothing follows."""
         last_key = self._last_key
         iterator = self._engine.iter(self._options)
-        if self._is_reverse:
-            iterator.seek_for_prev(self._upper if last_key is None else last_key)
-            if iterator.valid() and last_key is not None and iterator.key() == last_key:
-                iterator.prev()
-        else:
-            iterator.seek(self._lower if last_key is None else last_key + b"\x00")
-        if iterator.valid():
-            if self._is_reverse and iterator.key() < self._lower:
-                return
-            raise Exception("Corruption: a range read ended before its last row")
-        iterator.status()
+        try:
+            if self._is_reverse:
+                iterator.seek_for_prev(self._upper if last_key is None else last_key)
+                if iterator.valid() and iterator.key() == last_key:
+                    iterator.prev()
+                is_more = iterator.valid() and iterator.key() >= self._lower
+            else:
+                iterator.seek(self._lower if last_key is None else last_key + b"\x00")
+                is_more = iterator.valid()
+            if is_more:
+                raise StorageCorruption("a range read ended before its last row")
+            if not iterator.valid():
+                iterator.status()
+        finally:
+            del iterator
 
 
 class PageReader:
@@ -98,17 +107,20 @@ class PageReader:
         Raises the engine's bare exceptions; may be called again after any of them.
         """
         cursor = self._cursor(engine)
-        while cursor is not None:
-            wanted_rows = self._next_chunk_rows()
-            chunk = cursor.read(wanted_rows)
-            is_short = len(chunk) < wanted_rows
-            if self._take(chunk):
-                return Page(self.rows, self.size_bytes, self.last_key, is_end=False)
-            if is_short:
-                break
-            if monotonic() >= deadline_seconds:
-                return None
-        return Page(self.rows, self.size_bytes, self.last_key, is_end=True)
+        if cursor is None:
+            return Page(self.rows, self.size_bytes, self.last_key, is_end=True)
+        try:
+            while True:
+                wanted_rows = self._next_chunk_rows()
+                chunk = cursor.read(wanted_rows)
+                if self._take(chunk):
+                    return Page(self.rows, self.size_bytes, self.last_key, is_end=False)
+                if len(chunk) < wanted_rows:
+                    return Page(self.rows, self.size_bytes, self.last_key, is_end=True)
+                if monotonic() >= deadline_seconds:
+                    return None
+        finally:
+            cursor.drop()
 
     def _cursor(self, engine: Engine) -> Cursor | None:
         """A walk over what is left of the span; None when nothing can be left."""
@@ -160,8 +172,11 @@ def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
 def scan_range(engine: Engine, lower: bytes, upper: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Every (engine key, row) with `lower <= key < upper`; raises the engine's bare exception for damage."""
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=0)
-    while True:
-        chunk = cursor.read(CHUNK_ROWS)
-        yield from chunk
-        if len(chunk) < CHUNK_ROWS:
-            return
+    try:
+        while True:
+            chunk = cursor.read(CHUNK_ROWS)
+            yield from chunk
+            if len(chunk) < CHUNK_ROWS:
+                return
+    finally:
+        cursor.drop()

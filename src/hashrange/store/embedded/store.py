@@ -6,6 +6,7 @@ or read nothing is served until the engine has been reopened (`health.py`), for 
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, new_batch, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine, compact, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.reading import PageReader, scan_prefix
@@ -215,10 +216,11 @@ class EmbeddedStore:
         self._health.require(generation)
 
     async def _compact(self, lower: bytes, upper: bytes) -> None:
-        """Have deleted keys of a range cleared away, beside the loop."""
+        """Have deleted keys of a range cleared away, beside the loop; a help, so that a failure does not matter."""
         engine = self.engine
         await PAUSE
-        await asyncio.get_running_loop().run_in_executor(None, engine.compact_range, lower, upper)
+        with contextlib.suppress(Exception):
+            await asyncio.get_running_loop().run_in_executor(None, compact, engine, lower, upper)
 
     async def close(self) -> None:
         """Make everything durable and let go of the folder. Raises StorageError if that fails; it is closed anyway."""

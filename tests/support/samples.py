@@ -1,0 +1,55 @@
+"""Tables, rows and drivers that tests of the store share."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from hashrange.items.types import Row
+from hashrange.store.interface import Store
+from hashrange.tables.schema import KeySchema, Table
+
+T = TypeVar("T")
+
+
+def table_maker(name: str, account: str = "000000000000", region: str = "us-east-1") -> Callable[[int], Table]:
+    """What `catalog.create` takes: a table with partition key `pk` and sort key `sk`, both strings."""
+
+    def make(table_id: int) -> Table:
+        return Table(
+            table_id=table_id,
+            uuid=f"uuid-{table_id}",
+            account=account,
+            region=region,
+            name=name,
+            keys=KeySchema(("pk",), ("S",), ("sk",), ("S",)),
+            attribute_types={"pk": "S", "sk": "S"},
+            created_at_seconds=1.0,
+            active_at_seconds=1.0,
+        )
+
+    return make
+
+
+def row_of(size_bytes: int, fill: bytes = b"x") -> Row:
+    """Bytes that say they are an item of `size_bytes`; the store looks at no more of a row."""
+    return Row(b"\x01" + size_bytes.to_bytes(4, "big") + fill)
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Drive a coroutine that must not suspend."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    coroutine.close()
+    raise AssertionError("the coroutine suspended")
+
+
+async def durable(store: Store) -> None:
+    """Wait until everything committed so far is durable; raises the error that prevents it."""
+    waiter = asyncio.get_running_loop().create_future()
+    store.when_durable(store.position(), waiter.set_result)
+    error = await waiter
+    if error is not None:
+        raise error

@@ -1,0 +1,59 @@
+"""The embedded store on disk and in memory, and a way to run things on a loop."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, table_maker
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """A loop of its own."""
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def run(loop: asyncio.AbstractEventLoop) -> Run:
+    """Run a coroutine on the loop."""
+    return loop.run_until_complete
+
+
+@pytest.fixture(params=["disk", "memory"])
+def data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """Both modes."""
+    return str(tmp_path / "data") if request.param == "disk" else None
+
+
+@pytest.fixture
+def store(data_dir: str | None, loop: asyncio.AbstractEventLoop) -> Iterator[EmbeddedStore]:
+    """An empty store of each mode."""
+    store = open_store(data_dir, SystemClock(), loop)
+    yield store
+    store.close_now()
+
+
+@pytest.fixture
+def disk_store(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[EmbeddedStore]:
+    """An empty store on disk, in `tmp_path / "data"`."""
+    store = open_store(str(tmp_path / "data"), SystemClock(), loop)
+    yield store
+    store.close_now()
+
+
+@pytest.fixture
+def table(store: EmbeddedStore) -> Table:
+    """A table of `store`."""
+    table = finish(store.catalog.create(table_maker("orders")))
+    assert table is not None
+    return table

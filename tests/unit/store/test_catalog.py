@@ -1,0 +1,114 @@
+"""Tables: created once, swapped by comparison, deleted with everything they hold, ids never reused."""
+
+import asyncio
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hashrange.clock import SystemClock
+from hashrange.items.types import Key
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.interface import Statistics
+from hashrange.tables.schema import Table
+from hashrange.tables.span import Span
+from tests.support.samples import finish, row_of, table_maker
+
+ACCOUNT, REGION = "000000000000", "us-east-1"
+
+
+def create(store: EmbeddedStore, name: str, **place: str) -> Table:
+    table = finish(store.catalog.create(table_maker(name, **place)))
+    assert table is not None
+    return table
+
+
+def test_a_created_table_is_found_by_its_place_only(store: EmbeddedStore) -> None:
+    table = create(store, "orders")
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is table
+    assert store.catalog.find(ACCOUNT, "eu-west-1", "orders") is None
+    assert store.catalog.find("111111111111", REGION, "orders") is None
+
+
+def test_a_taken_name_creates_nothing(store: EmbeddedStore) -> None:
+    table = create(store, "orders")
+    position = store.position()
+    assert finish(store.catalog.create(table_maker("orders"))) is None
+    assert store.position() == position
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is table
+
+
+def test_names_are_taken_per_account_and_region(store: EmbeddedStore) -> None:
+    ids = {create(store, "t").table_id, create(store, "t", region="eu-west-1").table_id}
+    ids.add(create(store, "t", account="111111111111").table_id)
+    assert len(ids) == 3
+    assert store.catalog.elsewhere("t") == [
+        (ACCOUNT, "eu-west-1"),
+        (ACCOUNT, REGION),
+        ("111111111111", REGION),
+    ]
+    assert store.catalog.elsewhere("unknown") == []
+
+
+def test_a_view_is_live(store: EmbeddedStore) -> None:
+    view = store.catalog.tables(ACCOUNT, REGION)
+    assert dict(view) == {}
+    table = create(store, "orders")
+    assert view["orders"] is table
+    finish(store.catalog.delete(table))
+    assert dict(view) == {}
+
+
+def test_replace_needs_what_is_stored(store: EmbeddedStore) -> None:
+    first = create(store, "orders")
+    second = replace(first, is_deletion_protected=True)
+    assert finish(store.catalog.replace(first, second))
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is second
+    assert not finish(store.catalog.replace(first, replace(first, uuid="late")))
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is second
+
+
+def test_delete_needs_what_is_stored(store: EmbeddedStore) -> None:
+    first = create(store, "orders")
+    second = replace(first, is_deletion_protected=True)
+    finish(store.catalog.replace(first, second))
+    assert not finish(store.catalog.delete(first))
+    assert finish(store.catalog.delete(second))
+    assert not finish(store.catalog.delete(second))
+
+
+def test_delete_takes_rows_and_figures_and_no_neighbour(store: EmbeddedStore) -> None:
+    before, table, after = create(store, "a"), create(store, "b"), create(store, "c")
+    for each in (before, table, after):
+        finish(store.mutate(each, Key(b"k"), lambda _: row_of(10)))
+    finish(store.catalog.delete(table))
+    span = Span(b"", b"\xff")
+    assert finish(store.page(table.source, span, 9, 999, consistent=True)).rows == []
+    assert store.statistics(table.source) == Statistics(0, 0)
+    for each in (before, after):
+        assert len(finish(store.page(each.source, span, 9, 999, consistent=True)).rows) == 1
+        assert store.statistics(each.source) == Statistics(1, 10)
+
+
+def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> None:
+    data_dir = str(tmp_path / "data")
+    store = open_store(data_dir, SystemClock(), None)
+    kept, gone = create(store, "kept"), create(store, "gone")
+    finish(store.mutate(kept, Key(b"k"), lambda _: row_of(10)))
+    finish(store.catalog.delete(gone))
+    store.close_now()
+    store = open_store(data_dir, SystemClock(), None)
+    assert store.catalog.find(ACCOUNT, REGION, "kept") == kept
+    assert store.catalog.find(ACCOUNT, REGION, "gone") is None
+    assert store.statistics(kept.source) == Statistics(1, 10)
+    assert create(store, "gone").table_id == gone.table_id + 1
+    store.close_now()
+
+
+def test_concurrent_creations_of_one_name_succeed_once(
+    store: EmbeddedStore, loop: asyncio.AbstractEventLoop
+) -> None:
+    async def race() -> list[Table | None]:
+        return await asyncio.gather(*(store.catalog.create(table_maker("t")) for _ in range(5)))
+
+    made = loop.run_until_complete(race())
+    assert sum(table is not None for table in made) == 1

@@ -1,0 +1,124 @@
+"""Who may open which folder, and what a store leaves behind."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.errors import StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
+from hashrange.store.embedded import files, open_store
+from hashrange.store.embedded.engine import open_engine
+from hashrange.store.embedded.layout import FORMAT_KEY
+from tests.support.samples import finish, row_of, table_maker
+
+CLOCK = SystemClock()
+
+
+def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    open_store(str(tmp_path / "a" / "b"), CLOCK, None).close_now()
+    assert sorted(entry.name for entry in (tmp_path / "a" / "b").iterdir()) == ["engine", "lock"]
+
+
+def test_the_same_folder_opens_only_once(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path), CLOCK, None)
+    with pytest.raises(StorageLocked, match=f"process {os.getpid()}"):
+        open_store(str(tmp_path), CLOCK, None)
+    store.close_now()
+    open_store(str(tmp_path), CLOCK, None).close_now()
+
+
+def test_a_second_process_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path), CLOCK, None)
+    program = (
+        "import sys; from hashrange.clock import SystemClock; from hashrange.store.embedded import open_store\n"
+        "open_store(sys.argv[1], SystemClock(), None)"
+    )
+    second = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert second.returncode != 0
+    assert f"is in use by another Hashrange (process {os.getpid()})" in second.stderr
+    store.close_now()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="is not a folder"):
+        open_store(str(tmp_path / "file"), CLOCK, None)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(StorageError, match=r"thesis\.txt"):
+        open_store(str(tmp_path), CLOCK, None)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files.os, "open", refuse)
+    with pytest.raises(StorageReadOnly, match="cannot be written"):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path) -> None:
+    open_store(str(tmp_path), CLOCK, None).close_now()
+    engine = open_engine(str(tmp_path))
+    engine.put(FORMAT_KEY, (2).to_bytes(4, "big"))
+    engine.close()
+    with pytest.raises(StorageFormatUnknown, match="format 2; this Hashrange reads format 1"):
+        open_store(str(tmp_path), CLOCK, None)
+    with pytest.raises(StorageFormatUnknown):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+def test_rows_without_a_format_are_not_ours(tmp_path: Path) -> None:
+    engine = open_engine(str(tmp_path))
+    engine.delete(FORMAT_KEY)
+    engine.put(b"\0\0\0\1key", b"value")
+    engine.close()
+    with pytest.raises(StorageFormatUnknown):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+@pytest.mark.parametrize("name", ["rocksdict-config.json", "OPTIONS"])
+def test_files_that_a_power_cut_may_spoil_do_not_matter(tmp_path: Path, name: str) -> None:
+    store = open_store(str(tmp_path), CLOCK, None)
+    table = finish(store.catalog.create(table_maker("t")))
+    store.close_now()
+    for path in (tmp_path / "engine").glob(f"{name}*"):
+        path.write_bytes(b"")
+    store = open_store(str(tmp_path), CLOCK, None)
+    assert store.catalog.all_tables() == [table]
+    store.close_now()
+
+
+def test_memory_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(tmp_path)
+    loop = asyncio.new_event_loop()
+    store = open_store(None, CLOCK, loop)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    finish(store.mutate(table, b"k", lambda _: row_of(100_000, b"x" * 100_000)))  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+    store.close_now()
+    loop.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_stores_in_memory_do_not_meet() -> None:
+    first, second = open_store(None, CLOCK, None), open_store(None, CLOCK, None)
+    finish(first.catalog.create(table_maker("t")))
+    assert second.catalog.all_tables() == []
+    first.close_now()
+    second.close_now()

@@ -1,0 +1,227 @@
+"""After a failure nothing is served until the engine was reopened; a stall delays one request and nobody else."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull
+from hashrange.items.types import Key
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded.health import RefusingEngine
+from hashrange.store.embedded.store import STALL_DELAYS_SECONDS
+from hashrange.store.interface import Statistics
+from hashrange.tables.schema import Table
+from hashrange.tables.span import Span
+from tests.support.engines import FaultyEngine
+from tests.support.samples import durable, finish, row_of, table_maker
+from tests.unit.store.conftest import Run
+
+FULL = Exception("IO error: No space left on device: While appending to file: 000004.log")
+STALL = Exception("Result incomplete: Write stall")
+KEY = Key(b"k")
+
+
+class Patient:
+    """A store on disk whose engine fails on demand, with one table and one durable row."""
+
+    def __init__(self, folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+        self.clock = VirtualClock()
+        self.store = open_store(str(folder / "data"), self.clock, loop)
+        table = finish(self.store.catalog.create(table_maker("t")))
+        assert table is not None
+        self.table: Table = table
+        self.put(KEY, b"first")
+        loop.run_until_complete(durable(self.store))
+        self.engine = FaultyEngine(self.store.engine)
+        self.store.engine = self.engine
+
+    def put(self, key: bytes, fill: bytes) -> None:
+        """One write that does not suspend."""
+        finish(self.store.mutate(self.table, Key(key), lambda _: row_of(10, fill)))
+
+    def get(self, key: bytes = KEY) -> bytes | None:
+        """One read."""
+        return finish(self.store.get(self.table.source, Key(key), consistent=True))
+
+    async def healed(self) -> None:
+        """Let requests arrive and time pass until the store serves again."""
+        for _ in range(1000):
+            self.clock.advance(1.0)
+            try:
+                self.get()
+            except StorageError:
+                await asyncio.sleep(0.002)
+            else:
+                return
+        raise AssertionError("never healed")
+
+
+@pytest.fixture
+def patient(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Patient]:
+    patient = Patient(tmp_path, loop)
+    yield patient
+    patient.store.close_now()
+
+
+@pytest.mark.parametrize("method", ["put", "get", "write", "items"])
+def test_after_a_failure_nothing_is_served(patient: Patient, method: str) -> None:
+    patient.engine.faults[method] = [FULL]
+    calls = [
+        lambda: patient.get(),
+        lambda: patient.put(KEY, b"other"),
+        lambda: patient.put(b"new", b"row"),
+        lambda: finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True)),
+        lambda: finish(patient.store.catalog.create(table_maker("u"))),
+    ]
+    failing = {"get": 0, "put": 1, "write": 2, "items": 3}[method]
+    with pytest.raises(StorageFull):
+        calls[failing]()
+    for call in calls:
+        with pytest.raises(StorageFull):
+            call()
+    assert patient.store.catalog.find("000000000000", "us-east-1", "u") is None
+
+
+def test_a_failed_sync_is_heard_by_those_who_wait_and_stops_everything(patient: Patient, run: Run) -> None:
+    patient.engine.faults["flush_wal"] = [FULL]
+    patient.put(KEY, b"second")
+    with pytest.raises(StorageFull):
+        run(durable(patient.store))
+    with pytest.raises(StorageFull):
+        patient.get()
+
+
+def test_it_heals_inside_the_process_and_the_disk_is_the_truth(patient: Patient, run: Run) -> None:
+    patient.engine.faults["write"] = [FULL]
+    with pytest.raises(StorageFull):
+        patient.put(b"new", b"row")
+    assert isinstance(patient.store.engine, RefusingEngine)
+    run(patient.healed())
+    assert patient.get() == row_of(10, b"first")
+    assert patient.store.statistics(patient.table.source) == Statistics(1, 10)
+    patient.put(b"new", b"row")
+    run(durable(patient.store))
+    assert patient.store.statistics(patient.table.source) == Statistics(2, 20)
+    assert patient.store.durable_position() == patient.store.position()
+
+
+def test_reopening_waits_longer_each_time_and_only_for_requests(patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts: list[float] = []
+
+    def refuse(_data_dir: str) -> object:
+        attempts.append(patient.clock.monotonic())
+        raise FULL
+
+    monkeypatch.setattr("hashrange.store.embedded.health.open_engine", refuse)
+    patient.engine.faults["put"] = [FULL]
+    with pytest.raises(StorageFull):
+        patient.put(KEY, b"x")
+
+    async def knock(times: int) -> None:
+        for _ in range(times):
+            patient.clock.advance(0.1)
+            with pytest.raises(StorageFull):
+                patient.get()
+            before = len(attempts)
+            await asyncio.sleep(0.003 if before < 9 else 0)
+
+    run(knock(200))
+    assert 4 <= len(attempts) <= 12, "twenty seconds of requests every tenth of a second"
+    gaps = [later - earlier for earlier, later in zip(attempts, attempts[1:], strict=False)]
+    assert gaps == sorted(gaps)
+    assert gaps[-1] <= 5.2
+
+
+def test_damage_is_not_reopened(patient: Patient, run: Run) -> None:
+    patient.engine.faults["get"] = [Exception("Corruption: block checksum mismatch")]
+    with pytest.raises(StorageCorruption, match="hashrange check"):
+        patient.get()
+    patient.clock.advance(3600)
+    run(asyncio.sleep(0.01))
+    with pytest.raises(StorageCorruption):
+        patient.get()
+
+
+def test_a_stall_delays_the_request_which_then_plans_again(patient: Patient, run: Run) -> None:
+    patient.engine.faults["put"] = [STALL, STALL]
+    seen: list[bytes | None] = []
+
+    async def scenario() -> None:
+        delayed = asyncio.ensure_future(
+            patient.store.mutate(patient.table, KEY, lambda old: (seen.append(old), row_of(10, b"late"))[1])
+        )
+        await asyncio.sleep(0)
+        patient.engine.faults["put"].clear()
+        await patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"between"))
+        await delayed
+
+    run(scenario())
+    assert seen == [row_of(10, b"first"), row_of(10, b"between")]
+    assert patient.get() == row_of(10, b"late")
+
+
+def test_a_stalled_catalog_change_checks_again(patient: Patient, run: Run) -> None:
+    patient.engine.faults["write"] = [STALL]
+
+    async def scenario() -> tuple[Table | None, Table | None]:
+        first = asyncio.ensure_future(patient.store.catalog.create(table_maker("u")))
+        await asyncio.sleep(0)
+        second = await patient.store.catalog.create(table_maker("u"))
+        return await first, second
+
+    first, second = run(scenario())
+    assert first is None
+    assert second is not None
+
+
+def test_patience_ends(patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.store.embedded.store.STALL_DELAYS_SECONDS", STALL_DELAYS_SECONDS[:2])
+    patient.engine.faults["put"] = [STALL] * 3
+    with pytest.raises(StorageBusy):
+        run(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))
+    assert patient.get() == row_of(10, b"first"), "a stall is no failure of the store"
+
+
+def test_whoever_was_suspended_over_a_reopening_must_begin_again(patient: Patient, run: Run) -> None:
+    patient.engine.faults["put"] = [STALL]
+
+    async def scenario() -> None:
+        delayed = asyncio.ensure_future(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))
+        await asyncio.sleep(0)
+        patient.engine.faults["get"] = [FULL]
+        with pytest.raises(StorageFull):
+            patient.get()
+        with pytest.raises(StorageError):
+            await delayed
+
+    run(scenario())
+
+
+def test_a_closed_store_refuses(tmp_path: Path) -> None:
+    store: EmbeddedStore = open_store(str(tmp_path / "data"), VirtualClock(), None)
+    store.close_now()
+    with pytest.raises(StorageError, match="closed"):
+        finish(store.get(b"\0\0\0\1\0\0", KEY, consistent=True))
+
+
+def test_damage_met_by_a_range_read_is_not_taken_for_the_end(tmp_path: Path) -> None:
+    """The engine's iterators end in silence at damage; a page must not."""
+    data_dir = tmp_path / "data"
+    store = open_store(str(data_dir), VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    for number in range(2000):
+        finish(store.mutate(table, Key(b"%06d" % number), lambda _, n=number: row_of(400, b"%06d" % n * 60)))
+    store.close_now()
+    data_file = max((data_dir / "engine").glob("*.sst"), key=lambda path: path.stat().st_size)
+    content = bytearray(data_file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    data_file.write_bytes(content)
+    for is_reverse in (False, True):
+        store = open_store(str(data_dir), VirtualClock(), None)
+        with pytest.raises(StorageCorruption):
+            finish(store.page(table.source, Span(b"", b"z", is_reverse), 10_000, 10_000_000, consistent=True))
+        store.close_now()

@@ -1,0 +1,90 @@
+"""One row at a time: what is read, written, counted, and that nothing suspends in between."""
+
+import pytest
+
+from hashrange.errors import ConditionalCheckFailedException
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.interface import Statistics
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, row_of, table_maker
+
+KEY = Key(b"key")
+
+
+def put(store: EmbeddedStore, table: Table, key: bytes, row: Row | None) -> None:
+    finish(store.mutate(table, Key(key), lambda _: row))
+
+
+def test_a_written_row_is_read_back(store: EmbeddedStore, table: Table) -> None:
+    row = row_of(10)
+    change = finish(store.mutate(table, KEY, lambda old: row))
+    assert change == (table, KEY, None, row)
+    assert finish(store.get(table.source, KEY, consistent=True)) == row
+
+
+def test_a_missing_row_is_none(store: EmbeddedStore, table: Table) -> None:
+    assert finish(store.get(table.source, KEY, consistent=True)) is None
+
+
+def test_a_plan_sees_the_old_row_and_may_delete_it(store: EmbeddedStore, table: Table) -> None:
+    put(store, table, KEY, row_of(10))
+    change = finish(store.mutate(table, KEY, lambda old: None))
+    assert change.old == row_of(10)
+    assert finish(store.get(table.source, KEY, consistent=True)) is None
+
+
+def test_a_refusing_plan_leaves_nothing(store: EmbeddedStore, table: Table) -> None:
+    put(store, table, KEY, row_of(10))
+    position = store.position()
+
+    def refuse(old: Row | None) -> Row | None:
+        raise ConditionalCheckFailedException("no")
+
+    with pytest.raises(ConditionalCheckFailedException):
+        finish(store.mutate(table, KEY, refuse))
+    assert finish(store.get(table.source, KEY, consistent=True)) == row_of(10)
+    assert store.position() == position
+
+
+@pytest.mark.parametrize("row", [row_of(10), None])
+def test_a_row_that_stays_the_same_is_no_commit(store: EmbeddedStore, table: Table, row: Row | None) -> None:
+    put(store, table, KEY, row)
+    position = store.position()
+    put(store, table, KEY, row)
+    assert store.position() == position
+
+
+def test_each_change_is_one_commit(store: EmbeddedStore, table: Table) -> None:
+    position = store.position()
+    put(store, table, KEY, row_of(10, b"a"))
+    put(store, table, KEY, row_of(10, b"b"))
+    put(store, table, KEY, row_of(11, b"b"))
+    put(store, table, KEY, None)
+    assert store.position() == position + 4
+
+
+def test_statistics_follow_every_kind_of_change(store: EmbeddedStore, table: Table) -> None:
+    assert store.statistics(table.source) == Statistics(0, 0)
+    put(store, table, b"a", row_of(10))
+    put(store, table, b"b", row_of(5))
+    assert store.statistics(table.source) == Statistics(2, 15)
+    put(store, table, b"b", row_of(5, b"other"))
+    assert store.statistics(table.source) == Statistics(2, 15)
+    put(store, table, b"b", row_of(7))
+    assert store.statistics(table.source) == Statistics(2, 17)
+    put(store, table, b"a", None)
+    assert store.statistics(table.source) == Statistics(1, 7)
+
+
+def test_tables_do_not_share_rows(store: EmbeddedStore, table: Table) -> None:
+    other = finish(store.catalog.create(table_maker("others")))
+    assert other is not None
+    put(store, table, KEY, row_of(10))
+    assert finish(store.get(other.source, KEY, consistent=True)) is None
+    assert store.statistics(other.source) == Statistics(0, 0)
+
+
+def test_an_empty_key_and_an_empty_table_id_neighbour_are_ordinary(store: EmbeddedStore, table: Table) -> None:
+    put(store, table, b"", row_of(1))
+    assert finish(store.get(table.source, Key(b""), consistent=False)) == row_of(1)

@@ -1,0 +1,85 @@
+"""The suspending store interleaves, loses races, and catches plans that are not functions of their row."""
+
+import asyncio
+
+import pytest
+
+from hashrange.errors import ConditionalCheckFailedException
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.suspending import SuspendingStore
+from hashrange.tables.schema import Table
+from tests.support.samples import row_of
+from tests.unit.store.conftest import Run
+
+KEY = Key(b"k")
+
+
+def counter(old: Row | None) -> Row:
+    return row_of(8, (int.from_bytes(old[5:], "big") + 1 if old else 1).to_bytes(8, "big"))
+
+
+async def count_up(store: SuspendingStore, table: Table, writers: int) -> int:
+    await asyncio.gather(*(store.mutate(table, KEY, counter) for _ in range(writers)))
+    row = await store.get(table.source, KEY, consistent=True)
+    assert row is not None
+    return int.from_bytes(row[5:], "big")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_concurrent_counters_lose_nothing(store: EmbeddedStore, table: Table, run: Run, seed: int) -> None:
+    suspending = SuspendingStore(store, seed)
+    assert run(count_up(suspending, table, 40)) == 40
+    assert suspending.lost_races > 0
+
+
+def test_a_plan_that_counts_its_calls_is_caught(store: EmbeddedStore, table: Table, run: Run) -> None:
+    calls: list[int] = []
+
+    def plan(_old: Row | None) -> Row:
+        calls.append(1)
+        return row_of(len(calls))
+
+    with pytest.raises(AssertionError, match="two results"):
+        run(SuspendingStore(store, 1).mutate(table, KEY, plan))
+
+
+def test_a_refusal_passes(store: EmbeddedStore, table: Table, run: Run) -> None:
+    def refuse(_old: Row | None) -> Row:
+        raise ConditionalCheckFailedException("no")
+
+    with pytest.raises(ConditionalCheckFailedException):
+        run(SuspendingStore(store, 1).mutate(table, KEY, refuse))
+
+
+def test_only_reads_that_need_not_be_consistent_are_stale(store: EmbeddedStore, table: Table, run: Run) -> None:
+    suspending = SuspendingStore(store, 5)
+
+    async def scenario() -> tuple[set[Row | None], set[Row | None]]:
+        await suspending.mutate(table, KEY, lambda _: row_of(1, b"old"))
+        await suspending.mutate(table, KEY, lambda _: row_of(1, b"new"))
+        consistent = {await suspending.get(table.source, KEY, consistent=True) for _ in range(50)}
+        eventual = {await suspending.get(table.source, KEY, consistent=False) for _ in range(50)}
+        return consistent, eventual
+
+    consistent, eventual = run(scenario())
+    assert consistent == {row_of(1, b"new")}
+    assert eventual == {row_of(1, b"new"), row_of(1, b"old")}
+
+
+def test_the_same_seed_gives_the_same_order(store: EmbeddedStore, table: Table, run: Run) -> None:
+    async def order(seed: int) -> list[int]:
+        suspending = SuspendingStore(store, seed)
+        done: list[int] = []
+
+        async def one(number: int) -> None:
+            await suspending.get(table.source, KEY, consistent=True)
+            done.append(number)
+
+        await asyncio.gather(*(one(number) for number in range(20)))
+        return done
+
+    first, again, other = run(order(1)), run(order(1)), run(order(2))
+    assert first == again
+    assert first != other
+    assert first != sorted(first)
