@@ -109,7 +109,11 @@ class ControlPlane:
         """Decode, run and decode again, as the server does."""
         operation = OPERATIONS[name]
         request: Any = msgspec.json.decode(json.dumps(members), type=operation.request)
-        return json.loads(asyncio.run(operation.run(self.scope, request)))
+        return self.run(name, request)
+
+    def run(self, name: str, request: Any) -> Any:
+        """The reply to a request struct, decoded."""
+        return json.loads(asyncio.run(OPERATIONS[name].run(self.scope, request)))
 
     def create(self, name: str = "music", **members: Any) -> Any:
         """A table with the partition key `id`, on demand unless said otherwise; its description."""
