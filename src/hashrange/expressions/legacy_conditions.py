@@ -180,7 +180,7 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Conditio
 
 def _bind(test: Test, own_values: dict[str, Value]) -> Test:
     """`test` over the condition's own values, whatever the request's are."""
-    return lambda item, values: test(item, own_values)
+    return lambda item, _values: test(item, own_values)
 
 
 def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
