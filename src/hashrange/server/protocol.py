@@ -329,7 +329,7 @@ class Connection(asyncio.Protocol):
             self.transport.write_eof()
         else:
             self.transport.close()
-        if self.is_reading_paused:
+        if self.is_reading_paused and not self.transport.is_closing():
             self.is_reading_paused = False
             self.transport.resume_reading()
 

@@ -169,6 +169,7 @@ class FrontEnd:
         """What a new client gets at once for these bytes."""
         connection, transport = self.connect()
         connection.data_received(data)
+        connection.connection_lost(None)
         return transport.take()
 
     def request(
