@@ -1,7 +1,7 @@
 """The order of checks as data: per operation, ladders of faults, each of which comes before the next one.
 
-Source: the service's order of checks (captures to October 2026). A ladder's neighbours are sent together; where faults exclude
-each other (legacy and expression parameters), an operation has several ladders.
+Source: the service's order of checks (captures to October 2026). A ladder's neighbours are sent together; where faults
+exclude each other (legacy and expression parameters), an operation has several ladders.
 """
 
 from typing import Any, NamedTuple
@@ -228,7 +228,9 @@ QUERY_BY_EXPRESSION: list[list[Fault]] = [
     ],
     [
         Fault(
-            "key conditions", {"KeyConditionExpression": "another = :pk"}, "Query condition missed key schema element: pk"
+            "key conditions",
+            {"KeyConditionExpression": "another = :pk"},
+            "Query condition missed key schema element: pk",
         ),
         FILTER_ON_KEY,
         Fault(
@@ -260,7 +262,8 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     ],
     [
         Fault(
-            "KeyConditions operators", {"KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": []}}},
+            "KeyConditions operators",
+            {"KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": []}}},
             "Invalid number of argument(s) for the EQ ComparisonOperator",
         ),
         ATTRIBUTES_REPEATED,
@@ -275,7 +278,7 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
         ATTRIBUTES_REPEATED,
     ],
     [
-        Fault("constraints", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "at 'keyConditions.pk.member.comparison"),
+        Fault("constraints", {"KeyConditions": {"pk": {"ComparisonOperator": "IS"}}}, "at 'keyConditions.pk.member"),
         ATTRIBUTES_REPEATED,
     ],
 ]  # fmt: skip
@@ -286,7 +289,17 @@ SCAN_FILTER = Fault(
 )  # fmt: skip
 SEGMENT = Fault("Segment", {"Segment": 3, "TotalSegments": 2}, "is not less than TotalSegments")
 SCAN: list[list[Fault]] = [
-    [types({"ConsistentRead": 5}), PATTERN, NAMES_ALONE, START_VALUES, SEGMENT, FILTER_SYNTAX, NO_TABLE, NO_INDEX, START_SCHEMA],
+    [
+        types({"ConsistentRead": 5}),
+        PATTERN,
+        NAMES_ALONE,
+        START_VALUES,
+        SEGMENT,
+        FILTER_SYNTAX,
+        NO_TABLE,
+        NO_INDEX,
+        START_SCHEMA,
+    ],
     [
         START_SCHEMA,
         Fault("Select", {"Select": "SPECIFIC_ATTRIBUTES"}, "when choosing to get SPECIFIC_ATTRIBUTES"),
@@ -358,7 +371,7 @@ UPDATE_TABLE: list[list[Fault]] = [
     [NAME_LENGTH, BILLING_MODE],
     [
         PATTERN,
-        Fault("nothing asked", {"DeletionProtectionEnabled": None}, "At least one of ProvisionedThroughput, BillingMode"),
+        Fault("nothing asked", {"DeletionProtectionEnabled": None}, "At least one of ProvisionedThroughput"),
         NO_TABLE_NAMED,
     ],
     [

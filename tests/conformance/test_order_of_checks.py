@@ -1,4 +1,4 @@
-"""Of two faults at once, which one does the client hear? Every neighbouring pair in the order of checks, per operation."""
+"""Of two faults at once, which one is heard? Every neighbouring pair in the order of checks, per operation."""
 
 import json
 from typing import Any

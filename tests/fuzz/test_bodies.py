@@ -1,6 +1,6 @@
 """Spoiled bodies for every operation: an answer or an API error, never anything else.
 
-`HASHRANGE_FUZZ_REQUESTS` sets how many per operation (a million in `make soak`), `HASHRANGE_FUZZ_SEED` where they start.
+`HASHRANGE_FUZZ_REQUESTS` sets how many per operation, `HASHRANGE_FUZZ_SEED` where they start.
 """
 
 import http.client
@@ -30,8 +30,8 @@ TABLE = "fuzzed"
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = KEY | {
-    "text": {"S": "é"}, "bytes": {"B": "AAE="}, "flag": {"BOOL": True}, "none": {"NULL": True}, "texts": {"SS": ["b", "a"]},
-    "numbers": {"NS": ["1.50", "2"]}, "blobs": {"BS": ["AA==", "AQ=="]}, "list": {"L": [{"N": "1"}, {"L": []}]},
+    "text": {"S": "é"}, "bytes": {"B": "AAE="}, "flag": {"BOOL": True}, "none": {"NULL": True},
+    "texts": {"SS": ["b", "a"]}, "numbers": {"NS": ["1.50", "2"]}, "blobs": {"BS": ["AA==", "AQ=="]}, "list": {"L": [{"N": "1"}, {"L": []}]},
     "map": {"M": {"inner": {"M": {"deep": {"S": "x"}}}}},
 }  # fmt: skip
 EXPECTED = {
@@ -93,11 +93,11 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {
             "TableName": TABLE,
             "Key": KEY,
-            "UpdateExpression": "SET n = if_not_exists(n, :n) + :n, map.inner.deep = :s REMOVE list[1] ADD numbers :set",
+            "UpdateExpression": "SET n = if_not_exists(n, :n) + :n, map.inner.deep = :s REMOVE list[1] ADD numbers :t",
         }
         | CONDITION
         | RETURNS
-        | {"ExpressionAttributeValues": {":n": {"N": "1"}, ":s": {"S": "x"}, ":set": {"NS": ["7"]}}},
+        | {"ExpressionAttributeValues": {":n": {"N": "1"}, ":s": {"S": "x"}, ":t": {"NS": ["7"]}}},
         {
             "TableName": TABLE,
             "Key": KEY,

@@ -1,7 +1,7 @@
 """Every request struct against the service's own model: names, types, required members, bounds, enumerations.
 
-`tests/data/api/dynamodb.json` is the interface that SDKs are made from (November 2026). Where the service behaves otherwise
-than its model says, the difference stands in DIFFERENCES with its reason; an entry that no longer applies fails too.
+`tests/data/api/dynamodb.json` is the interface that SDKs are made from (November 2026). Where the service behaves
+otherwise than its model says, the difference stands in DIFFERENCES with its reason; an entry that no longer applies fails too.
 """
 
 import json
@@ -72,14 +72,17 @@ ENUMERATIONS_IN_ORDER = {
 """Member → the order in which the service lists its values in a fault (captures)."""
 
 MEMBERS_IN_ORDER = {
-    "DeleteItem": "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics Key ConditionalOperator Expected",
+    "DeleteItem": (
+        "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics Key ConditionalOperator Expected"
+    ),
     "GetItem": "ReturnConsumedCapacity AttributesToGet TableName Key",
     "ListTables": "Limit ExclusiveStartTableName",
     "PutItem": (
         "ReturnConsumedCapacity TableName Item ConditionalOperator Expected ReturnValues ReturnItemCollectionMetrics"
     ),
     "Query": (
-        "Select IndexName ReturnConsumedCapacity QueryFilter TableName ConditionalOperator AttributesToGet Limit KeyConditions"
+        "Select IndexName ReturnConsumedCapacity QueryFilter TableName ConditionalOperator AttributesToGet Limit "
+        "KeyConditions"
     ),
     "Scan": (
         "Select IndexName TotalSegments ReturnConsumedCapacity TableName ConditionalOperator ScanFilter Segment Limit "

@@ -1,14 +1,14 @@
-"""What does a client hear about the form of its request: JSON types and member constraints?
+"""What does a client hear about the form of its request: JSON types, member constraints.
 
-Words only; which check comes when is decided in `hashrange.wire`. Source: the service's behaviour, captures to October 2026
-(JSON types: errors.md section 4; required names: 5.1; member constraints: 5.2), typos and double blanks included.
+Words only; which check comes when is decided in `hashrange.wire`. Source: service behaviour, captures to October 2026,
+typos and double blanks included.
 """
 
 # --- JSON types (SerializationException) ----------------------------------------------------------
 
 NOT_CONVERTIBLE = "{token} cannot be converted to {type}"
 """`token` is what JSON held: TRUE_VALUE, FALSE_VALUE, NUMBER_VALUE, DECIMAL_VALUE, STRING_VALUE."""
-UNEXPECTED_TOKEN = "Unexpected token received from parser"
+UNEXPECTED_TOKEN = "Unexpected token received from parser"  # noqa: S105 - a token of the JSON parser
 """A string that is no truth value, where a Boolean is declared."""
 UNEXPECTED_STRUCTURE = "Start of structure or map found where not expected"
 UNEXPECTED_FIELD_TYPE = "Unexpected field type"
@@ -40,7 +40,7 @@ BLOB_CHARACTERS = "Invalid last non-pad Base64 character dectected"
 TABLE_NAME_REQUIRED = "The parameter 'TableName' is required but was not present in the request"
 TABLE_NAME_LENGTH = "TableName must be at least 3 characters long and at most 255 characters long"
 TABLE_ARN_REQUIRED = "Invalid TableArn"
-"""Tag operations without ResourceArn (errors.md section 8)."""
+"""Tag operations without ResourceArn."""
 
 # --- collected member constraints -----------------------------------------------------------------
 

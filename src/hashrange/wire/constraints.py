@@ -1,8 +1,8 @@
-"""Which members break a declared constraint, in the order in which the service reports them?
+"""Which members break a declared constraint, in the order in which the service reports them? All, as one message.
 
-Bounds come from the request struct (`wire.shape`); the forms in which single operations differ from the general sentence
-are the table `SPECIAL_FORMS`. Values have passed the check of their JSON types (`wire.jsontypes`).
-Source: errors.md sections 5.1 and 5.2 (captures to October 2026).
+Bounds come from the request struct (`wire.shape`); the forms in which single operations differ from the general
+sentence are the table `SPECIAL_FORMS`. Values have passed the check of their JSON types (`wire.jsontypes`).
+Source: service behaviour, captures to October 2026.
 """
 
 import re
@@ -66,7 +66,7 @@ def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str
 
 
 def _report(violations: list[Violation], operation_name: str) -> str:
-    """The reply's message. When the key is missing beside other faults, the operation falls back to the general sentences."""
+    """The reply's message. When the key is missing too, the operation falls back to the general sentences."""
     is_key_missing = any(path == "key" and constraint == "required" for path, constraint, _ in violations)
     texts = []
     alone = None

@@ -1,8 +1,8 @@
-"""Does every known member hold the JSON type that is declared, and what is its value once the lenient forms are undone?
+"""Does every known member hold the JSON type that is declared? If so, its value with the lenient forms undone.
 
-`normalise` copies a decoded body: nulls and unknown members are left out, `"yes"` becomes True where a Boolean is declared,
-fractions are floored where an Integer or Long is. The first fault, in the order of the document, raises
-SerializationException. Must not know bounds or required members. Source: errors.md section 4 (captures to October 2026).
+`normalise` copies a decoded body: nulls and unknown members are left out, `"yes"` becomes True where a Boolean is
+declared, fractions are floored where an Integer or Long is. The first fault, in the order of the document, raises
+SerializationException. Must not know bounds or required members. Source: service behaviour, captures to October 2026.
 
 Unconfirmed, our choice: a null among attribute values becomes an empty attribute value, so that it is refused and
 nothing is lost; a null in a list of anything else is an unexpected value type; a null in a map of strings is left out.

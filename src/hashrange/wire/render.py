@@ -1,6 +1,6 @@
-"""How does a value look inside a constraint's message? As Java prints it, in single quotes; an absent value is a bare null.
+"""How does a value look inside a constraint's message? As Java prints it, in quotes; an absent value is a bare null.
 
-Source: errors.md section 5.2 (captures to October 2026). Values have passed the check of their JSON types.
+Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """What does a request struct declare? Its members as a tree of shapes, in the service's words.
 
-The struct is the single declaration: JSON types, required members, bounds and enumerations are read from its annotations,
-once per struct. Nothing here looks at a request. What annotations cannot say stands in `Meta(extra=…)`:
+The struct is the single declaration: JSON types, required members, bounds and enumerations are read from its
+annotations, once per struct. Nothing here looks at a request. What annotations cannot say stands in `Meta(extra=…)`:
 
     pattern   a regular expression that the fast decoder does not check; `^…$` is implied
     arn       True: the pattern does not apply to a value that starts with "arn:"
@@ -65,10 +65,11 @@ _NAMED_SCALARS: dict[str, Kind] = {"Integer": "Integer", "Long": "Long", "Double
 def structure_of(struct: type[msgspec.Struct]) -> Shape:
     """The shape of a struct; its members stand in the order of its fields."""
     hints = get_type_hints(struct, include_extras=True)
-    members = []
-    for field in msgspec.structs.fields(struct):
-        members.append(Member(field.encode_name, _shape_of(hints[field.name]), field.required))
-    return Shape("Structure", struct.__name__, members=tuple(members))
+    members = tuple(
+        Member(field.encode_name, _shape_of(hints[field.name]), field.required)
+        for field in msgspec.structs.fields(struct)
+    )
+    return Shape("Structure", struct.__name__, members=members)
 
 
 def _shape_of(annotation: Any) -> Shape:
@@ -109,14 +110,15 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
         return Shape("List", member=_shape_of(get_args(annotation)[0]))
     if origin is dict:
         return Shape("Map", member=_shape_of(get_args(annotation)[1]))
-    assert isinstance(annotation, type) and issubclass(annotation, msgspec.Struct), annotation
+    assert isinstance(annotation, type), annotation
+    assert issubclass(annotation, msgspec.Struct), annotation
     return structure_of(annotation)
 
 
 def _bounds_of(annotation: Any, metas: list[msgspec.Meta], extra: dict[str, Any]) -> Bounds:
     bounds = Bounds(is_arn_allowed=extra.get("arn", False))
     for meta in metas:
-        assert meta.gt is None and meta.lt is None and meta.multiple_of is None, "not a constraint of the API model"
+        assert meta.gt is meta.lt is meta.multiple_of is None, "not a constraint of the API model"
         bounds = bounds._replace(
             min_length=bounds.min_length if meta.min_length is None else meta.min_length,
             max_length=bounds.max_length if meta.max_length is None else meta.max_length,

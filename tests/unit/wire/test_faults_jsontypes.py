@@ -181,7 +181,7 @@ def test_a_lenient_form_is_converted(member: str, value: Any, expected: Any) -> 
 
 
 def test_nulls_and_unknown_members_are_absent() -> None:
-    assert normalise({name: None for name in Everything.__struct_fields__} | {"Other": [{}]}, EVERYTHING) == {}
+    assert normalise(dict.fromkeys(Everything.__struct_fields__) | {"Other": [{}]}, EVERYTHING) == {}
 
 
 def test_what_is_given_is_not_changed() -> None:
