@@ -1,0 +1,202 @@
+"""A listening server over real sockets, on both event loops: TLS, stopping, idle and slow clients beside busy ones."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.server import listener
+from hashrange.server.process import run_on_best_loop
+from hashrange.server.listener import Server
+from hashrange.settings import Settings
+from tests.support.signing import sign
+from tests.unit.server.harness import ECHO_OPERATIONS, Parsed, StubStore, as_bytes, reply
+
+TLS = Path(__file__).parents[2] / "data" / "tls"
+Scenario = Callable[[Server, StubStore, int], Awaitable[None]]
+
+
+def run_on_asyncio(main: Any) -> None:
+    asyncio.run(main)
+
+
+@pytest.fixture(params=[run_on_best_loop, run_on_asyncio], ids=["best-loop", "asyncio"])
+def play(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """play(scenario, **settings): runs it beside a started server."""
+
+    async def serve(scenario: Scenario, settings: Settings) -> None:
+        store = StubStore()
+        real_store: Any = store
+        server = Server(real_store, ECHO_OPERATIONS, SystemClock(), settings)
+        endpoint = await server.start()
+        try:
+            async with asyncio.timeout(10):
+                await scenario(server, store, int(endpoint.rpartition(":")[2]))
+        finally:
+            await server.stop()
+
+    def run(scenario: Scenario, **settings: Any) -> None:
+        request.param(serve(scenario, Settings(port=0, data_dir=None, **settings)))
+
+    return run
+
+
+def request_bytes(operation: str = "GetItem", body: bytes = b'{"TableName":"music"}') -> bytes:
+    headers = {
+        "Host": "localhost", "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Content-Length": str(len(body)),
+    }  # fmt: skip
+    return as_bytes(sign(headers, body, seconds=SystemClock.wall_time()), body)
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes | None = None) -> Parsed:
+    """Send (a signed GetItem, if nothing else is given) and read one reply."""
+    writer.write(request_bytes() if data is None else data)
+    return await read_reply(reader)
+
+
+async def read_reply(reader: asyncio.StreamReader) -> Parsed:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+    return reply(head + await reader.readexactly(length))
+
+
+async def close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
+def test_requests_are_served_and_small_replies_are_not_delayed(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(3):
+            assert (await ask(reader, writer)).status == 200
+        (connection,) = server.connections.open
+        served: socket.socket = connection.transport.get_extra_info("socket")
+        assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        await close(writer)
+
+    play(scenario)
+
+
+def test_large_replies_reach_a_client_that_reads_late(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.write(request_bytes(body=b'{"TableName":"large"}') * 400)
+        for _ in range(400):
+            assert len((await read_reply(reader)).body) == 10_011
+        await close(writer)
+
+    play(scenario)
+
+
+def test_tls(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        context = ssl.create_default_context(cafile=str(TLS / "localhost.pem"))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+        for _ in range(3):
+            assert (await ask(reader, writer)).status == 200
+        assert (await ask(reader, writer, b"GARBAGE\r\n\r\n")).status == 400
+        await close(writer)
+
+    play(scenario, tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key"))
+
+
+def test_stopping_answers_what_is_open_and_refuses_what_comes(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", port)
+        assert (await ask(idle_reader, idle_writer)).status == 200
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request_bytes("PutItem"))
+        while not store.waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        stopping = asyncio.ensure_future(server.stop())
+        assert await idle_reader.read() == b""
+        store.sync()
+        answer = await read_reply(reader)
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert await reader.read() == b""
+        await stopping
+        with pytest.raises(ConnectionError):
+            await asyncio.open_connection("127.0.0.1", port)
+        await close(writer)
+        await close(idle_writer)
+
+    play(scenario)
+
+
+def test_the_sweep_runs_by_itself(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "SWEEP_SECONDS", 0.001)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        before_seconds = server.connections.tick_seconds
+        while server.connections.tick_seconds <= before_seconds:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    play(scenario)
+
+
+def test_the_cap_on_connections_holds(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        writers = []
+        for _ in range(2):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            assert (await ask(reader, writer)).status == 200
+            writers.append(writer)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert (await read_reply(reader)).status == 503
+        for each in (*writers, writer):
+            await close(each)
+
+    play(scenario, max_connections=2)
+
+
+def test_credentials_are_read_from_their_file(play: Callable[..., None], tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text('[[credential]]\naccess_key = "AKIDOTHER"\nsecret_key = "b"\n', encoding="utf-8")
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        answer = await ask(reader, writer)
+        assert msgspec.json.decode(answer.body)["__type"].endswith("UnrecognizedClientException")
+        await close(writer)
+
+    play(scenario, credentials=str(path))
+
+
+def test_shared_data_has_one_place(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        body = b'{"TableName":"music"}'
+        headers = {
+            "Host": "x", "Content-Type": "application/json", "X-Amz-Target": "DynamoDB_20120810.GetItem",
+            "Content-Length": str(len(body)),
+        }  # fmt: skip
+        data = as_bytes(sign(headers, body, seconds=SystemClock.wall_time(), region="eu-west-1"), body)
+        assert msgspec.json.decode((await ask(reader, writer, data)).body)["region"] == "us-east-1"
+        await close(writer)
+
+    play(scenario, shared_db=True)
+
+
+def test_the_access_log_has_a_line_per_request(play: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "hashrange.access")
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        answer = await ask(reader, writer)
+        (record,) = caplog.records
+        assert record.getMessage() == (
+            f"127.0.0.1 POST / DynamoDB_20120810.GetItem 200 {len(answer.body)} {answer.headers['x-amzn-requestid']}"
+        )
+        await close(writer)
+
+    play(scenario, access_log=True)
