@@ -1,0 +1,52 @@
+"""What is an item at rest? A row: version byte 1 ‖ 4 bytes big-endian DynamoDB item size ‖ JSON.
+
+The JSON is canonical: attribute names sorted at every level, no blanks, canonical values; so equal items have equal rows,
+and a reply splices the JSON unread. Must not know keys or tables. The format is fixed in docs/formats/rows.md.
+"""
+
+import msgspec
+
+from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.items.types import Item, Row
+
+ROW_VERSION = 1
+ROW_HEADER_BYTES = 5
+"""Version and size; what follows is the item's JSON."""
+
+_VERSION = bytes((ROW_VERSION,))
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder(Item).decode
+
+
+def encode_row(item: Item, size_bytes: int) -> Row:
+    """The row of a canonical item whose DynamoDB size is `size_bytes`. 3 µs for 1.1 KB."""
+    return Row(_VERSION + size_bytes.to_bytes(4, "big") + _encode(item))
+
+
+def decode_row(row: Row) -> Item:
+    """The item of a row, its own copy. Raises StorageFormatUnknown or StorageCorruption. 4 µs for 1.1 KB."""
+    if row[:1] != _VERSION:
+        raise _bad_version(row)
+    try:
+        return _decode(row[ROW_HEADER_BYTES:])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StorageCorruption(f"a stored item cannot be read: {error}") from error
+
+
+def row_size_bytes(row: Row) -> int:
+    """The item's DynamoDB size."""
+    return int.from_bytes(row[1:ROW_HEADER_BYTES], "big")
+
+
+def row_json(row: Row) -> bytes:
+    """The item as it stands in replies."""
+    return row[ROW_HEADER_BYTES:]
+
+
+def _bad_version(row: Row) -> StorageCorruption | StorageFormatUnknown:
+    if len(row) < ROW_HEADER_BYTES:
+        return StorageCorruption(f"a stored item has {len(row)} bytes, fewer than its header")
+    return StorageFormatUnknown(
+        f"a stored item has format version {row[0]}, and this Hashrange reads version {ROW_VERSION};"
+        " it was written by a newer Hashrange, or is damaged"
+    )

@@ -1,0 +1,74 @@
+"""Is this a sound set, and what is its canonical form? Members sorted: SS and BS by bytes, NS by value; none twice.
+
+Each `walk_…` takes what stands behind the type's name and gives the canonical list (the same one when it was canonical) and its
+size in bytes. Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import Any, TypeVar
+
+from hashrange.errors import Malformed, RequestFault
+from hashrange.items.binary import decode_base64
+from hashrange.items.numbers import normalize_number, number_order, number_size_bytes
+from hashrange.messages.values import (
+    BINARY_SET_REPEATS,
+    EMPTY_SET,
+    NUMBER_SET_REPEATS,
+    NUMBER_SET_REPEATS_OLDER,
+    STRING_SET_REPEATS,
+)
+
+Members = list[str]
+_Order = TypeVar("_Order", str, bytes)
+
+
+def walk_string_set(members: Any, level: int = 0) -> tuple[Members, int]:
+    """Strings order by their UTF-8 bytes, which is the order of code points."""
+    check_members("SS", members)
+    if len(set(members)) < len(members):
+        raise _repeats(STRING_SET_REPEATS, ", ", members, members)
+    size_bytes = sum([len(member) if member.isascii() else len(member.encode()) for member in members])
+    ordered = sorted(members)
+    return members if ordered == members else ordered, size_bytes
+
+
+def walk_binary_set(members: Any, level: int = 0) -> tuple[Members, int]:
+    """Binaries order by their bytes."""
+    check_members("BS", members)
+    decoded = [decode_base64(member) for member in members]
+    if len(set(decoded)) < len(decoded):
+        raise _repeats(BINARY_SET_REPEATS, ",", members, decoded)
+    ordered = sorted(members, key=dict(zip(members, decoded, strict=True)).__getitem__)
+    return members if ordered == members else ordered, sum([len(binary) for binary in decoded])
+
+
+def walk_number_set(members: Any, level: int = 0) -> tuple[Members, int]:
+    """Numbers order by value, and repeat by value."""
+    check_members("NS", members)
+    ordered = sorted([normalize_number(member) for member in members], key=number_order)
+    if len(set(ordered)) < len(ordered):
+        raise RequestFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
+    size_bytes = sum([number_size_bytes(member) for member in ordered])
+    return members if ordered == members else ordered, size_bytes
+
+
+def check_members(type_name: str, members: Any) -> None:
+    """Refuse what is no list of strings, then what is empty."""
+    if members.__class__ is not list:
+        raise Malformed
+    for member in members:
+        if member.__class__ is not str:
+            raise Malformed
+    if not members:
+        raise RequestFault(EMPTY_SET[type_name])
+
+
+def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RequestFault:
+    """Current wording: sorted up to the first repeat, the repeat, then the rest; older: as the request has them."""
+    first: dict[_Order, str] = {}
+    for place, member in zip(order, members, strict=True):
+        if place in first:
+            break
+        first[place] = member
+    listed = [first[place] for place in sorted(first)] + members[len(first) :]
+    quoted = separator.join([f'"{member}"' for member in listed])
+    return RequestFault(message.format(members=quoted), message.format(members=", ".join(members)))

@@ -1,0 +1,23 @@
+"""What does the service say about primary keys? One home for these sentences; all of them are always bare.
+
+Source: service behaviour, captures to Oct 2026 (keys), the missing blank included.
+"""
+
+_INVALID_PARAMETERS = "One or more parameter values were invalid: "
+_NOT_VALID = "One or more parameter values are not valid. "
+
+KEY_SCHEMA_MISMATCH = "The provided key element does not match the schema"
+"""A key map with missing, further or wrongly typed attributes."""
+
+ITEM_KEY_MISSING = _INVALID_PARAMETERS + "Missing the key {name} in the item"
+ITEM_KEY_TYPE = _INVALID_PARAMETERS + "Type mismatch for key {name} expected: {expected} actual: {actual}"
+
+EMPTY_KEY = {
+    "S": _NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty string value. Key: {name}",
+    "B": _NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty binary value. Key: {name}",
+}
+"""By type."""
+PARTITION_KEY_TOO_LONG = _INVALID_PARAMETERS + "Size of hashkey has exceeded the maximum size limit of2048 bytes"
+SORT_KEY_TOO_LONG = (
+    _INVALID_PARAMETERS + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+)

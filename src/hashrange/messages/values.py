@@ -1,0 +1,50 @@
+"""What does the service say about attribute values? One home for these sentences.
+
+Source: service behaviour, captures to Oct 2026 (attribute value content, number limits), double blanks included. Where the
+older layer words a fault otherwise, its sentence stands beside the current one with `_OLDER`. Members in braces are filled in
+where the sentence is raised; `(unconfirmed)` marks wording that no capture covers.
+"""
+
+_INVALID_PARAMETERS = "One or more parameter values were invalid: "
+
+# --- one attribute value ------------------------------------------------------------------------
+
+VALUE_EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+VALUE_HAS_TWO_TYPES = (
+    "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+)
+NULL_NOT_TRUE = _INVALID_PARAMETERS + "Null attribute value types must have the value of true"
+NESTING_TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+)
+ATTRIBUTE_NAME_EMPTY = _INVALID_PARAMETERS + "Empty attribute name"  # prefix (unconfirmed)
+ATTRIBUTE_NAME_TOO_LONG = (
+    _INVALID_PARAMETERS + "Attribute name is too large, must be less than 65536 bytes"
+)  # (unconfirmed)
+
+EXPRESSION_VALUE_OLDER = "ExpressionAttributeValues contains invalid value: {message} for key {token}"
+"""How the older layer words any fault of a value in ExpressionAttributeValues."""
+
+# --- sets ---------------------------------------------------------------------------------------
+
+EMPTY_SET = {
+    "SS": _INVALID_PARAMETERS + "An string set  may not be empty",
+    "NS": _INVALID_PARAMETERS + "An number set  may not be empty",
+    "BS": _INVALID_PARAMETERS + "Binary sets should not be empty",
+}
+"""By type."""
+
+STRING_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}] contains duplicates."
+"""Members quoted and parted by ", "; in the older wording unquoted, in the order of the request."""
+BINARY_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}]of type BS contains duplicates."
+"""Members quoted and parted by ","; in the older wording unquoted, parted by ", ", in the order of the request."""
+NUMBER_SET_REPEATS = _INVALID_PARAMETERS + "Input collection contains duplicates."
+NUMBER_SET_REPEATS_OLDER = "Input collection contains duplicates"
+
+# --- numbers ------------------------------------------------------------------------------------
+
+NUMBER_NOT_CONVERTIBLE = "The parameter cannot be converted to a numeric value: {text}"
+NUMBER_EMPTY_OLDER = "The parameter cannot be converted to a numeric value"
+NUMBER_OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+NUMBER_UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+NUMBER_TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
