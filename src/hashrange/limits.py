@@ -65,3 +65,17 @@ PATH_DEPTH_MAX = 32
 """Dereferences of a document path."""
 LIST_INDEX_MAX = 2_147_483_647
 """Largest index written in a path (unconfirmed)."""
+
+# --- items ---
+# Source: developer guide, quotas page; service behaviour, captures to Oct 2026.
+
+NESTING_LEVELS_MAX = 32
+"""A value may stand inside fewer lists and maps than this."""
+ATTRIBUTE_NAME_MAX_BYTES = 65_535
+NUMBER_DIGITS_MAX = 38
+"""Significant digits; leading and trailing zeros do not count."""
+NUMBER_EXPONENT_MAX = 125
+"""Decimal exponent of the first significant digit."""
+NUMBER_EXPONENT_MIN = -130
+PARTITION_KEY_MAX_BYTES = 2_048
+SORT_KEY_MAX_BYTES = 1_024
