@@ -1,0 +1,117 @@
+"""Starting, stopping and judging the process that gets killed."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+from hashrange.clock import SystemClock
+from hashrange.store.embedded import files, open_store
+from hashrange.store.embedded.layout import table_range
+from hashrange.store.embedded.reading import scan_range
+from tests.crash import writer as program
+
+WRITERS = 8
+ROUNDS = int(os.environ.get("HASHRANGE_SOAK", "30"))
+"""How many times each kind of crash happens; thousands in a soak."""
+ROUNDS_PER_FOLDER = 5
+"""Crashes that one store lives through, one after another."""
+PATIENCE_MESSAGES = 1000
+
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["tests.crash.writer"])
+
+
+class Outcome(NamedTuple):
+    """What a killed process had reported."""
+
+    acknowledged: dict[int, int]
+    """Writer → last number known to be durable."""
+    synced_bytes: dict[str, int]
+    """Log file → bytes covered by the last completed sync."""
+
+
+def run_and_kill(folder: Path, messages: int, *, does_sync: bool = True, logs: int = 1) -> Outcome:
+    """Let the process write until it has reported `messages` times, then kill it without warning.
+
+    With `logs` the process lives on, for a while, until that many logs are being synced.
+    """
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=program.write_until_killed, args=(str(folder), WRITERS, does_sync, there))
+    process.start()
+    there.close()
+    acknowledged: dict[int, int] = {}
+    synced_bytes: dict[str, int] = {}
+    heard = log_count = 0
+    try:
+        while True:
+            kind, *content = json.loads(here.recv_bytes())
+            if kind == "A":
+                acknowledged[content[0]] = content[1]
+            else:
+                synced_bytes.update(content[0])
+                log_count = len(content[0])
+            heard += 1
+            if heard >= messages and (log_count >= logs or heard >= messages + PATIENCE_MESSAGES):
+                assert process.pid is not None
+                os.kill(process.pid, signal.SIGKILL)
+    except (EOFError, OSError):
+        pass
+    process.join()
+    assert heard >= messages, "the process ended by itself"
+    return Outcome(acknowledged, synced_bytes)
+
+
+def cut_power(folder: Path, synced_bytes: dict[str, int], chance: random.Random) -> None:
+    """Cut each log back to what was synced, or to anywhere after it: the rest never reached the disk."""
+    for path in files.log_files(files.engine_folder(str(folder))):
+        size = os.path.getsize(path)
+        safe = min(synced_bytes.get(os.path.basename(path), 0), size)
+        os.truncate(path, safe if chance.random() < 0.5 else chance.randint(safe, size))
+
+
+def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
+    """What is wrong with the store: acknowledged numbers that are lost, halves of writes, wrong figures."""
+    store = open_store(str(folder), SystemClock(), None)
+    tables = store.catalog.all_tables()
+    if not tables:
+        store.close_now()
+        return ["the table is lost"] if acknowledged else []
+    (table,) = tables
+    rows = {key[6:]: row for key, row in scan_range(store.engine, *table_range(table.table_id))}
+    faults = []
+    sizes = sum(int.from_bytes(row[1:5], "big") for row in rows.values())
+    if store.statistics(table.source) != (len(rows), sizes):
+        faults.append(f"figures say {store.statistics(table.source)}, counted {len(rows)} rows of {sizes} bytes")
+    numbers: dict[int, set[int]] = defaultdict(set)
+    for key, row in rows.items():
+        if b"/" in key:
+            writer, number = int(key[:3]), int(key[4:])
+            numbers[writer].add(number)
+            if row != program.entry_row(writer, number):
+                faults.append(f"row {key!r} is not what was written")
+    for writer in range(WRITERS):
+        counter = program.number_of(rows.get(program.counter_key(writer)))  # type: ignore[arg-type]
+        if counter < acknowledged.get(writer, 0):
+            faults.append(f"writer {writer}: {acknowledged[writer]} was acknowledged, {counter} is there")
+        faults += _judge(writer, counter, numbers[writer])
+    store.close_now()
+    return faults
+
+
+def _judge(writer: int, counter: int, there: set[int]) -> list[str]:
+    """The rows that a counter promises, no more than one that it does not know yet."""
+    must = {number for number in range(1, counter + 1) if not program.is_deleted_by(number, counter)}
+    may = {counter + 1}
+    if (counter + 1) % program.DELETE_EVERY == 0:
+        may.add(counter + 1 - program.DELETE_BACK)
+    faults = []
+    if must - may - there:
+        faults.append(f"writer {writer}: counter {counter}, rows {sorted(must - may - there)[:5]} are missing")
+    if there - must - may:
+        faults.append(f"writer {writer}: counter {counter}, rows {sorted(there - must - may)[:5]} should not be there")
+    return faults
