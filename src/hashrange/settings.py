@@ -1,14 +1,126 @@
-"""What can an operator choose? One frozen struct; every option, its default and its unit."""
+"""What can an operator choose? One frozen struct; every option, its default, its unit and its help.
+
+Flags, environment variables, keys of the TOML file and docs/settings.md are made from these fields: an option is declared
+once. Whoever reads those sources (`cli.sources`) says what is wrong with a value; here stands only what is right.
+"""
+
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+UNIT_SUFFIXES = {"_seconds": "seconds"}
+"""Endings of fields that people need not type, because the option's help says them."""
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Options of `hashrange serve`."""
+    """Options of `hashrange serve`, already true: nothing below checks them again."""
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    data_dir: str | None = "./hashrange-data"
-    """Folder of the data; None keeps everything in memory."""
-    table_state_delay_seconds: float = 0.0
-    """How long a table stays CREATING, UPDATING or DELETING."""
+    host: Annotated[str, Meta(description="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")] = 8000
+    data_dir: Annotated[str | None, Meta(description="Folder of the data; made when it does not exist.")] = (
+        "./hashrange-data"
+    )
+    """None keeps everything in memory (`--in-memory`)."""
+    credentials: Annotated[
+        str | None,
+        Meta(
+            description="TOML or JSON file of access keys. Without it, any key is let in and no signature is checked."
+        ),
+    ] = None
+    shared_db: Annotated[bool, Meta(description="Keep one set of tables for all accounts and Regions.")] = False
+    tls_cert: Annotated[str | None, Meta(description="PEM file of a certificate: serves HTTPS, with --tls-key.")] = None
+    tls_key: Annotated[str | None, Meta(description="PEM file of the certificate's private key.")] = None
+    log_level: Annotated[LogLevel, Meta(description="Least severity that is logged, on standard error.")] = "info"
+    access_log: Annotated[bool, Meta(description="Log one line per request; costs about as much as a small one.")] = (
+        False
+    )
+    table_state_delay_seconds: Annotated[
+        float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
+    ] = 0.0
+    """0: CREATING in the reply, ACTIVE in the next call."""
+    max_connections: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Connections open at a time; further ones are refused.")
+    ] = 65_536
+
+
+Kind = Literal["text", "integer", "number", "switch", "choice"]
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One option, as flags, environment, TOML file, docs and messages need it."""
+
+    field: str
+    """Its field in Settings."""
+    default: Any
+    help: str
+    kind: Kind
+    unit: str | None = None
+    choices: tuple[str, ...] = ()
+    least: float = 0
+    most: float = 0
+
+    @property
+    def key(self) -> str:
+        """Its key in the TOML file: `data_dir`."""
+        for suffix in UNIT_SUFFIXES:
+            if self.field.endswith(suffix):
+                return self.field.removesuffix(suffix)
+        return self.field
+
+    @property
+    def flag(self) -> str:
+        """`--data-dir`."""
+        return "--" + self.key.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """`HASHRANGE_DATA_DIR`."""
+        return "HASHRANGE_" + self.key.upper()
+
+    @property
+    def expected(self) -> str:
+        """Which values it takes, in words: `a whole number from 0 to 65,535`."""
+        if self.kind == "choice":
+            return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
+        if self.kind == "switch":
+            return "true or false"
+        if self.kind == "text":
+            return "text that is not empty"
+        number = "a whole number" if self.kind == "integer" else "a number"
+        of_unit = f" of {self.unit}" if self.unit else ""
+        return f"{number}{of_unit} from {self.least:,.0f} to {self.most:,.0f}"
+
+
+IN_MEMORY = Option(
+    "in_memory", False, "Keep everything in memory and leave nothing behind, instead of --data-dir.", "switch"
+)
+"""The one option that is no field: it means `data_dir=None`."""
+
+
+def options() -> list[Option]:
+    """Every option, in the order of Settings; `--in-memory` stands behind `--data-dir`."""
+    found = [_option(field) for field in msgspec.structs.fields(Settings)]
+    found.insert(1 + next(i for i, option in enumerate(found) if option.field == "data_dir"), IN_MEMORY)
+    return found
+
+
+def _option(field: msgspec.structs.FieldInfo) -> Option:
+    """What one field's annotation says."""
+    annotated, meta = field.type.__origin__, field.type.__metadata__[0]
+    kind: Kind
+    choices: tuple[str, ...] = ()
+    if annotated is bool:
+        kind = "switch"
+    elif annotated is int:
+        kind = "integer"
+    elif annotated is float:
+        kind = "number"
+    elif annotated in {str, str | None}:
+        kind = "text"
+    else:
+        kind, choices = "choice", annotated.__args__
+    unit = next((unit for suffix, unit in UNIT_SUFFIXES.items() if field.name.endswith(suffix)), None)
+    return Option(field.name, field.default, meta.description, kind, unit, choices, meta.ge or 0, meta.le or 0)

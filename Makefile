@@ -1,0 +1,93 @@
+# The front door. Needs Python 3.11 or later with its venv module, and make; uses uv when it is there.
+#
+#   make run      serve on port 8000 with data in ./hashrange-data
+#   make test     all tests
+#   make check    format, lint, types, architecture, generated pages
+#   make docs     write the generated pages again
+#   make bench    measure, beside other servers; writes docs/benchmarks.md
+#   make soak     hours of what `make test` does for seconds
+#   make lock     renew uv.lock and what is exported from it (needs uv)
+#   make clean    remove the environment and caches; data stays
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+UV ?= $(shell command -v uv 2>/dev/null)
+BIN := .venv/bin
+RUN_READY := .venv/.ready-run
+DEV_READY := .venv/.ready-dev
+PYTEST_FLAGS ?=
+
+.PHONY: help run test check docs bench soak lock clean format
+
+help:
+	@sed -n 's/^#   make /make /p' Makefile
+
+# --- environments ----------------------------------------------------------------------------------------------------
+
+.venv/bin/python:
+ifeq ($(UV),)
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later was not found; install it, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+else
+	$(UV) venv --quiet --allow-existing --python '>=3.11' .venv
+endif
+
+# What serving needs, and no more.
+$(RUN_READY): requirements.txt pyproject.toml | .venv/bin/python
+ifeq ($(UV),)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements.txt
+else
+	$(UV) pip install --quiet --python $(BIN)/python --only-binary :all: --require-hashes -r requirements.txt
+endif
+	@$(BIN)/python -c "import pathlib, sysconfig; pathlib.Path(sysconfig.get_path('purelib'), 'hashrange.pth').write_text('$(CURDIR)/src\n')"
+	@touch $@
+
+$(DEV_READY): requirements-dev.txt $(RUN_READY)
+ifeq ($(UV),)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-dev.txt
+else
+	$(UV) pip install --quiet --python $(BIN)/python --only-binary :all: --require-hashes -r requirements-dev.txt
+endif
+	@touch $@
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+run: $(RUN_READY)
+	$(BIN)/python -m hashrange serve $(ARGS)
+
+test: $(DEV_READY)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: $(DEV_READY)
+	$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+	$(BIN)/python docs/generate.py --check
+
+format: $(DEV_READY)
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+docs: $(DEV_READY)
+	$(BIN)/python docs/generate.py
+
+bench: $(DEV_READY)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+soak: $(DEV_READY)
+	HASHRANGE_SOAK=1 $(BIN)/python -m pytest tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
+
+lock:
+	@test -n "$(UV)" || { echo "make lock needs uv"; exit 1; }
+	$(UV) lock
+	$(UV) export --quiet --frozen --no-emit-project --no-default-groups --no-header --no-annotate --output-file requirements.txt
+	$(UV) export --quiet --frozen --no-emit-project --group dev --no-header --no-annotate --output-file requirements-dev.txt
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

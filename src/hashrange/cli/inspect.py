@@ -1,0 +1,102 @@
+"""`hashrange inspect DIR`: what does a data folder hold? Tables with figures, or the item at a key."""
+
+import argparse
+import json
+from typing import Any
+
+from hashrange.cli.main import DONE, FAILED, WRONG_USE, refuse
+from hashrange.errors import ApiError
+from hashrange.tables.schema import KeySchema
+
+EXAMPLE = """example:
+  hashrange inspect ./hashrange-data --table Users --key '{"pk": {"S": "user-1"}}'
+
+Changes nothing. Stop the server first: a folder has one user at a time.
+"""
+
+
+def run(words: list[str]) -> int:
+    """Show one folder, one table or one item; returns the exit code."""
+    options = build_parser().parse_args(words)
+    if options.key is None:
+        return show_tables(options.data_dir, options.table)
+    if options.table is None:
+        return refuse("--key needs --table: a key belongs to a table.", WRONG_USE)
+    try:
+        key = json.loads(options.key)
+    except json.JSONDecodeError as error:
+        return refuse(f'--key is not JSON: {error}. Write it as on the wire: {{"pk": {{"S": "user-1"}}}}.', WRONG_USE)
+    return show_item(options.data_dir, options.table, key)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    parser = argparse.ArgumentParser(
+        prog="hashrange inspect",
+        description="Show a data folder's tables, or the item at a key.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
+    parser.add_argument("--table", metavar="NAME", help="Only this table.")
+    parser.add_argument("--key", metavar="JSON", help="The primary key of one item, in DynamoDB's JSON; needs --table.")
+    return parser
+
+
+def show_tables(data_dir: str, only: str | None) -> int:
+    """One line per table: where it is, its keys, its figures."""
+    from hashrange.store.embedded.inspect import inspect_store
+
+    overview = inspect_store(data_dir)
+    tables = [(table, figures) for table, figures in overview.tables if only in {None, table.name}]
+    if only is not None and not tables:
+        return refuse(f"{data_dir} has no table {only}; without --table, all are listed.", FAILED)
+    size = f"{overview.disk_size_bytes / 1e6:,.1f} MB on disk"
+    print(f"{data_dir}: format {overview.format_version}, {len(overview.tables)} tables, {size}")
+    if not tables:
+        return DONE
+    rows = [("table", "account", "Region", "key", "items", "bytes")]
+    rows += [
+        (
+            table.name,
+            table.account,
+            table.region,
+            key_text(table.keys),
+            f"{figures.item_count:,}",
+            f"{figures.size_bytes:,}",
+        )
+        for table, figures in tables
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if i > 3 else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+    return DONE
+
+
+def key_text(keys: KeySchema) -> str:
+    """`pk S, sk N`."""
+    names = keys.partition_names + keys.sort_names
+    return ", ".join(f"{name} {kind}" for name, kind in zip(names, keys.partition_types + keys.sort_types, strict=True))
+
+
+def show_item(data_dir: str, table_name: str, key: Any) -> int:
+    """The stored item, in wire form, for every table of that name."""
+    from hashrange.store.embedded.inspect import inspect_row
+
+    try:
+        found = inspect_row(data_dir, table_name, key)
+    except ApiError as error:
+        return refuse(f"--key does not fit: {error.message}", WRONG_USE)
+    for table, item in found:
+        place = f"{table.name} (account {table.account}, Region {table.region})"
+        print(
+            f"{place}: no item at this key"
+            if item is None
+            else f"{place}:\n{json.dumps(item, indent=2, ensure_ascii=False)}"
+        )
+    return DONE if any(item is not None for _, item in found) else FAILED

@@ -1,0 +1,72 @@
+"""Which command is meant? Finds it, runs it, and turns what goes wrong into one sentence and an exit code.
+
+Exit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line or a setting is wrong;
+130 interrupted. Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
+"""
+
+import sys
+from importlib import import_module
+
+from hashrange.errors import HashrangeError
+
+COMMANDS = {
+    "serve": "serve DynamoDB's API over HTTP",
+    "check": "verify that a data folder is sound",
+    "inspect": "show a data folder's tables, or the item at a key",
+    "version": "print the versions of Hashrange and of what it stands on",
+}
+
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+HELP = """usage: hashrange COMMAND …
+
+DynamoDB, anywhere: a server that AWS SDKs, the AWS CLI and other tools talk to as they do to DynamoDB.
+
+commands:
+{commands}
+
+`hashrange COMMAND --help` tells more. DynamoDB Local's flags are understood too: `hashrange -inMemory -port 8000`.
+
+example:
+  hashrange serve --data-dir ./hashrange-data
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command line; returns its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except HashrangeError as error:
+        return refuse(str(error), FAILED)
+
+
+def _run(words: list[str]) -> int:
+    name = words[0] if words else ""
+    if name in COMMANDS:
+        code: int = import_module(f"hashrange.cli.{name}").run(words[1:])
+        return code
+    if name in {"-h", "--help", "help"}:
+        print(help_text(), end="")
+        return DONE
+    if name in {"-V", "--version"}:
+        return _run(["version"])
+    if name.startswith("-"):
+        return _run(["serve", *words])
+    if not name:
+        print(help_text(), end="", file=sys.stderr)
+        return WRONG_USE
+    return refuse(f"there is no command {name}; the commands are {', '.join(COMMANDS)}.", WRONG_USE)
+
+
+def help_text() -> str:
+    """What `hashrange --help` prints."""
+    return HELP.format(commands="\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items()))
+
+
+def refuse(sentence: str, code: int) -> int:
+    """Say what is wrong on standard error; returns the exit code."""
+    print(f"hashrange: {sentence}", file=sys.stderr)
+    return code

@@ -1,0 +1,49 @@
+"""What holds for every test: with HASHRANGE_CI=1 a skip is a failure, because CI has everything that a test may ask for."""
+
+import os
+from typing import Any
+
+import pytest
+
+OUTSIDE = (
+    "CONFIG",
+    "HOST",
+    "PORT",
+    "DATA_DIR",
+    "IN_MEMORY",
+    "CREDENTIALS",
+    "SHARED_DB",
+    "TLS_CERT",
+    "TLS_KEY",
+    "LOG_LEVEL",
+)
+IS_CI = os.environ.get("HASHRANGE_CI") == "1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Turn a skip into a failure on CI."""
+    report = yield
+    if IS_CI and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, which HASHRANGE_CI=1 forbids: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Any:
+    """The same for a whole file that skips itself."""
+    report = yield
+    if IS_CI and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, which HASHRANGE_CI=1 forbids: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_from_outside() -> None:
+    """A developer's own options and AWS profile must not reach the tests, nor the servers that they start."""
+    for variable in list(os.environ):
+        if variable.startswith("AWS_") or variable.removeprefix("HASHRANGE_") in OUTSIDE:
+            del os.environ[variable]
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
