@@ -54,7 +54,9 @@ def test_health(raw: RawClient) -> None:
     assert re.fullmatch(rb"healthy: dynamodb\.[a-z0-9-]+\.amazonaws\.com ", reply.body)
 
 
-@pytest.mark.parametrize("target", [None, "", "ListTables.", "DynamoDB_20111205.ListTables", "DynamoDB_20120810.ListTable", "nonsense.x"])
+@pytest.mark.parametrize(
+    "target", [None, "", "ListTables.", "DynamoDB_20111205.ListTables", "DynamoDB_20120810.ListTable", "nonsense.x"]
+)
 def test_an_unknown_target(raw: RawClient, target: str | None) -> None:
     headers = {} if target is None else {"X-Amz-Target": target}
     reply = raw(None, {}, headers)

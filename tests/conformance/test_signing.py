@@ -13,13 +13,24 @@ CORAL = "com.amazon.coral.service#"
 
 def ask(raw: RawClient, changes: dict[str, str | None], path: str = "/", **signing: Any) -> Reply:
     """ListTables, signed, then changed: None takes a header away."""
-    headers = {"Host": f"{raw.host}:{raw.port}", "Content-Type": CONTENT_TYPE, "X-Amz-Target": "DynamoDB_20120810.ListTables"}
-    complete: dict[str, str | None] = {**sign(headers, b"{}", **{"seconds": time.time(), "region": raw.region, **signing}), **changes}
+    headers = {
+        "Host": f"{raw.host}:{raw.port}",
+        "Content-Type": CONTENT_TYPE,
+        "X-Amz-Target": "DynamoDB_20120810.ListTables",
+    }
+    complete: dict[str, str | None] = {
+        **sign(headers, b"{}", **{"seconds": time.time(), "region": raw.region, **signing}),
+        **changes,
+    }
     return raw.send("POST", path, {name: value for name, value in complete.items() if value is not None}, b"{}")
 
 
 def authorization(raw: RawClient, **signing: Any) -> str:
-    headers = {"Host": f"{raw.host}:{raw.port}", "Content-Type": CONTENT_TYPE, "X-Amz-Target": "DynamoDB_20120810.ListTables"}
+    headers = {
+        "Host": f"{raw.host}:{raw.port}",
+        "Content-Type": CONTENT_TYPE,
+        "X-Amz-Target": "DynamoDB_20120810.ListTables",
+    }
     return sign(headers, b"{}", **{"seconds": time.time(), "region": raw.region, **signing})["Authorization"]
 
 
@@ -40,7 +51,10 @@ def test_nothing_given(raw: RawClient) -> None:
         reply = ask(raw, {"Authorization": header})
         assert (reply.status, reply.json()) == (
             400,
-            {"__type": CORAL + "MissingAuthenticationTokenException", "message": "Request is missing Authentication Token"},
+            {
+                "__type": CORAL + "MissingAuthenticationTokenException",
+                "message": "Request is missing Authentication Token",
+            },
         )
 
 
@@ -75,7 +89,9 @@ def test_parts_missing_in_the_query(raw: RawClient) -> None:
     }
 
 
-@pytest.mark.parametrize(("offset_seconds", "beginning"), [(-1000, "Signature expired: "), (1000, "Signature not yet current: ")])
+@pytest.mark.parametrize(
+    ("offset_seconds", "beginning"), [(-1000, "Signature expired: "), (1000, "Signature not yet current: ")]
+)
 def test_a_clock_that_is_wrong(raw: RawClient, offset_seconds: int, beginning: str) -> None:
     seconds = time.time() + offset_seconds
     reply = ask(raw, {}, seconds=seconds)

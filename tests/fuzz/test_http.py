@@ -63,7 +63,9 @@ def test_mutated_requests_get_replies_or_a_close(seed: int) -> None:
     random_source = random.Random(seed)
     for _ in range(ROUNDS):
         front = FrontEnd()
-        body = random_source.choice((b'{"TableName":"music"}', b"{}", b'{"TableName":"large"}', b'{"TableName":"missing"}'))
+        body = random_source.choice(
+            (b'{"TableName":"music"}', b"{}", b'{"TableName":"large"}', b'{"TableName":"missing"}')
+        )
         base = front.request(body, random_source.choice(("GetItem", "PutItem"))) * random_source.randint(1, 3)
         data = mutate(random_source, base)
         answer = send_in_pieces(random_source, front, data).replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"")

@@ -37,7 +37,7 @@ class ThreadServer:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:  # noqa: BLE001 - raised again in the test's thread
+        except BaseException as error:
             self._failure = error
             self._started.set()
 

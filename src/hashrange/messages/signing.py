@@ -2,7 +2,7 @@
 
 # --- nothing, or too much, given ----------------------------------------------------------------
 
-MISSING_TOKEN = "Request is missing Authentication Token"
+MISSING_TOKEN = "Request is missing Authentication Token"  # noqa: S105 - a sentence, no secret
 BOTH_FORMS = "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
 
 # --- parts missing: the sentences of a request are joined with blanks ---------------------------
@@ -42,9 +42,9 @@ SCOPE_DATE = (
 
 UNKNOWN_KEY = "The security token included in the request is invalid."
 """With its final dot: the access key is unknown."""
-BAD_SESSION_TOKEN = "The security token included in the request is invalid"
+BAD_SESSION_TOKEN = "The security token included in the request is invalid"  # noqa: S105 - a sentence, no secret
 """Without a dot: the session token does not belong to the key."""
-EXPIRED_SESSION_TOKEN = "The security token included in the request is expired"
+EXPIRED_SESSION_TOKEN = "The security token included in the request is expired"  # noqa: S105 - a sentence, no secret
 MISMATCH = (
     "The request signature we calculated does not match the signature you provided. "
     "Check your AWS Secret Access Key and signing method. Consult the service documentation for details.\n\n"

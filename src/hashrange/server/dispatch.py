@@ -36,9 +36,16 @@ from hashrange.server.protocol import Respond
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
-from hashrange.wire.chunked_payload import BadChunks, join_chunks
+from hashrange.wire.chunked_payload import ChunksError, join_chunks
 from hashrange.wire.faults import decode_object, explain
-from hashrange.wire.http import CONTENT_TYPES, BadEncoding, BodyTooLarge, Request, decode_body, is_json_content_type
+from hashrange.wire.http import (
+    CONTENT_TYPES,
+    BodyTooLargeError,
+    ContentEncodingError,
+    Request,
+    decode_body,
+    is_json_content_type,
+)
 from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.server")
@@ -90,14 +97,19 @@ class Dispatcher:
         layout = request.layout
         values = request.values
         entry = self.entries.get(values[layout.target])
-        if entry is None or not layout.is_plain or request.method != b"POST" or values[layout.content_type] not in CONTENT_TYPES:
+        if (
+            entry is None
+            or not layout.is_plain
+            or request.method != b"POST"
+            or values[layout.content_type] not in CONTENT_TYPES
+        ):
             self._answer_slowly(request, respond)
             return
         operation, decode, run, is_eventual = entry
         try:
             scope = self.authorize(request)
             parsed = decode(request.body)
-        except Exception:  # noqa: BLE001 - whatever it is, the slow path says it in the right order
+        except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
             self._answer_slowly(request, respond)
             return
         coroutine = run(scope, parsed)
@@ -196,9 +208,9 @@ class Dispatcher:
             parsed: Any = explain(operation.request, operation.name, body)
         except ApiError as error:
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
-        except BadEncoding:
+        except ContentEncodingError:
             respond(500, _BAD_ENCODING_BODY)
-        except BodyTooLarge:
+        except BodyTooLargeError:
             respond(413, sentences.BODY_TOO_LARGE, b"text/plain")
         except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
             self._fail(request, respond, error)
@@ -221,7 +233,7 @@ class Dispatcher:
 def plain_body(request: Request) -> bytes:
     """The body without content codings and signed chunks.
 
-    Raises BadEncoding, BodyTooLarge, and SerializationException for chunks that are none.
+    Raises ContentEncodingError, BodyTooLargeError, and SerializationException for chunks that are none.
     """
     body = request.body
     encoding = request.header(b"content-encoding") or b""
@@ -229,6 +241,6 @@ def plain_body(request: Request) -> bytes:
     if b"aws-chunked" in encoding or marker.startswith(b"STREAMING-"):
         try:
             body = join_chunks(body)
-        except BadChunks:
+        except ChunksError:
             raise SerializationException from None
     return decode_body(body, encoding) if encoding else body

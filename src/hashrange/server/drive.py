@@ -30,7 +30,7 @@ class Driver:
             self.loop.call_soon(self.step)
             return
         assert asyncio.isfuture(waits_for), f"an operation yielded {waits_for!r}"
-        waits_for._asyncio_future_blocking = False
+        waits_for._asyncio_future_blocking = False  # noqa: SLF001 - what a task does with a future that it is given
         waits_for.add_done_callback(self.step)
 
     def step(self, _future: object = None) -> None:

@@ -37,7 +37,9 @@ Handle = Callable[[Request, Respond], None]
 class Connections:
     """All open connections, what they share, and the sweep that ends slow ones."""
 
-    def __init__(self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None) -> None:
+    def __init__(
+        self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
+    ) -> None:
         self.handle = handle
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
@@ -114,7 +116,7 @@ class Connection(asyncio.Protocol):
             self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
         connections.open.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """The connection is gone; a reply still pending is dropped when it comes."""
         self.connections.open.discard(self)
         self.is_discarding = True
@@ -209,7 +211,12 @@ class Connection(asyncio.Protocol):
         body = self.body
         self.ready.append(
             Request(
-                parser.get_method(), self.url, layout, values, body if type(body) is bytes else bytes(body), parser.should_keep_alive()
+                parser.get_method(),
+                self.url,
+                layout,
+                values,
+                body if type(body) is bytes else bytes(body),
+                parser.should_keep_alive(),
             )
         )
         self.head_names.clear()
@@ -260,7 +267,9 @@ class Connection(asyncio.Protocol):
         if status == 200 and content_type is None:
             self.transport.write(connections.writer.ok(request, body, connections.wall_time()))
         else:
-            self.transport.write(connections.writer.reply(request, status, body, connections.wall_time(), content_type, extra))
+            self.transport.write(
+                connections.writer.reply(request, status, body, connections.wall_time(), content_type, extra)
+            )
         if connections.access_log is not None:
             peer = self.transport.get_extra_info("peername")
             connections.access_log(request, status, len(body), str(peer[0]) if peer else "-")

@@ -59,7 +59,9 @@ def check_signature(request: Request, claim: Claim, key: bytes) -> None:
 
 def check_chunks(request: Request, claim: Claim, key: bytes) -> None:
     """A body in signed chunks is covered by their signatures only; raises InvalidSignatureException when one is wrong."""
-    if request.header(b"x-amz-content-sha256") == SIGNED_CHUNKS_MARKER and not are_chunks_signed(request.body, claim, key):
+    if request.header(b"x-amz-content-sha256") == SIGNED_CHUNKS_MARKER and not are_chunks_signed(
+        request.body, claim, key
+    ):
         canonical = canonical_request(request, claim)
         raise _mismatch(canonical, string_to_sign(claim, canonical))
 

@@ -1,4 +1,4 @@
-"""What is inside a body sent in signed chunks (`aws-chunked`)? Pure.
+r"""What is inside a body sent in signed chunks (`aws-chunked`)? Pure.
 
 Each chunk is `<hex size>[;chunk-signature=<hex>]\\r\\n<bytes>\\r\\n`, the last has size 0 and may be followed by trailers. DynamoDB
 clients do not send this by themselves; proxies and generic signers do. Source: signing.md 1 and the payload markers of SigV4.
@@ -8,6 +8,7 @@ import hmac
 from hashlib import sha256
 from typing import NamedTuple
 
+from hashrange.errors import HashrangeError
 from hashrange.wire.sigv4 import Claim
 
 SIGNED_CHUNKS_MARKER = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
@@ -15,7 +16,7 @@ CHUNKS_MAX = 65_536
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
-class BadChunks(Exception):
+class ChunksError(HashrangeError):
     """The body is not made of chunks."""
 
 
@@ -27,38 +28,38 @@ class Chunk(NamedTuple):
 
 
 def split_chunks(body: bytes) -> list[Chunk]:
-    """All chunks, the empty last one too; trailers are passed over. Raises BadChunks."""
+    """All chunks, the empty last one too; trailers are passed over. Raises ChunksError."""
     chunks: list[Chunk] = []
     position = 0
     while len(chunks) < CHUNKS_MAX:
         line_end = body.find(b"\r\n", position, position + 1024)
         if line_end < 0:
-            raise BadChunks("a chunk without its size")
+            raise ChunksError("a chunk without its size")
         size_text, _, extension = body[position:line_end].partition(b";")
         try:
             size_bytes = int(size_text, 16)
         except ValueError:
-            raise BadChunks("a chunk's size is no number") from None
+            raise ChunksError("a chunk's size is no number") from None
         data = body[line_end + 2 : line_end + 2 + size_bytes]
         if size_bytes < 0 or len(data) != size_bytes:
-            raise BadChunks("a chunk ends early")
+            raise ChunksError("a chunk ends early")
         chunks.append(Chunk(data, extension.partition(b"chunk-signature=")[2].strip()))
         if size_bytes == 0:
             return chunks
         position = line_end + 2 + size_bytes
         if body[position : position + 2] != b"\r\n":
-            raise BadChunks("a chunk is longer than its size")
+            raise ChunksError("a chunk is longer than its size")
         position += 2
-    raise BadChunks("too many chunks")
+    raise ChunksError("too many chunks")
 
 
 def join_chunks(body: bytes) -> bytes:
-    """The body without its chunks. Raises BadChunks."""
+    """The body without its chunks. Raises ChunksError."""
     return b"".join(chunk.data for chunk in split_chunks(body))
 
 
 def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
-    """Does each chunk carry the right signature? Each signs the one before it; the first, that of the head. Raises BadChunks."""
+    """Does each chunk carry the right signature? Each signs the one before it; the first, that of the head. Raises ChunksError."""
     previous = claim.signature.decode("latin-1")
     for chunk in split_chunks(body):
         lines = (

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
+from hashrange.errors import HashrangeError
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024
@@ -138,7 +139,13 @@ class ReplyWriter:
         )  # fmt: skip
 
     def reply(
-        self, request: Request, status: int, body: bytes, wall_time: float, content_type: bytes | None = None, extra: bytes = b""
+        self,
+        request: Request,
+        status: int,
+        body: bytes,
+        wall_time: float,
+        content_type: bytes | None = None,
+        extra: bytes = b"",
     ) -> bytes:
         """Head and body of a reply. `extra` holds further header lines, each with its line end."""
         if int(wall_time) != self._second:
@@ -213,7 +220,7 @@ def accepted_coding(accept_encoding: bytes | None) -> bytes | None:
     for part in accept_encoding.lower().split(b","):
         coding, _, parameters = part.partition(b";")
         weight = parameters.replace(b" ", b"")
-        if weight.startswith(b"q=0") and not weight[3:].strip(b".0") == b"" or not weight.startswith(b"q=0"):
+        if not (weight.startswith(b"q=0") and weight[3:].strip(b".0") == b""):
             wanted.add(coding.strip())
     if b"gzip" in wanted or b"*" in wanted:
         return b"gzip"
@@ -226,18 +233,18 @@ def compress(body: bytes, coding: bytes) -> bytes:
     return compressor.compress(body) + compressor.flush()
 
 
-class BadEncoding(Exception):
+class ContentEncodingError(HashrangeError):
     """The body is not what its Content-Encoding says."""
 
 
-class BodyTooLarge(Exception):
+class BodyTooLargeError(HashrangeError):
     """The body exceeds `BODY_BYTES_MAX` once decoded."""
 
 
 def decode_body(body: bytes, content_encoding: bytes) -> bytes:
     """The body without its content codings. Never makes more than `BODY_BYTES_MAX`.
 
-    Raises BadEncoding and BodyTooLarge. Codings other than gzip and deflate are passed over.
+    Raises ContentEncodingError and BodyTooLargeError. Codings other than gzip and deflate are passed over.
     """
     for coding in reversed(content_encoding.lower().split(b",")):
         if coding.strip() in (b"gzip", b"x-gzip", b"deflate"):
@@ -252,9 +259,9 @@ def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
     try:
         plain = decompressor.decompress(body, BODY_BYTES_MAX + 1)
     except zlib.error as error:
-        raise BadEncoding(str(error)) from error
+        raise ContentEncodingError(str(error)) from error
     if len(plain) > BODY_BYTES_MAX:
-        raise BodyTooLarge
+        raise BodyTooLargeError
     if not decompressor.eof:
-        raise BadEncoding("the compressed body ends early")
+        raise ContentEncodingError("the compressed body ends early")
     return plain

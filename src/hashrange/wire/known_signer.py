@@ -64,7 +64,10 @@ class KnownSigner:
         else:
             names = [name.replace(b"%", b"%%") for name in self._signed_names]
             lines = b"".join(name + b":%b\n" for name in names)
-            canonical = (b"POST\n/\n\n%b\n%b\n" % (lines, b";".join(names)), itemgetter(*(place[0] for place in places)))
+            canonical = (
+                b"POST\n/\n\n%b\n%b\n" % (lines, b";".join(names)),
+                itemgetter(*(place[0] for place in places)),
+            )
         if len(self._canonical_by_layout) < LAYOUTS_PER_SIGNER_MAX:
             self._canonical_by_layout[layout] = canonical
         return canonical

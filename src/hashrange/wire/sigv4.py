@@ -9,7 +9,11 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple, NoReturn
 
-from hashrange.errors import IncompleteSignatureException, InvalidSignatureException, MissingAuthenticationTokenException
+from hashrange.errors import (
+    IncompleteSignatureException,
+    InvalidSignatureException,
+    MissingAuthenticationTokenException,
+)
 from hashrange.messages import signing as sentences
 from hashrange.wire.http import Request, query_pairs
 
@@ -184,6 +188,9 @@ def refuse_expired(date: str, now_seconds: float, life_seconds: int) -> NoReturn
     """The signature is older than it may be."""
     raise InvalidSignatureException(
         sentences.EXPIRED.format(
-            date=date, earliest=amz_date(now_seconds - life_seconds), now=amz_date(now_seconds), minutes=life_seconds // 60
+            date=date,
+            earliest=amz_date(now_seconds - life_seconds),
+            now=amz_date(now_seconds),
+            minutes=life_seconds // 60,
         )
     )

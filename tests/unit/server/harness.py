@@ -25,7 +25,7 @@ class FakeTransport(asyncio.Transport):
         self.written = b""
         self.is_closed = False
         self.is_aborted = False
-        self.is_reading = True
+        self.reads = True
         self.has_sent_end = False
 
     def write(self, data: Any) -> None:
@@ -48,12 +48,12 @@ class FakeTransport(asyncio.Transport):
         self.has_sent_end = True
 
     def pause_reading(self) -> None:
-        assert self.is_reading
-        self.is_reading = False
+        assert self.reads
+        self.reads = False
 
     def resume_reading(self) -> None:
-        assert not self.is_reading
-        self.is_reading = True
+        assert not self.reads
+        self.reads = True
 
     def take(self) -> bytes:
         """What was written since the last call."""

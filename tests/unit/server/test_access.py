@@ -57,7 +57,13 @@ def test_without_credentials_form_date_and_scope_matter_on_a_known_signers_reque
     assert kind == "com.amazon.coral.service#InvalidSignatureException"
     assert message.startswith("Signature expired: ")
     unsigned = as_bytes(
-        {"Host": "x", "Content-Type": "application/json", "X-Amz-Target": "DynamoDB_20120810.GetItem", "Content-Length": "2"}, b"{}"
+        {
+            "Host": "x",
+            "Content-Type": "application/json",
+            "X-Amz-Target": "DynamoDB_20120810.GetItem",
+            "Content-Length": "2",
+        },
+        b"{}",
     )
     assert code_and_message(front.ask(unsigned)) == (
         "com.amazon.coral.service#MissingAuthenticationTokenException", "Request is missing Authentication Token",
@@ -84,7 +90,7 @@ def test_a_signature_of_another_day_is_refused_although_its_key_is_known(strict:
     first = strict.request()
     assert reply(strict.ask(first)).status == 200
     strict.clock.advance(86_400)
-    kind, message = code_and_message(strict.ask(first))
+    _, message = code_and_message(strict.ask(first))
     assert message.startswith("Signature expired")
     assert reply(strict.ask(strict.request())).status == 200
 
@@ -112,7 +118,10 @@ def test_a_session_needs_its_token(strict: FrontEnd, access_key: str) -> None:
     for _ in range(2):
         assert reply(strict.ask(strict.request(headers={"X-Amz-Security-Token": "token"}, **session))).status == 200
         assert code_and_message(strict.ask(strict.request(**session))) == invalid
-        assert code_and_message(strict.ask(strict.request(headers={"X-Amz-Security-Token": "other"}, **session))) == invalid
+        assert (
+            code_and_message(strict.ask(strict.request(headers={"X-Amz-Security-Token": "other"}, **session)))
+            == invalid
+        )
 
 
 def test_a_token_with_a_key_that_has_none_is_refused(strict: FrontEnd) -> None:
@@ -134,7 +143,9 @@ def test_unsigned_payloads_and_signed_chunks(strict: FrontEnd) -> None:
     assert reply(strict.ask(strict.request(headers=marker, payload_hash="UNSIGNED-PAYLOAD"))).status == 200
     for name, status in (("STREAMING-UNSIGNED-PAYLOAD-TRAILER", 200), ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", 400)):
         chunks = b'15;chunk-signature=0\r\n{"TableName":"music"}\r\n0;chunk-signature=0\r\n\r\n'
-        request = strict.request(chunks, headers={"X-Amz-Content-SHA256": name, "Content-Encoding": "aws-chunked"}, payload_hash=name)
+        request = strict.request(
+            chunks, headers={"X-Amz-Content-SHA256": name, "Content-Encoding": "aws-chunked"}, payload_hash=name
+        )
         assert reply(strict.ask(request)).status == status, name
 
 
@@ -143,11 +154,15 @@ def test_unsigned_payloads_and_signed_chunks(strict: FrontEnd) -> None:
 
 def test_the_file_may_be_toml_or_json(tmp_path: Path) -> None:
     toml = tmp_path / "keys.toml"
-    toml.write_text('[[credential]]\naccess_key = "a"\nsecret_key = "b"\nexpires = "2027-01-01T00:00:00Z"\n', encoding="utf-8")
+    toml.write_text(
+        '[[credential]]\naccess_key = "a"\nsecret_key = "b"\nexpires = "2027-01-01T00:00:00Z"\n', encoding="utf-8"
+    )
     (key,) = read_credentials(str(toml)).values()
     assert (key.account, key.regions, key.expires_seconds) == ("000000000000", None, 1_798_761_600)
     json = tmp_path / "keys.json"
-    json.write_text('{"credential": [{"access_key": "a", "secret_key": "b", "regions": ["eu-west-1"]}]}', encoding="utf-8")
+    json.write_text(
+        '{"credential": [{"access_key": "a", "secret_key": "b", "regions": ["eu-west-1"]}]}', encoding="utf-8"
+    )
     assert read_credentials(str(json))["a"].regions == ("eu-west-1",)
 
 

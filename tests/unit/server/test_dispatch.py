@@ -29,11 +29,11 @@ def unsigned(body: bytes, target: str | None = "DynamoDB_20120810.GetItem", **he
 
 @pytest.mark.parametrize(("data", "status", "body"), [
     (unsigned(NO_JSON, "nonsense", Content_Type="text/plain"), 404, "<UnknownOperationException/>\n"),
-    (unsigned(NO_JSON, "nonsense"), 400, CORAL + "SerializationException\"}"),
-    (unsigned(BAD_TYPE, "nonsense"), 400, CORAL + "UnknownOperationException\"}"),
-    (unsigned(BAD_TYPE, None), 400, CORAL + "UnknownOperationException\"}"),
+    (unsigned(NO_JSON, "nonsense"), 400, CORAL + 'SerializationException"}'),
+    (unsigned(BAD_TYPE, "nonsense"), 400, CORAL + 'UnknownOperationException"}'),
+    (unsigned(BAD_TYPE, None), 400, CORAL + 'UnknownOperationException"}'),
     (unsigned(BAD_TYPE), 400, CORAL + "MissingAuthenticationTokenException"),
-    (unsigned(b""), 400, CORAL + "SerializationException\"}"),
+    (unsigned(b""), 400, CORAL + 'SerializationException"}'),
 ])  # fmt: skip
 def test_of_two_faults_the_earlier_check_answers(front: FrontEnd, data: bytes, status: int, body: str) -> None:
     answer = reply(front.ask(data))
@@ -43,7 +43,10 @@ def test_of_two_faults_the_earlier_check_answers(front: FrontEnd, data: bytes, s
 
 def test_a_wrong_type_is_told_before_what_the_operation_refuses(front: FrontEnd) -> None:
     assert b"SerializationException" in reply(front.ask(front.request(BAD_TYPE))).body
-    assert reply(front.ask(front.request(BAD_ITEM))).body == b'{"__type":"com.amazon.coral.validate#ValidationException","message":"no good"}'
+    assert (
+        reply(front.ask(front.request(BAD_ITEM))).body
+        == b'{"__type":"com.amazon.coral.validate#ValidationException","message":"no good"}'
+    )
     both = b'{"TableName":"invalid","ConsistentRead":"maybe"}'
     assert b"SerializationException" in reply(front.ask(front.request(both))).body
 
@@ -61,7 +64,7 @@ def test_an_operation_that_suspends_is_driven_to_its_end(name: str) -> None:
         connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode()))
         assert transport.written == b""
         async with asyncio.timeout(5):
-            while not transport.written:  # noqa: ASYNC110
+            while not transport.written:  # noqa: ASYNC110 - looks at what has no event
                 await asyncio.sleep(0)
         return reply(transport.take())
 
@@ -76,7 +79,7 @@ def test_many_suspended_operations_do_not_mix_up_their_replies() -> None:
             name = "future" if number % 2 else "bare"
             connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode(), region=f"r-{number}"))
         async with asyncio.timeout(5):
-            while not all(transport.written for _, transport in clients):  # noqa: ASYNC110
+            while not all(transport.written for _, transport in clients):  # noqa: ASYNC110 - looks at what has no event
                 await asyncio.sleep(0)
         for number, (_, transport) in enumerate(clients):
             assert f'"r-{number}"'.encode() in transport.take()
@@ -102,7 +105,9 @@ def test_a_write_is_answered_once_it_is_durable(front: FrontEnd) -> None:
     ("GetItem", b'{"TableName":"missing","ConsistentRead":true}', True),
     ("PutItem", b'{"TableName":"missing"}', True),
 ])  # fmt: skip
-def test_only_eventually_consistent_reads_pass_the_barrier(front: FrontEnd, operation: str, body: bytes, waits: bool) -> None:
+def test_only_eventually_consistent_reads_pass_the_barrier(
+    front: FrontEnd, operation: str, body: bytes, waits: bool
+) -> None:
     other, _ = front.connect()
     other.data_received(front.request(operation="PutItem"))
     connection, transport = front.connect()
@@ -142,7 +147,9 @@ def test_a_bug_is_a_500_with_a_trace_under_the_requests_id(front: FrontEnd, capl
     assert "a bug of ours" in caplog.text
 
 
-def test_a_storage_error_is_a_500_and_a_line_for_the_operator(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_storage_error_is_a_500_and_a_line_for_the_operator(
+    front: FrontEnd, caplog: pytest.LogCaptureFixture
+) -> None:
     assert reply(front.ask(front.request(b'{"TableName":"storage"}'))).status == 500
     assert "the disk is gone" in caplog.text
 
@@ -157,7 +164,9 @@ def test_a_table_that_exists_elsewhere_is_hinted_at_once(front: FrontEnd, caplog
     assert "table missing" not in caplog.text
 
 
-@pytest.mark.parametrize(("wording", "message"), [("bare", "m"), ("enveloped", "1 validation error detected: m"), ("older", "o")])
+@pytest.mark.parametrize(
+    ("wording", "message"), [("bare", "m"), ("enveloped", "1 validation error detected: m"), ("older", "o")]
+)
 def test_request_faults_are_worded_as_the_operation_does(wording: str, message: str) -> None:
     async def refuse(scope: Scope, request: EchoRequest) -> bytes:
         raise RequestFault("m", "o")

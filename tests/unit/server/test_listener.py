@@ -13,8 +13,8 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.server import listener
-from hashrange.server.process import run_on_best_loop
 from hashrange.server.listener import Server
+from hashrange.server.process import run_on_best_loop
 from hashrange.settings import Settings
 from tests.support.signing import sign
 from tests.unit.server.harness import ECHO_OPERATIONS, Parsed, StubStore, as_bytes, reply
@@ -116,7 +116,7 @@ def test_stopping_answers_what_is_open_and_refuses_what_comes(play: Callable[...
         assert (await ask(idle_reader, idle_writer)).status == 200
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request_bytes("PutItem"))
-        while not store.waiting:  # noqa: ASYNC110
+        while not store.waiting:  # noqa: ASYNC110 - looks at what has no event
             await asyncio.sleep(0)
         stopping = asyncio.ensure_future(server.stop())
         assert await idle_reader.read() == b""
@@ -138,7 +138,7 @@ def test_the_sweep_runs_by_itself(play: Callable[..., None], monkeypatch: pytest
 
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         before_seconds = server.connections.tick_seconds
-        while server.connections.tick_seconds <= before_seconds:  # noqa: ASYNC110
+        while server.connections.tick_seconds <= before_seconds:  # noqa: ASYNC110 - looks at what has no event
             await asyncio.sleep(0)
 
     play(scenario)

@@ -34,21 +34,21 @@ def test_pipelined_requests_wait_behind_a_reply_that_waits_for_durability(front:
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem") + front.request(b'{"TableName":"second"}'))
     assert transport.written == b""
-    assert not transport.is_reading
+    assert not transport.reads
     front.store.sync()
     assert [answer.status for answer in replies(transport.take())] == [200, 200]
-    assert transport.is_reading
+    assert transport.reads
 
 
 def test_a_client_that_does_not_read_gets_no_further_requests_served(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.pause_writing()
-    assert not transport.is_reading
+    assert not transport.reads
     connection.data_received(front.request())
     assert transport.written == b""
     connection.resume_writing()
     assert reply(transport.take()).status == 200
-    assert transport.is_reading
+    assert transport.reads
 
 
 def test_chunked_bodies_are_joined_and_trailers_dropped(front: FrontEnd) -> None:
@@ -91,7 +91,9 @@ def test_expect_100_continue_behind_a_pending_reply_waits_for_it(front: FrontEnd
     ("POST / HTTP/1.0", None, False),
     ("POST / HTTP/1.0", "keep-alive", True),
 ])  # fmt: skip
-def test_connections_are_kept_or_closed_as_the_client_asks(front: FrontEnd, line: str, header: str | None, is_kept: bool) -> None:
+def test_connections_are_kept_or_closed_as_the_client_asks(
+    front: FrontEnd, line: str, header: str | None, is_kept: bool
+) -> None:
     connection, transport = front.connect()
     data = front.request(headers={"Connection": header} if header else {}).replace(b"POST / HTTP/1.1", line.encode())
     connection.data_received(data)
@@ -106,7 +108,9 @@ def test_requests_behind_a_closing_one_are_not_answered(front: FrontEnd) -> None
 
 
 def test_an_upgrade_that_is_asked_for_is_passed_over(front: FrontEnd) -> None:
-    upgrade = front.request(headers={"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQ"})
+    upgrade = front.request(
+        headers={"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQ"}
+    )
     assert [answer.status for answer in replies(front.ask(upgrade + front.request()))] == [200, 200]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.wire.chunked_payload import BadChunks, are_chunks_signed, join_chunks
+from hashrange.wire.chunked_payload import ChunksError, are_chunks_signed, join_chunks
 from hashrange.wire.sigv4 import Claim
 
 CLAIM = Claim(
@@ -19,13 +19,13 @@ def test_chunks_are_joined_and_trailers_dropped() -> None:
     b"", b"3\r\nab", b"zz\r\n", b"-1\r\n\r\n0\r\n\r\n", b"3\r\nabcd\r\n0\r\n\r\n", b"3\r\nabc\r\n", b"5", b"x" * 3000,
 ])  # fmt: skip
 def test_what_is_not_made_of_chunks_is_refused(body: bytes) -> None:
-    with pytest.raises(BadChunks):
+    with pytest.raises(ChunksError):
         join_chunks(body)
 
 
 def test_each_chunk_signs_the_one_before_it() -> None:
     # The example of the public description of the streaming payload: 64 KB and 1 KB of the letter a.
-    from hashrange.wire.canonical import signing_key  # noqa: PLC0415
+    from hashrange.wire.canonical import signing_key
 
     key = signing_key("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524", "us-east-1", "s3")
     signatures = (

@@ -5,7 +5,15 @@ import zlib
 import pytest
 
 from hashrange.wire import http
-from hashrange.wire.http import ReplyWriter, Request, accepted_coding, http_date, layout_of, mirrored_content_type, query_pairs
+from hashrange.wire.http import (
+    ReplyWriter,
+    Request,
+    accepted_coding,
+    http_date,
+    layout_of,
+    mirrored_content_type,
+    query_pairs,
+)
 from hashrange.wire.identifiers import REQUEST_ID_LENGTH, next_number, request_id_of
 
 
