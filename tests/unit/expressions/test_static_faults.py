@@ -40,9 +40,7 @@ def refusal(room: str, text: str) -> str:
 
 
 SYNTAX = 'Syntax error; token: "{}", near: "{}"'.format
-COUNT = (
-    "Incorrect number of operands for operator or function; operator or function: {}, number of operands: {}".format
-)
+COUNT = "Incorrect number of operands for operator or function; operator or function: {}, number of operands: {}".format
 TYPE = "Incorrect operand type for operator or function; operator or function: {}, operand type: {}".format
 UPDATE_TYPE = "Incorrect operand type for operator or function; operator: {}, operand type: {}".format
 MISUSED = "The function is not allowed to be used this way in an expression; function: {}".format
@@ -56,12 +54,10 @@ SAME = (
     " operator: {}, first operand: {}"
 ).format
 OVERLAP = (
-    "Two document paths overlap with each other; must remove or rewrite one of these paths;"
-    " path one: {}, path two: {}"
+    "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: {}, path two: {}"
 ).format
 CONFLICT = (
-    "Two document paths conflict with each other; must remove or rewrite one of these paths;"
-    " path one: {}, path two: {}"
+    "Two document paths conflict with each other; must remove or rewrite one of these paths; path one: {}, path two: {}"
 ).format
 REDUNDANT = "The expression has redundant parentheses;"
 TOO_MANY = "The expression contains too many operators; operator count: {}".format
@@ -296,7 +292,9 @@ def test_the_largest_sizes_are_accepted() -> None:
 def test_a_refusal_is_not_forgotten_nor_its_cause_cached() -> None:
     for _ in range(2):
         assert refusal("condition", "a BETWEEN :n AND :m").endswith("{N:4}")
-    condition = compile_condition("ConditionExpression", "a BETWEEN :n AND :m", None, {":n": {"N": "1"}, ":m": {"N": "2"}})
+    condition = compile_condition(
+        "ConditionExpression", "a BETWEEN :n AND :m", None, {":n": {"N": "1"}, ":m": {"N": "2"}}
+    )
     assert condition.value_checks
     with pytest.raises(RequestFault):  # the same text and types again, other values: a hit of the cache must check too
         compile_condition("ConditionExpression", "a BETWEEN :n AND :m", None, {":n": {"N": "3"}, ":m": {"N": "2"}})
