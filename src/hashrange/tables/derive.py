@@ -4,10 +4,11 @@ So far only statistics. Index rows and stream records take their place here as f
 (table, key, old row, new row); none of them reads a store.
 """
 
+from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
 from hashrange.items.types import Row
 
-_SIZE = slice(1, 5)
-"""Where a row carries its DynamoDB item size (docs/formats/rows.md)."""
+_SIZE = slice(1, ROW_HEADER_BYTES)
+"""Where a row carries its DynamoDB item size."""
 
 
 def changes_statistics(old: Row | None, new: Row | None) -> bool:
@@ -20,8 +21,8 @@ def statistics_delta(old: Row | None, new: Row | None) -> tuple[int, int]:
     count = size_bytes = 0
     if old is not None:
         count -= 1
-        size_bytes -= int.from_bytes(old[_SIZE], "big")
+        size_bytes -= row_size_bytes(old)
     if new is not None:
         count += 1
-        size_bytes += int.from_bytes(new[_SIZE], "big")
+        size_bytes += row_size_bytes(new)
     return count, size_bytes

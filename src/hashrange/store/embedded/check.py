@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.rows import decode_row, encode_row, row_size_bytes
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Row
 from hashrange.items.values import check_item
@@ -100,7 +100,7 @@ def _check_row(table: Table | None, engine_key: bytes, row: Row) -> tuple[str | 
     if table is None:
         return f"{place} belongs to no table", 0
     place = f"{place} of table {table.name}"
-    size_bytes = int.from_bytes(row[1:5], "big")
+    size_bytes = row_size_bytes(row)
     try:
         item = decode_row(row)
         canonical, true_size_bytes = check_item(item)
