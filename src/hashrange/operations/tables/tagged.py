@@ -6,6 +6,7 @@ Source: service behaviour, captures to October 2026.
 import re
 
 from hashrange.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
+from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import Scope
@@ -13,7 +14,8 @@ from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
 
 _ARN = re.compile(r"arn:[^:]+:[^:]+:[^:]+:[^:]+:.+", re.DOTALL).fullmatch
-_TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{{12}}:table/{NAME_PATTERN}").fullmatch
+_NAME = f"{NAME_PATTERN.removesuffix('+')}{{{TABLE_NAME_LENGTH_MIN},{TABLE_NAME_LENGTH_MAX}}}"
+_TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{{12}}:table/{_NAME}").fullmatch
 
 
 def check_arn(scope: Scope, arn: str, operation: str) -> None:
