@@ -99,3 +99,62 @@ def test_damage_before_the_tail_refuses_to_open_and_drops_nothing(two_logs: Path
     content[5000:5050] = bytes(byte ^ 0xFF for byte in content[5000:5050])
     path.write_bytes(content)
     assert recovered(two_logs) == list(range(ROWS_OLD + ROWS_NEW))
+
+
+@pytest.fixture
+def flushed_and_two_logs(tmp_path: Path) -> Path:
+    """As `two_logs`, but with rows flushed before, so that the older log is the first one in use."""
+    running, copy = tmp_path / "running", tmp_path / "copy"
+    running.mkdir()
+    engine = open_engine(str(running))
+    for number in range(10):
+        engine.put(key(number), _VALUE)
+    engine.flush()
+    for number in range(10, 20):
+        engine.put(key(number), _VALUE)
+    engine.flush_wal(True)
+    shutil.copytree(running, copy)
+    engine.flush()
+    for number in range(20, 30):
+        engine.put(key(number), _VALUE)
+    engine.flush_wal(True)
+    shutil.copy(logs(running)[-1], copy / "engine")
+    engine.close()
+    return copy
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 3, 100, 340, 700])
+def test_a_hole_at_the_first_log_in_use_is_seen(flushed_and_two_logs: Path, kept_bytes: int) -> None:
+    oldest = logs(flushed_and_two_logs)[-2]
+    cut(oldest, oldest.stat().st_size - kept_bytes)
+    numbers = recovered(flushed_and_two_logs)
+    assert numbers == list(range(len(numbers)))
+    assert 10 <= len(numbers) < 20
+
+
+def test_logs_no_longer_in_use_do_not_matter(flushed_and_two_logs: Path, tmp_path: Path) -> None:
+    """A log that outlived its use, empty or torn, takes nothing from the ones in use."""
+    for stale in (b"", b"\x00\x01\x02", b"torn" * 100):
+        folder = tmp_path / f"stale{len(stale)}"
+        shutil.copytree(flushed_and_two_logs, folder)
+        (folder / "engine" / "000004.log").write_bytes(stale)
+        assert recovered(folder) == list(range(30))
+
+
+def test_an_empty_log_of_a_process_that_did_nothing_does_not_matter(tmp_path: Path) -> None:
+    """Opened, killed at once, opened, written, killed: the first process's empty log lies before the second's."""
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    first.mkdir()
+    engine = open_engine(str(first))
+    shutil.copytree(first, second)
+    empty = logs(second)[-1]
+    engine.close()
+    engine = open_engine(str(second))
+    for number in range(10):
+        engine.put(key(number), _VALUE)
+    engine.flush_wal(True)
+    shutil.copytree(second, third)
+    (third / "engine" / empty.name).write_bytes(b"")
+    assert len(logs(third)) == 2
+    assert recovered(third) == list(range(10))
+    engine.close()

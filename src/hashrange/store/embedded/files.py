@@ -123,12 +123,13 @@ def folder_size_bytes(path: str) -> int:
 
 
 def log_files(folder: str) -> list[str]:
-    """Paths of the engine's write-ahead logs that hold anything, oldest first."""
-    try:
-        logs = [path for path in Path(folder).iterdir() if path.suffix == ".log" and path.stat().st_size]
-    except FileNotFoundError:
+    """Paths of the engine's write-ahead logs, oldest first, up to the last that holds anything."""
+    if not Path(folder).is_dir():
         return []
-    return [str(path) for path in sorted(logs, key=lambda path: int(path.stem))]
+    logs = sorted((path for path in Path(folder).iterdir() if path.suffix == ".log"), key=lambda path: int(path.stem))
+    while logs and not logs[-1].stat().st_size:
+        logs.pop()
+    return [str(path) for path in logs]
 
 
 def read_bytes(path: str) -> bytes:

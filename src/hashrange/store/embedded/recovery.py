@@ -6,7 +6,9 @@ that mode then replays what comes after the hole. Nothing after a hole was ever 
 oldest first), but figures and later writes may rest on what was lost. So the logs are first replayed read-only, which
 refuses damage, and then for good in the mode that stops at a hole (`point_in_time`, which alone would drop everything
 behind damage without a word). That mode sees a hole only behind a torn record: where a log was cut exactly between two
-records, a stub of a torn one is appended. Log format: RocksDB wiki, "Write Ahead Log File Format".
+records, or lost everything, a stub of a torn record is appended. (The engine never leaves an empty log in use before a
+younger one that holds something; logs that are no longer in use are not replayed, stub or not.)
+Log format: RocksDB wiki, "Write Ahead Log File Format".
 """
 
 from collections.abc import Callable
@@ -39,7 +41,10 @@ def stops_at_hole(folder: str, replay_read_only: Callable[[], None]) -> bool:
     next_sequence: int | None = None
     previous = ""
     for path in logs:
-        first, following, is_whole = log_sequences(files.read_bytes(path))
+        log = files.read_bytes(path)
+        if not log:
+            files.append_bytes(path, _TORN_STUB)
+        first, following, is_whole = log_sequences(log)
         if next_sequence is not None and first is not None and first > next_sequence:
             files.append_bytes(previous, _TORN_STUB)
         if following is not None:
