@@ -26,6 +26,8 @@ BODY_BYTES_PER_SECOND_MIN = 16 * 1024
 IDLE_SECONDS_MAX = 600.0
 WRITE_SECONDS_MAX = 60.0
 """So long a client may leave a reply unread."""
+PIPELINED_PER_TURN_MAX = 64
+"""So many pipelined requests of one connection are answered before others have their turn."""
 LINGER_SECONDS = 2.0
 """After a refusal, what the client still sends is read and dropped for so long: else it may never see the refusal."""
 
@@ -116,7 +118,7 @@ class Connection(asyncio.Protocol):
             self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
         connections.open.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+    def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone; a reply still pending is dropped when it comes."""
         self.connections.open.discard(self)
         self.is_discarding = True
@@ -244,7 +246,12 @@ class Connection(asyncio.Protocol):
         """Hand waiting requests to the dispatcher until one of them keeps us waiting."""
         ready = self.ready
         self.is_starting = True
+        left = PIPELINED_PER_TURN_MAX
         while ready and not self.is_busy and not self.is_write_paused:
+            if left == 0:
+                asyncio.get_running_loop().call_soon(self.go_on)
+                break
+            left -= 1
             self.request = request = ready.popleft()
             self.is_busy = True
             self.connections.handle(request, self.respond)
