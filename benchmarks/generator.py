@@ -1,0 +1,82 @@
+"""Where does load come from? From wrk, which replays prepared signed requests on its own core (replay.lua).
+
+One thread of wrk sends several times what any of these servers answers; its own CPU share is reported, so that a run in which the
+generator was the limit shows.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.processes import on_cores
+
+SCRIPT = Path(__file__).with_name("replay.lua")
+
+
+class NoGenerator(Exception):
+    """There is no wrk; the message says how to get it."""
+
+
+class LoadFailed(Exception):
+    """A run that measured nothing usable; the message says why."""
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What wrk saw. Latencies are from sending a request to the last byte of its reply."""
+
+    requests: int
+    duration_us: int
+    refused: int
+    """Replies other than 2xx and 3xx."""
+    broken: int
+    p50_us: int
+    p99_us: int
+    p999_us: int
+    max_us: int
+    generator_share: float = 0.0
+    """wrk's own CPU time as a share of the run: near 1, the generator was the limit."""
+
+
+def require_generator() -> str:
+    """wrk's path; raises NoGenerator."""
+    path = shutil.which("wrk")
+    if path is None:
+        raise NoGenerator("wrk is not installed: `apt-get install wrk` (Debian, Ubuntu), `brew install wrk` (macOS).")
+    return path
+
+
+class RunningLoad:
+    """A run of wrk that has begun; `wait` ends it."""
+
+    def __init__(self, port: int, requests_file: Path, connections: int, seconds: float, cores: str) -> None:
+        whole_seconds = max(1, round(seconds))
+        command = [
+            require_generator(), "--threads", "1", "--connections", str(connections), "--duration", f"{whole_seconds}s",
+            "--timeout", "30s", "--script", str(SCRIPT), f"http://127.0.0.1:{port}", "--", str(requests_file),
+        ]  # fmt: skip
+        self._popen = subprocess.Popen(
+            on_cores(command, cores),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+
+    def wait(self) -> Load:
+        """What it saw; raises LoadFailed when there was no report or not one good reply."""
+        assert self._popen.stdout is not None
+        output = self._popen.stdout.read().decode(errors="replace")
+        self._popen.stdout.close()
+        _, status, usage = os.wait4(self._popen.pid, 0)
+        self._popen.returncode = os.waitstatus_to_exitcode(status)
+        report = next((line[7:] for line in output.splitlines() if line.startswith("REPORT ")), None)
+        if report is None:
+            raise LoadFailed(f"wrk gave no report: {output.strip()[-300:]}")
+        load = msgspec.convert(json.loads(report), Load)
+        if load.requests == 0:
+            raise LoadFailed("not one request was answered")
+        share = (usage.ru_utime + usage.ru_stime) / (load.duration_us / 1e6)
+        return msgspec.structs.replace(load, generator_share=share)

@@ -1,0 +1,165 @@
+"""What does an operation cost without sockets? Signed requests go straight to the dispatcher, over the store in memory.
+
+Process CPU time, the best of several rounds. The tables are the same as over sockets.
+"""
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.items import ItemMaker
+from benchmarks.loader import put_bodies
+from benchmarks.prepare import Prepared, prepare_requests
+from benchmarks.results import InProcessFigure
+from benchmarks.signing import CREDENTIALS_TOML, REGION, Signer
+from benchmarks.workloads import Plan, Workload
+from hashrange.clock import SystemClock
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.server.access import Access
+from hashrange.server.credentials import ACCOUNT, read_credentials
+from hashrange.server.dispatch import Dispatcher
+from hashrange.settings import Settings
+from hashrange.store.embedded.store import open_store
+from hashrange.wire.http import Request, layout_of
+
+HOST = "127.0.0.1:8000"
+ROUNDS = 5
+
+
+class Bench:
+    """A dispatcher over a store in memory, with the benchmark's table, and the loop on which they run."""
+
+    def __init__(self, plan: Plan, item_bytes: int, table_items: int) -> None:
+        self.plan = plan
+        self.table_items = table_items
+        settings = Settings(data_dir=None)
+        clock = SystemClock()
+        self.loop = asyncio.new_event_loop()
+        self.store = open_store(None, clock, self.loop)
+        with tempfile.TemporaryDirectory() as folder:
+            credentials = Path(folder, "credentials.toml")
+            credentials.write_text(CREDENTIALS_TOML)
+            access = Access(self.store, clock, settings, read_credentials(str(credentials)))
+        self.scope = Scope(ACCOUNT, REGION, self.store, clock, settings)
+        self.dispatcher = Dispatcher(OPERATIONS, self.store, clock, settings, access)
+        self.maker = ItemMaker(item_bytes, plan.sort_keys_per_partition)
+        self._replies: list[tuple[int, bytes]] = []
+        self._fill()
+
+    def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """A decoded reply (it has `client.Client.call`'s form: the walk over a table's pages uses either)."""
+        request = Signer(HOST).request(operation, json.dumps(arguments).encode())
+        self._replies.clear()
+        self.answer([parse(request)])
+        return dict(json.loads(self._replies[0][1]))
+
+    def close(self) -> None:
+        """Let store and loop go."""
+        self.loop.run_until_complete(self.store.close())
+        self.loop.close()
+
+    def answer(self, requests: Sequence[Request]) -> None:
+        """Have each request answered, one after the other; every reply must be good."""
+        self.loop.run_until_complete(self._answer(requests))
+
+    async def _answer(self, requests: Sequence[Request]) -> None:
+        handle, keep, replies = self.dispatcher.handle, self._keep, self._replies
+        for request in requests:
+            replies.clear()
+            handle(request, keep)
+            while not replies:
+                await asyncio.sleep(0)  # a long page lets others run
+            assert replies[0][0] == 200, replies[0][1]
+
+    def _keep(self, status: int, body: bytes, *_: object) -> None:
+        self._replies.append((status, body))
+
+    def _fill(self) -> None:
+        table = self.plan.table
+        keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+        types = [{"AttributeName": key["AttributeName"], "AttributeType": "S"} for key in keys]
+        settings = {"KeySchema": keys, "AttributeDefinitions": types, "BillingMode": "PAY_PER_REQUEST"}
+        self.call("CreateTable", {"TableName": table, **settings})
+        self.call("DescribeTable", {"TableName": table})
+        signer = Signer(HOST)
+        self.answer([
+            parse(signer.request(operation, body))
+            for operation, body, _ in put_bodies(self.plan, self.maker, range(self.table_items))
+        ])  # fmt: skip
+
+    def prepare(self, workload: Workload) -> Prepared:
+        """Signed requests for this table."""
+        return prepare_requests(self.plan, workload, self.maker, self.table_items, HOST, self)
+
+    def time_dispatch(self, requests: Sequence[bytes], seconds: float) -> float:
+        """CPU seconds per request, from parsed HTTP to the reply's body."""
+        parsed = [parse(request) for request in requests]
+        self.answer(parsed[:50])
+        return best_seconds(lambda: self.answer(parsed), seconds) / len(parsed)
+
+    def time_operation(self, workload: Workload, requests: Sequence[bytes], seconds: float) -> float:
+        """CPU seconds per request of the operation alone, on decoded requests."""
+        operation = OPERATIONS[workload.operation]
+        decode: Callable[[bytes], Any] = msgspec.json.Decoder(operation.request).decode
+        decoded = [decode(parse(request).body) for request in requests]
+        run, scope = operation.run, self.scope
+
+        def round_once() -> None:
+            for request in decoded:
+                step = run(scope, request).send
+                try:
+                    while True:
+                        step(None)
+                except StopIteration:
+                    pass
+
+        return best_seconds(round_once, seconds) / len(decoded)
+
+
+def parse(request: bytes) -> Request:
+    """What the HTTP layer makes of those bytes."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    lines = [line.partition(b": ") for line in head.split(b"\r\n")[1:]]
+    values: list[bytes | None] = [value for _, _, value in lines]
+    return Request(b"POST", b"/", layout_of(tuple(name for name, _, _ in lines)), [*values, None], body, True)
+
+
+def best_seconds(run_once: Callable[[], None], seconds: float) -> float:
+    """CPU time of the quickest round; as many rounds as fit into `seconds`, at least two, at most five."""
+    best = float("inf")
+    began = time.perf_counter()
+    for count in range(ROUNDS):
+        if count >= 2 and time.perf_counter() - began > seconds:
+            break
+        before = time.process_time()
+        run_once()
+        best = min(best, time.process_time() - before)
+    return best
+
+
+def measure_in_process(
+    plan: Plan, workloads: Sequence[Workload], table_items: int, seconds: float
+) -> list[InProcessFigure]:
+    """µs per unit by kind of request, items of the first size."""
+    bench = Bench(plan, plan.item_bytes[0], table_items)
+    figures = []
+    try:
+        for workload in workloads:
+            prepared = bench.prepare(workload)
+            figures.append(
+                InProcessFigure(
+                    workload.name,
+                    bench.time_dispatch(prepared.requests, seconds) * 1e6 / prepared.units_per_request,
+                    bench.time_operation(workload, prepared.requests, seconds) * 1e6 / prepared.units_per_request,
+                )
+            )
+    finally:
+        bench.close()
+    return figures

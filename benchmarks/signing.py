@@ -1,0 +1,53 @@
+"""How is a request prepared? Head and body as an SDK sends them, signed with SigV4; shares no code with the server.
+
+The signature's date may differ from the server's clock by 15 minutes at most, so requests are prepared right before each run.
+"""
+
+import hashlib
+import hmac
+import time
+
+ACCESS_KEY = "AKIDBENCHMARK"
+SECRET_KEY = "a-secret-for-benchmarks-only"
+REGION = "us-east-1"
+CREDENTIALS_TOML = f'[[credential]]\naccess_key = "{ACCESS_KEY}"\nsecret_key = "{SECRET_KEY}"\n'
+"""What a server that checks signatures needs."""
+
+SIGNED_HEADERS = "content-type;host;x-amz-date;x-amz-target"
+CONTENT_TYPE = "application/x-amz-json-1.0"
+TARGET_PREFIX = "DynamoDB_20120810."
+USER_AGENT = "Boto3/1.40.0 md/Botocore#1.40.0 ua/2.1 os/linux lang/python#3.11 md/pyimpl#CPython cfg/retry-mode#legacy"
+
+
+class Signer:
+    """Signs requests to one host, all with the second in which it was made. Some 10 µs per request."""
+
+    def __init__(self, host: str) -> None:
+        """`host` is the Host header: address and port."""
+        moment = time.gmtime()
+        date = time.strftime("%Y%m%dT%H%M%SZ", moment)
+        day = date[:8]
+        key = b"AWS4" + SECRET_KEY.encode()
+        for part in (day, REGION, "dynamodb", "aws4_request"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        scope = f"{day}/{REGION}/dynamodb/aws4_request"
+        self._key = key
+        self._to_sign = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n"
+        self._canonical = (
+            f"POST\n/\n\ncontent-type:{CONTENT_TYPE}\nhost:{host}\nx-amz-date:{date}\nx-amz-target:{TARGET_PREFIX}"
+        )
+        self._head = (
+            f"POST / HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity\r\nX-Amz-Target: {TARGET_PREFIX}%s\r\n"
+            f"Content-Type: {CONTENT_TYPE}\r\nUser-Agent: {USER_AGENT}\r\nX-Amz-Date: {date}\r\n"
+            f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={SIGNED_HEADERS}, Signature=%s\r\n"
+            "amz-sdk-invocation-id: 00000000-0000-4000-8000-000000000000\r\namz-sdk-request: attempt=1\r\n"
+            "Content-Length: %d\r\n\r\n"
+        )
+
+    def request(self, operation: str, body: bytes) -> bytes:
+        """The bytes of one request."""
+        payload_hash = hashlib.sha256(body).hexdigest()
+        canonical = f"{self._canonical}{operation}\n\n{SIGNED_HEADERS}\n{payload_hash}"
+        to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
+        signature = hmac.digest(self._key, to_sign.encode(), "sha256").hex()
+        return (self._head % (operation, signature, len(body))).encode() + body

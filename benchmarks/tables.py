@@ -1,0 +1,22 @@
+"""How does a Markdown table look? Aligned, so that it can be read in a terminal too."""
+
+from collections.abc import Sequence
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns of figures are aligned to the right; a row has as many cells as there are columns."""
+    widths = [max(len(row[place]) for row in [columns, *rows]) for place in range(len(columns))]
+    is_right = [place > 0 and all(looks_numeric(row[place]) for row in rows) for place in range(len(columns))]
+    rule = [("-" * (width - 1) + ":") if right else "-" * width for width, right in zip(widths, is_right, strict=True)]
+    lines = [columns, rule, *rows]
+    return "\n".join("| " + " | ".join(fit(cell, width, right) for cell, width, right in zip(line, widths, is_right, strict=True)) + " |" for line in lines)  # fmt: skip
+
+
+def fit(cell: str, width: int, is_right: bool) -> str:
+    """Padded to the width."""
+    return cell.rjust(width) if is_right else cell.ljust(width)
+
+
+def looks_numeric(cell: str) -> bool:
+    """Is it empty, or does it begin like a figure?"""
+    return not cell or cell.lstrip("≤≥ ")[:1].isdigit()
