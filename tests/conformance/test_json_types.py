@@ -1,0 +1,171 @@
+"""Black box: JSON types that are refused, lenient forms that are taken, and how member faults are reported."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.raw_client import RawClient
+
+TABLE = "json-types"
+KEY = {"pk": {"S": "a"}}
+
+
+@pytest.fixture(scope="module")
+def table(client: Any) -> str:
+    """A table with a partition key."""
+    client.create_table(
+        TableName=TABLE,
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    client.get_waiter("table_exists").wait(TableName=TABLE)
+    return TABLE
+
+
+def stored(raw: RawClient, body: bytes) -> Any:
+    """Put the item `{"pk": …, "value": body}` and read the value back."""
+    reply = raw("PutItem", b'{"TableName":"%b","Item":{"pk":{"S":"a"},"value":%b}}' % (TABLE.encode(), body))
+    assert (reply.status, reply.body) == (200, b"{}")
+    return raw("GetItem", {"TableName": TABLE, "Key": KEY, "ConsistentRead": "yes"}).json()["Item"]["value"]
+
+
+LENIENT: list[tuple[bytes, Any]] = [
+    (b'{"S":"x","N":null,"L":null}', {"S": "x"}),
+    (b'{"S":"x","Unknown":[1,{"a":null}]}', {"S": "x"}),
+    (b'{"BOOL":"YES"}', {"BOOL": True}),
+    (b'{"BOOL":"0"}', {"BOOL": False}),
+    (b'{"NULL":"true"}', {"NULL": True}),
+    (b'{"M":{"a":{"BOOL":"no","X":1},"b":{"L":[{"NULL":"1","S":null}]}}}', None),
+    (b'{"N":"01.0e1"}', {"N": "10"}),
+    (b'{"B":"AAA="}', {"B": "AAA="}),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), LENIENT, ids=lambda part: str(part)[:40])
+def test_lenient_forms_are_stored_as_what_they_mean(table: str, raw: RawClient, body: bytes, expected: Any) -> None:
+    if expected is None:
+        expected = {"M": {"a": {"BOOL": False}, "b": {"L": [{"NULL": True}]}}}
+    assert stored(raw, body) == expected
+
+
+REFUSED: list[tuple[bytes, str]] = [
+    (b'{"S":5}', "NUMBER_VALUE cannot be converted to String"),
+    (b'{"N":5}', "NUMBER_VALUE cannot be converted to String"),
+    (b'{"N":5.5}', "DECIMAL_VALUE cannot be converted to String"),
+    (b'{"N":1e999}', "DECIMAL_VALUE cannot be converted to String"),
+    (b'{"B":"abc"}', "Base64 encoded length is expected a multiple of 4 bytes but found: 3"),
+    (b'{"B":"AB=="}', "Invalid last non-pad Base64 character dectected"),
+    (b'{"B":"A*=="}', "Invalid last non-pad Base64 character dectected"),
+    (b'{"BS":["AAA=","A*AA"]}', "Invalid last non-pad Base64 character dectected"),
+    (b'{"B":true}', "only base-64-encoded strings are convertible to bytes"),
+    (b'{"BOOL":"maybe"}', "Unexpected token received from parser"),
+    (b'{"NULL":1}', "NUMBER_VALUE cannot be converted to Boolean"),
+    (b'{"SS":"a"}', "Unexpected field type"),
+    (b'{"SS":[5]}', "NUMBER_VALUE cannot be converted to String"),
+    (b'{"L":{}}', "Start of structure or map found where not expected"),
+    (b'{"L":["a"]}', "Unexpected value type in payload"),
+    (b'{"L":[[]]}', "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.AttributeValue"),
+    (b'{"M":{"a":{"L":[{"S":false}]}}}', "FALSE_VALUE cannot be converted to String"),
+    (b'"a"', "Unexpected value type in payload"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), REFUSED, ids=lambda part: str(part)[:40])
+def test_other_types_inside_a_value_are_refused(table: str, raw: RawClient, body: bytes, message: str) -> None:
+    reply = raw("PutItem", b'{"TableName":"%b","Item":{"pk":{"S":"a"},"value":%b}}' % (TABLE.encode(), body))
+    assert (reply.status, reply.json()) == (
+        400, {"__type": "com.amazon.coral.service#SerializationException", "Message": message},
+    )  # fmt: skip
+
+
+EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+
+
+@pytest.mark.parametrize("body", [b"null", b"{}", b'{"S":null}', b'{"X":1}', b'{"L":[null]}', b'{"M":{"a":null}}'])
+def test_a_value_without_a_type_is_empty(table: str, raw: RawClient, body: bytes) -> None:
+    reply = raw("PutItem", b'{"TableName":"%b","Item":{"pk":{"S":"a"},"value":%b}}' % (TABLE.encode(), body))
+    assert reply.json() == {"__type": "com.amazon.coral.validate#ValidationException", "message": EMPTY}
+
+
+NESTING = (
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+)
+
+
+@pytest.mark.parametrize("levels", [33, 40, 64, 65, 100, 400])
+def test_values_that_are_nested_too_deeply_are_refused_and_nothing_breaks(
+    table: str, raw: RawClient, levels: int
+) -> None:
+    for opening, closing in ((b'{"L":[', b"]}"), (b'{"M":{"a":', b"}}")):
+        value = opening * levels + b'{"BOOL":"yes"}' + closing * levels
+        reply = raw("PutItem", b'{"TableName":"%b","Item":{"pk":{"S":"a"},"value":%b}}' % (TABLE.encode(), value))
+        assert (reply.status, NESTING in reply.json()["message"]) == (400, True)
+
+
+def test_the_body_may_use_nulls_for_absent_members(table: str, raw: RawClient) -> None:
+    body = {"TableName": TABLE, "Key": KEY, "ProjectionExpression": None, "AttributesToGet": None, "Unknown": None}
+    assert raw("GetItem", body).status == 200
+
+
+def test_constraints_of_an_item_operation_come_in_one_envelope(raw: RawClient) -> None:
+    reply = raw("UpdateItem", {"ReturnConsumedCapacity": "hi", "ReturnValues": "hi"})
+    assert reply.json() == {
+        "__type": "com.amazon.coral.validate#ValidationException",
+        "message": (
+            "4 validation errors detected: "
+            "Value 'hi' at 'returnConsumedCapacity' failed to satisfy constraint: "
+            "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; "
+            "Value null at 'tableName' failed to satisfy constraint: Member must not be null; "
+            "Value 'hi' at 'returnValues' failed to satisfy constraint: "
+            "Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]; "
+            "Value null at 'key' failed to satisfy constraint: Member must not be null"
+        ),
+    }
+
+
+def test_create_table_reports_nested_members_by_their_path(raw: RawClient) -> None:
+    body = {
+        "TableName": "abc;",
+        "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "X"}],
+        "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}] * 3,
+        "ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": -1},
+        "LocalSecondaryIndexes": [{"IndexName": "h;", "KeySchema": [], "Projection": {"NonKeyAttributes": []}}],
+    }
+    element = "KeySchemaElement(attributeName=a, keyType=HASH)"
+    pattern = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
+    errors = [
+        (
+            "Value 'X' at 'attributeDefinitions.1.member.attributeType' failed to satisfy constraint: "
+            "Member must satisfy enum value set: [B, N, S]"
+        ),
+        f"Value 'abc;' at 'tableName' failed to satisfy constraint: {pattern}",
+        (
+            "Value '-1' at 'provisionedThroughput.writeCapacityUnits' failed to satisfy constraint: "
+            "Member must have value greater than or equal to 1"
+        ),
+        (
+            "Value '0' at 'provisionedThroughput.readCapacityUnits' failed to satisfy constraint: "
+            "Member must have value greater than or equal to 1"
+        ),
+        (
+            f"Value '[{element}, {element}, {element}]' at 'keySchema' failed to satisfy constraint: "
+            "Member must have length less than or equal to 2"
+        ),
+        f"Value 'h;' at 'localSecondaryIndexes.1.member.indexName' failed to satisfy constraint: {pattern}",
+        (
+            "Value 'h;' at 'localSecondaryIndexes.1.member.indexName' failed to satisfy constraint: "
+            "Member must have length greater than or equal to 3"
+        ),
+        (
+            "Value '[]' at 'localSecondaryIndexes.1.member.keySchema' failed to satisfy constraint: "
+            "Member must have length greater than or equal to 1"
+        ),
+        (
+            "Value '[]' at 'localSecondaryIndexes.1.member.projection.nonKeyAttributes' failed to satisfy constraint: "
+            "Member must have length greater than or equal to 1"
+        ),
+    ]
+    message = raw("CreateTable", json.dumps(body).encode()).json()["message"]
+    assert message == f"{len(errors)} validation errors detected: {'; '.join(errors)}"
