@@ -20,6 +20,7 @@ from hashrange.expressions.tree import (
     ValueToken,
 )
 from hashrange.expressions.values import ORDERED_TYPES, ORDERS, contains, has_prefix, is_ordered, size_of
+from hashrange.items.paths import resolve_path
 from hashrange.items.types import Item, Value
 
 Values: TypeAlias = dict[str, Value]
@@ -80,24 +81,7 @@ def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
 
 def compile_path(elements: tuple[str | int, ...]) -> Callable[[Item], Value | None]:
     """The value at a path of an item; None when there is none, whatever the reason."""
-    name = elements[0]
-    steps = elements[1:]
-    assert isinstance(name, str)
-
-    def get(item: Item) -> Value | None:
-        value = item.get(name)
-        for step in steps:
-            if value is None:
-                return None
-            if isinstance(step, str):
-                members = value.get("M")
-                value = None if members is None else members.get(step)
-            else:
-                content = value.get("L")
-                value = content[step] if content is not None and step < len(content) else None
-        return value
-
-    return get
+    return lambda item: resolve_path(item, elements)
 
 
 def _top_level_name(operand: Operand) -> str | None:
@@ -117,8 +101,8 @@ def compile_operand(operand: Operand) -> Getter:
         name = _top_level_name(operand)
         if name is not None:
             return lambda item, _values: item.get(name)
-        get = compile_path(operand.elements)
-        return lambda item, _values: get(item)
+        elements = operand.elements
+        return lambda item, _values: resolve_path(item, elements)
     assert isinstance(operand, Call)
     sized = compile_operand(operand.operands[0])
 

@@ -6,12 +6,12 @@ given is mutated.
 
 from binascii import a2b_base64
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
+from hashrange.items.numbers import number_order
 from hashrange.items.types import Value
 
-_ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": Decimal, "BS": a2b_base64}
+_ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": number_order, "BS": a2b_base64}
 
 
 def set_type(value: Value) -> str | None:

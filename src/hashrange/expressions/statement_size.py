@@ -63,8 +63,7 @@ def _added_bytes(value: Value, old: Value | None) -> int:
         members = old.get(type_name)
         if members is not None:
             value = {type_name: added_members(members, content)}
-    size_bytes: int = value_size_bytes(value)
-    return size_bytes
+    return value_size_bytes(value)
 
 
 def _element_bytes(element: str | int) -> int:

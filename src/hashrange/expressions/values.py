@@ -7,8 +7,9 @@ binaries by their bytes; numbers by value. Source: service behaviour, captures t
 import operator
 from binascii import a2b_base64
 from collections.abc import Callable
-from decimal import Decimal
 
+from hashrange.items.numbers import number_order
+from hashrange.items.sizes import binary_size_bytes
 from hashrange.items.types import Value
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
@@ -18,7 +19,7 @@ def number_is_less(left: str, right: str) -> bool:
     """Order of two canonical numbers; plain whole numbers compare by length and digits."""
     if left.isdigit() and right.isdigit():
         return left < right if len(left) == len(right) else len(left) < len(right)
-    return Decimal(left) < Decimal(right)
+    return number_order(left) < number_order(right)
 
 
 def _number_is_not_greater(left: str, right: str) -> bool:
@@ -95,5 +96,4 @@ def size_of(value: Value) -> int | None:
     ((type_name, content),) = value.items()
     if type_name in ("N", "BOOL", "NULL"):
         return None
-    size: int = len(content)
-    return size // 4 * 3 - content.count("=", -2) if type_name == "B" else size
+    return binary_size_bytes(content) if type_name == "B" else len(content)

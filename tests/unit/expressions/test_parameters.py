@@ -19,9 +19,11 @@ FAULTS: list[tuple[dict[str, Any], dict[str, Any], Any, Any, str, str | None]] =
         {"ProjectionExpression": None, "FilterExpression": "", "KeyConditionExpression": "x"},
         None,
         None,
-        "Can not use both expression and non-expression parameters in the same request:"
-        " Non-expression parameters: {AttributesToGet, KeyConditions}"
-        " Expression parameters: {FilterExpression, KeyConditionExpression}",
+        (
+            "Can not use both expression and non-expression parameters in the same request:"
+            " Non-expression parameters: {AttributesToGet, KeyConditions}"
+            " Expression parameters: {FilterExpression, KeyConditionExpression}"
+        ),
         None,
     ),
     ({}, {"P": None}, N, V, "ExpressionAttributeNames can only be specified when using expressions", None),
@@ -39,8 +41,10 @@ FAULTS: list[tuple[dict[str, Any], dict[str, Any], Any, Any, str, str | None]] =
         None,
         {},
         "ExpressionAttributeValues can only be specified when using expressions",
-        "ExpressionAttributeValues can only be specified when using expressions:"
-        " UpdateExpression and ConditionExpression are null",
+        (
+            "ExpressionAttributeValues can only be specified when using expressions:"
+            " UpdateExpression and ConditionExpression are null"
+        ),
     ),
     (
         {},

@@ -7,8 +7,9 @@ from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.keycondition import compile_key_condition
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
+from hashrange.items.types import Value
 
-VALUES = {
+VALUES: dict[str, Value] = {
     ":s": {"S": "x"},
     ":t": {"S": "a"},
     ":n": {"N": "5"},
@@ -197,14 +198,18 @@ CASES = [
     (
         "condition",
         "a BETWEEN :n AND :s",
-        "The BETWEEN operator requires same data type for lower and upper bounds;"
-        " lower bound operand: AttributeValue: {N:5}, upper bound operand: AttributeValue: {S:x}",
+        (
+            "The BETWEEN operator requires same data type for lower and upper bounds;"
+            " lower bound operand: AttributeValue: {N:5}, upper bound operand: AttributeValue: {S:x}"
+        ),
     ),
     (
         "condition",
         "a BETWEEN :n AND :m",
-        "The BETWEEN operator requires upper bound to be greater than or equal to lower bound;"
-        " lower bound operand: AttributeValue: {N:5}, upper bound operand: AttributeValue: {N:4}",
+        (
+            "The BETWEEN operator requires upper bound to be greater than or equal to lower bound;"
+            " lower bound operand: AttributeValue: {N:5}, upper bound operand: AttributeValue: {N:4}"
+        ),
     ),
     # actions of updates
     ("update", "SET a = :s SET b = :s", 'The "SET" section can only be used once in an update expression;'),
@@ -252,8 +257,10 @@ KEY_CASES = [
     ("pk = :s AND attribute_exists(sk)", "Invalid operator used in KeyConditionExpression: attribute_exists"),
     (
         "pk = :s AND begins_with(:s, sk)",
-        "Invalid condition in KeyConditionExpression:"
-        " begins_with operator must have the key attribute as its first operand",
+        (
+            "Invalid condition in KeyConditionExpression:"
+            " begins_with operator must have the key attribute as its first operand"
+        ),
     ),
     (
         ":n BETWEEN sk AND :s",
@@ -270,8 +277,10 @@ KEY_CASES = [
     ("((pk = :s))", "Invalid KeyConditionExpression: The expression has redundant parentheses;"),
     (
         "begins_with(pk, :n)",
-        "Invalid KeyConditionExpression: Incorrect operand type for operator or function;"
-        " operator or function: begins_with, operand type: N",
+        (
+            "Invalid KeyConditionExpression: Incorrect operand type for operator or function;"
+            " operator or function: begins_with, operand type: N"
+        ),
     ),
 ]
 
