@@ -65,7 +65,7 @@ class SuspendingStore:
 
     def __init__(self, inner: Store, seed: int) -> None:
         self.inner = inner
-        self._random = random.Random(seed)
+        self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._before: dict[tuple[bytes, Key], Row | None] = {}
         self.lost_races = 0
         """How many commits were made to lose, for tests that want to know."""

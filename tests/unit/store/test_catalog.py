@@ -104,9 +104,7 @@ def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> No
     store.close_now()
 
 
-def test_concurrent_creations_of_one_name_succeed_once(
-    store: EmbeddedStore, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_concurrent_creations_of_one_name_succeed_once(store: EmbeddedStore, loop: asyncio.AbstractEventLoop) -> None:
     async def race() -> list[Table | None]:
         return await asyncio.gather(*(store.catalog.create(table_maker("t")) for _ in range(5)))
 

@@ -1,6 +1,7 @@
 """`check` finds every kind of damage that can be planted; `inspect` tells what is there. Neither changes anything."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.errors import StorageError, StorageLocked
 from hashrange.items.rows import encode_row
-from hashrange.items.types import Row
+from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.check import check_store
@@ -20,7 +21,14 @@ from hashrange.tables.keys import item_key
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, table_maker
 
-ITEM = {"pk": {"S": "a"}, "sk": {"S": "b"}, "n": {"N": "1"}, "s": {"SS": ["x", "y"]}}
+ITEM: Item = {"pk": {"S": "a"}, "sk": {"S": "b"}, "n": {"N": "1"}, "s": {"SS": ["x", "y"]}}
+
+
+def put(row: Row, _old: Row | None) -> Row:
+    """A plan."""
+    return row
+
+
 SIZE = check_item(ITEM)[1]
 
 
@@ -35,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
         for sort in ("b", "c")[: 2 if name == "orders" else 1]:
             item = ITEM | {"sk": {"S": sort}}
             row = encode_row(*check_item(item))
-            finish(store.mutate(table, item_key(table, item), lambda _, row=row: row))
+            finish(store.mutate(table, item_key(table, item), partial(put, row)))
     store.close_now()
     return folder
 
@@ -99,9 +107,7 @@ def test_a_row_by_its_key(folder: Path) -> None:
         (lambda key, row: (b"\0\0\0\x09\0\0" + key[6:], row), "belongs to no table"),
     ],
 )
-def test_a_spoilt_row_is_found(
-    folder: Path, spoil: Callable[[bytes, bytes], tuple[bytes, Row]], finding: str
-) -> None:
+def test_a_spoilt_row_is_found(folder: Path, spoil: Callable[[bytes, bytes], tuple[bytes, Row]], finding: str) -> None:
     spoilt = spoil(*stored(folder))
     faults = plant(folder, lambda engine: engine.put(*spoilt))
     assert any(finding in fault for fault in faults), faults

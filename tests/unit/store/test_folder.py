@@ -11,7 +11,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.errors import StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
-from hashrange.store.embedded import files, open_store
+from hashrange.store.embedded import open_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.layout import FORMAT_KEY
 from tests.support.samples import finish, row_of, table_maker
@@ -64,7 +64,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch:
     def refuse(*_arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(files.os, "open", refuse)
+    monkeypatch.setattr("hashrange.store.embedded.files.os.open", refuse)
     with pytest.raises(StorageReadOnly, match="cannot be written"):
         open_store(str(tmp_path), CLOCK, None)
 

@@ -1,14 +1,16 @@
 """After a failure nothing is served until the engine was reopened; a stall delays one request and nobody else."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull
-from hashrange.items.types import Key
+from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.health import RefusingEngine
 from hashrange.store.embedded.store import STALL_DELAYS_SECONDS
@@ -22,6 +24,10 @@ from tests.unit.store.conftest import Run
 FULL = Exception("IO error: No space left on device: While appending to file: 000004.log")
 STALL = Exception("Result incomplete: Write stall")
 KEY = Key(b"k")
+
+
+def put(row: Row, _old: Row | None) -> Row:
+    return row
 
 
 class Patient:
@@ -69,8 +75,8 @@ def patient(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Patient
 @pytest.mark.parametrize("method", ["put", "get", "write", "items"])
 def test_after_a_failure_nothing_is_served(patient: Patient, method: str) -> None:
     patient.engine.faults[method] = [FULL]
-    calls = [
-        lambda: patient.get(),
+    calls: list[Callable[[], object]] = [
+        patient.get,
         lambda: patient.put(KEY, b"other"),
         lambda: patient.put(b"new", b"row"),
         lambda: finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True)),
@@ -108,7 +114,9 @@ def test_it_heals_inside_the_process_and_the_disk_is_the_truth(patient: Patient,
     assert patient.store.durable_position() == patient.store.position()
 
 
-def test_reopening_waits_longer_each_time_and_only_for_requests(patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reopening_waits_longer_each_time_and_only_for_requests(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     attempts: list[float] = []
 
     def refuse(_data_dir: str) -> object:
@@ -130,7 +138,7 @@ def test_reopening_waits_longer_each_time_and_only_for_requests(patient: Patient
 
     run(knock(200))
     assert 4 <= len(attempts) <= 12, "twenty seconds of requests every tenth of a second"
-    gaps = [later - earlier for earlier, later in zip(attempts, attempts[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(attempts)]
     assert gaps == sorted(gaps)
     assert gaps[-1] <= 5.2
 
@@ -149,10 +157,12 @@ def test_a_stall_delays_the_request_which_then_plans_again(patient: Patient, run
     patient.engine.faults["put"] = [STALL, STALL]
     seen: list[bytes | None] = []
 
+    def late(old: Row | None) -> Row:
+        seen.append(old)
+        return row_of(10, b"late")
+
     async def scenario() -> None:
-        delayed = asyncio.ensure_future(
-            patient.store.mutate(patient.table, KEY, lambda old: (seen.append(old), row_of(10, b"late"))[1])
-        )
+        delayed = asyncio.ensure_future(patient.store.mutate(patient.table, KEY, late))
         await asyncio.sleep(0)
         patient.engine.faults["put"].clear()
         await patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"between"))
@@ -214,7 +224,7 @@ def test_damage_met_by_a_range_read_is_not_taken_for_the_end(tmp_path: Path) -> 
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
     for number in range(2000):
-        finish(store.mutate(table, Key(b"%06d" % number), lambda _, n=number: row_of(400, b"%06d" % n * 60)))
+        finish(store.mutate(table, Key(b"%06d" % number), partial(put, row_of(400, b"%06d" % number * 60))))
     store.close_now()
     data_file = max((data_dir / "engine").glob("*.sst"), key=lambda path: path.stat().st_size)
     content = bytearray(data_file.read_bytes())

@@ -1,13 +1,14 @@
 """Spans are read in order, forward and in reverse, up to either limit, and long reads let others run."""
 
 import asyncio
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.items.types import Key
+from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store, reading
 from hashrange.store.interface import Page
 from hashrange.tables.schema import Table
@@ -19,9 +20,13 @@ ALL = Span(b"", b"\xff" * 8)
 MANY = 1_000_000
 
 
+def put(row: Row, _old: Row | None) -> Row:
+    return row
+
+
 def fill(store: EmbeddedStore, table: Table, keys: list[bytes], size_bytes: int = 10) -> None:
     for key in keys:
-        finish(store.mutate(table, Key(key), lambda _, key=key: row_of(size_bytes, key)))
+        finish(store.mutate(table, Key(key), partial(put, row_of(size_bytes, key))))
 
 
 def read(store: EmbeddedStore, table: Table, span: Span, rows: int = MANY, size_bytes: int = MANY) -> Page:
@@ -101,7 +106,13 @@ _KEYS = st.lists(st.binary(max_size=3), unique=True, max_size=40)
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
-@given(keys=_KEYS, lower=st.binary(max_size=3), upper=st.binary(max_size=3), is_reverse=st.booleans(), step=st.integers(1, 9))
+@given(
+    keys=_KEYS,
+    lower=st.binary(max_size=3),
+    upper=st.binary(max_size=3),
+    is_reverse=st.booleans(),
+    step=st.integers(1, 9),
+)
 def test_paging_by_continue_keys_gives_every_row_once(
     keys: list[bytes], lower: bytes, upper: bytes, is_reverse: bool, step: int
 ) -> None:
@@ -160,9 +171,7 @@ def test_a_long_page_lets_others_run_and_misses_nothing(run: Run, loop: asyncio.
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
-def test_many_deleted_rows_do_not_hold_the_loop(
-    store: EmbeddedStore, table: Table, run: Run, is_reverse: bool
-) -> None:
+def test_many_deleted_rows_do_not_hold_the_loop(store: EmbeddedStore, table: Table, run: Run, is_reverse: bool) -> None:
     """A seek over more deleted rows than the bound gives up, has them cleared away beside the loop, and goes on."""
     keys = [b"%06d" % number for number in range(25_000)]
     fill(store, table, keys)

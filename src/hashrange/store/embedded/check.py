@@ -53,7 +53,7 @@ def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None)
                 faults.append(fault)
                 if len(faults) >= FAULTS_MAX:
                     break
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             faults.append(str(storage_error(error, data_dir)))
     return CheckReport(len(tables), row_count, faults)
 
@@ -110,7 +110,7 @@ def _check_row(table: Table | None, engine_key: bytes, row: Row) -> tuple[str | 
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
         if engine_key[4:SOURCE_BYTES] == b"\x00\x00" and item_key(table, item) != engine_key[SOURCE_BYTES:]:
             return f"{place} does not stand at its item's key", size_bytes
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
         return f"{place} cannot be read: {type(error).__name__}: {error}", size_bytes
     return None, size_bytes
 

@@ -97,7 +97,7 @@ class CommitBarrier:
             target = self.position
             try:
                 self._sync()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
                 self.fail(self._on_failure(error))
             else:
                 self._synced(target)
@@ -135,7 +135,7 @@ class CommitBarrier:
             return
         try:
             self._sync()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self.report(self._sync_failed, error)
         else:
             self.report(self._synced, target)

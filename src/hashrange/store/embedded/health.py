@@ -120,7 +120,7 @@ class Health:
                 self._broken = engine
                 raise
             self._reopened = engine
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self._barrier.report(self._still_failing, storage_error(error, place))
         else:
             self._barrier.report(self._heal)
@@ -138,7 +138,7 @@ class Health:
         self._store.engine, self._reopened = self._reopened, None
         try:
             self._store.load()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self._broken, self._store.engine = self._store.engine, RefusingEngine(self)
             self._still_failing(storage_error(error, self._store.place))
             return

@@ -27,7 +27,8 @@ def inspect_store(data_dir: str) -> StoreOverview:
     """Tables, counts and sizes, from the stored figures: quick whatever the size. Raises StorageError."""
     with read_offline(data_dir) as engine:
         tables = [
-            (table, _stored_statistics(engine.get(layout.statistics_key(table.source)))) for table in read_tables(engine)
+            (table, _stored_statistics(engine.get(layout.statistics_key(table.source))))
+            for table in read_tables(engine)
         ]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         return StoreOverview(

@@ -87,11 +87,21 @@ class Cursor:
 class PageReader:
     """A page being collected. Between two calls of `advance` it holds nothing of the engine."""
 
-    __slots__ = ("_limit_bytes", "_limit_rows", "_source", "_span", "last_key", "rows", "size_bytes", "skipped_keys_max")
+    __slots__ = (
+        "_limit_bytes",
+        "_limit_rows",
+        "_source",
+        "_span",
+        "last_key",
+        "rows",
+        "size_bytes",
+        "skipped_keys_max",
+    )
 
     def __init__(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int) -> None:
         """Limits as in `Store.page`; both at least 1."""
-        assert limit_rows > 0 and limit_bytes > 0
+        assert limit_rows > 0
+        assert limit_bytes > 0
         self._source = source
         self._span = span
         self._limit_rows = limit_rows
@@ -153,10 +163,10 @@ class PageReader:
         size_bytes = self.size_bytes + sum(sizes)
         if size_bytes >= self._limit_bytes:
             size_bytes = self.size_bytes
-            for taken, size in enumerate(sizes, 1):
-                size_bytes += size
-                if size_bytes >= self._limit_bytes:
-                    break
+            taken = 0
+            while size_bytes < self._limit_bytes:
+                size_bytes += sizes[taken]
+                taken += 1
             chunk = chunk[:taken]
         self.rows += [row for _, row in chunk]  # type: ignore[misc]  # rows of the engine are Rows
         self.size_bytes = size_bytes

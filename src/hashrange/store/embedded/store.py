@@ -91,7 +91,7 @@ class EmbeddedStore:
                     self._write_counted(source, engine_key, old, new)
                 else:
                     self.engine.put(engine_key, new)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
                 await self._wait_out_stall(error, attempt)
                 attempt += 1
                 continue
@@ -104,7 +104,8 @@ class EmbeddedStore:
         count_delta, size_delta = statistics_delta(old, new)
         count += count_delta
         size_bytes += size_delta
-        assert count >= 0 and size_bytes >= 0
+        assert count >= 0
+        assert size_bytes >= 0
         batch = new_batch()
         if new is None:
             batch.delete(engine_key)
