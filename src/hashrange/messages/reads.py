@@ -11,7 +11,9 @@ UPDATED_ITEM_TOO_LARGE = "Item size to update has exceeded the maximum allowed s
 
 INVALID_PARAMETERS = "One or more parameter values were invalid: "
 DUPLICATE_ATTRIBUTE = INVALID_PARAMETERS + "Duplicate value in attribute name: {name}"
-KEY_MUST_BE_SCALAR = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
+KEY_MUST_BE_SCALAR = (
+    "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
+)
 CANNOT_UPDATE_KEY = INVALID_PARAMETERS + "Cannot update attribute {name}. This attribute is part of the key"
 
 # --- Query and Scan -----------------------------------------------------------------------------
@@ -46,7 +48,9 @@ START_KEY_SEGMENT = (
 TOTAL_SEGMENTS_MISSING = (
     "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"
 )
-SEGMENT_MISSING = "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"
+SEGMENT_MISSING = (
+    "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"
+)
 SEGMENT_TOO_LARGE = (
     "The Segment parameter is zero-based and must be less than parameter TotalSegments:"
     " Segment: {segment} is not less than TotalSegments: {total}"

@@ -50,5 +50,3 @@ class Operation(msgspec.Struct, frozen=True):
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
-
-

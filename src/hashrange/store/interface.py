@@ -1,9 +1,9 @@
 """What does a store promise? The seam between one machine and many.
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
-`mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose content
-depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never suspends between
-reading the old row and committing the new one; other stores may, and may call a plan again.
+`mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose
+content depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never
+suspends between reading the old row and committing the new one; other stores may, and may call a plan again.
 
 Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises.
 """

@@ -1,7 +1,7 @@
 """Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys.
 
-Pure: takes checked values and a table, returns a half-open range. Bounds that exclude a key continue right behind it.
-Source: service behaviour, captures to Oct 2026.
+Pure: takes checked values and a table, returns a half-open range. Bounds that exclude a key continue right behind
+it. Source: service behaviour, captures to Oct 2026.
 """
 
 from typing import NamedTuple
@@ -21,9 +21,9 @@ from hashrange.messages.reads import (
     START_KEY_SINGLE_ROW,
     START_KEY_VALUE,
 )
-from hashrange.tables.span import Span
 from hashrange.tables.keys import check_key_value, lookup_key
 from hashrange.tables.schema import KeyType, Table
+from hashrange.tables.span import Span
 
 HASH_SPACE = 1 << 64
 """Partition hashes are 8 bytes; a segment of a parallel scan is a range of them."""

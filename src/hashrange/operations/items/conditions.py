@@ -1,7 +1,5 @@
 """When may a write happen? ConditionExpression or Expected, as one Condition, and what a false one answers."""
 
-from typing import Protocol
-
 import msgspec
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
@@ -13,53 +11,36 @@ from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import CONDITION_FAILED, KEY_MUST_BE_SCALAR
 from hashrange.operations import shapes
+from hashrange.operations.items.plans import NO_VALUES, ConditionalRequest, WritePlan, keep_plan, plan_values
 from hashrange.tables.schema import Table
 
 NO_ITEM: Item = {}
 """What a condition sees when there is no item."""
-NO_VALUES: dict[str, Value] = {}
-NO_CONDITION: tuple[None, dict[str, Value]] = (None, NO_VALUES)
 
 
-class ConditionalRequest(Protocol):
-    """The members of a write that hold its condition."""
+def requested_condition(
+    request: ConditionalRequest, plan: WritePlan | None
+) -> tuple[Condition | None, dict[str, Value]]:
+    """The condition asked for, in either form, with the values that it names; None for an unconditional write.
 
-    @property
-    def Expected(self) -> shapes.ExpectedAttributeMap | None: ...  # noqa: D102, N802
-    @property
-    def ConditionalOperator(self) -> shapes.ConditionalOperator | None: ...  # noqa: D102, N802
-    @property
-    def ConditionExpression(self) -> str | None: ...  # noqa: D102, N802
-    @property
-    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: D102, N802
-    @property
-    def ExpressionAttributeValues(self) -> shapes.AttributeMap | None: ...  # noqa: D102, N802
-
-
-def has_condition(request: ConditionalRequest) -> bool:
-    """True when the request has any member that belongs to conditions, sensible or not."""
-    return not (
-        request.ConditionExpression is None
-        and request.ExpressionAttributeNames is None
-        and request.ExpressionAttributeValues is None
-        and request.Expected is None
-        and request.ConditionalOperator is None
-    )
-
-
-def requested_condition(request: ConditionalRequest) -> tuple[Condition | None, dict[str, Value]]:
-    """The condition asked for, in either form, with the values that it names; None for an unconditional write."""
+    `plan` is what `known_plan` knew of the request.
+    """
+    if plan is not None:
+        return plan.condition, plan_values(plan, request)
     if request.ConditionExpression is not None:
         names = request.ExpressionAttributeNames
-        values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
+        values = (
+            NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
+        )
         condition = compile_condition("ConditionExpression", request.ConditionExpression, names, values)
         check_unused(names, values, condition)
+        keep_plan(request, None, None, condition)
         return condition, values
     if request.Expected is not None or request.ConditionalOperator is not None:
         if request.Expected is not None:
             shapes.check_legacy(request.Expected, shapes.ExpectedAttributeValue)
         return expected_condition(request.Expected, request.ConditionalOperator), NO_VALUES
-    return NO_CONDITION
+    return None, NO_VALUES
 
 
 def check_key_paths(table: Table, condition: Condition) -> None:

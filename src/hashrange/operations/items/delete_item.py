@@ -1,6 +1,7 @@
 """DeleteItem: remove one item by its primary key; an absent one is no error.
 
-Order of checks: mixing of parameters → Key values → ReturnValues → Expected → expressions → table → key schema → condition.
+Order of checks: mixing of parameters → Key values → ReturnValues → Expected → expressions → table → key schema →
+condition.
 """
 
 import msgspec
@@ -11,14 +12,9 @@ from hashrange.items.types import Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import (
-    NO_CONDITION,
-    check_condition,
-    check_key_paths,
-    has_condition,
-    requested_condition,
-)
+from hashrange.operations.items.conditions import check_condition, check_key_paths, requested_condition
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
+from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
@@ -44,13 +40,13 @@ class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
     """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
     table = find_active_table(scope, request.TableName)
-    is_conditional = has_condition(request)
-    if is_conditional:
+    known = known_plan(request, None)
+    if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
     key_item = check_item(request.Key)[0]
     if request.ReturnValues is not None and request.ReturnValues not in ("NONE", "ALL_OLD"):
         raise RequestFault(RETURN_VALUES_OLD_ONLY)
-    condition, values = requested_condition(request) if is_conditional else NO_CONDITION
+    condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = lookup_key(table, key_item)

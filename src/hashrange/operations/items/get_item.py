@@ -1,6 +1,7 @@
 """GetItem: one item by its primary key.
 
-Order of checks: mixing of parameters → Key values → AttributesToGet repeats → ProjectionExpression → table → key schema.
+Order of checks: mixing of parameters → Key values → AttributesToGet repeats → ProjectionExpression → table → key
+schema.
 """
 
 import msgspec
@@ -11,8 +12,8 @@ from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import NO_VALUES
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
+from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
@@ -36,8 +37,12 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
     """The item whole or projected; no `Item` when there is none."""
     table = find_active_table(scope, request.TableName)
-    if request.ProjectionExpression is request.AttributesToGet is request.ExpressionAttributeNames is None:
-        projection = None
+    projection = None
+    if (
+        request.ProjectionExpression is None
+        and request.AttributesToGet is None
+        and request.ExpressionAttributeNames is None
+    ):
         key_item = check_item(request.Key)[0]
     else:
         check_parameters(request, GET_ITEM)
@@ -50,17 +55,17 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
     key = lookup_key(table, key_item)
     row = await scope.store.get(table.source, key, consistent=request.ConsistentRead is True)
 
+    item_json = b""
+    if row is not None:
+        item_json = (
+            row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))
+        )
     detail = request.ReturnConsumedCapacity
     if detail is None or detail == "NONE":
-        if row is None:
-            return b"{}"
-        return b'{"Item":' + (row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))) + b"}"
-    members = []
-    if row is not None:
-        members.append(b'"Item":' + (row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))))
+        return b"{}" if row is None else b'{"Item":' + item_json + b"}"
     units = read_units(0 if row is None else row_size_bytes(row), consistent=request.ConsistentRead is True)
-    members.append(capacity_member(table.name, units, detail))
-    return join_members(members)
+    capacity = capacity_member(table.name, units, detail)
+    return join_members([capacity] if row is None else [b'"Item":' + item_json, capacity])
 
 
 OPERATION = Operation(

@@ -1,4 +1,4 @@
-"""Which parameters may stand together? Per operation: its legacy members and its expression members, in the order of the messages.
+"""Which parameters may stand together? Per operation, its legacy and its expression members, as messages list them.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -33,7 +33,7 @@ class ParameterizedRequest(Protocol):
     """The members that fill the placeholders of expressions; a request without values has none to give."""
 
     @property
-    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: D102, N802
+    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
 
 
 def check_parameters(request: ParameterizedRequest, parameters: Parameters) -> None:

@@ -21,20 +21,20 @@ class ProjectedRequest(Protocol):
     """The members of a read that choose attributes."""
 
     @property
-    def AttributesToGet(self) -> list[str] | None: ...  # noqa: D102, N802
+    def AttributesToGet(self) -> list[str] | None: ...  # noqa: N802
     @property
-    def ProjectionExpression(self) -> str | None: ...  # noqa: D102, N802
+    def ProjectionExpression(self) -> str | None: ...  # noqa: N802
     @property
-    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: D102, N802
+    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
 
 
 class SelectingRequest(ProjectedRequest, Protocol):
     """The members of a Query or Scan that choose attributes."""
 
     @property
-    def IndexName(self) -> str | None: ...  # noqa: D102, N802
+    def IndexName(self) -> str | None: ...  # noqa: N802
     @property
-    def Select(self) -> shapes.Select | None: ...  # noqa: D102, N802
+    def Select(self) -> shapes.Select | None: ...  # noqa: N802
 
 
 def check_attributes_to_get(names: list[str] | None) -> None:
@@ -65,6 +65,8 @@ def check_select(request: SelectingRequest, prefix: str = "") -> None:
         return
     if has_projection:
         parameter = "AttributesToGet" if request.ProjectionExpression is None else "ProjectionExpression"
-        raise ValidationException(prefix + SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=SELECT_CHOICES[select]))
+        raise ValidationException(
+            prefix + SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=SELECT_CHOICES[select])
+        )
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.IndexName is None:
         raise ValidationException(prefix + SELECT_PROJECTED)

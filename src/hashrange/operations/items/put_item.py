@@ -1,7 +1,7 @@
 """PutItem: create an item, or replace it whole.
 
-Order of checks: mixing of parameters → Item values → ReturnValues → item size → Expected → expressions → table → item keys →
-condition.
+Order of checks: mixing of parameters → Item values → ReturnValues → item size → Expected → expressions → table →
+item keys → condition.
 """
 
 import msgspec
@@ -13,14 +13,9 @@ from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE, RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import (
-    NO_CONDITION,
-    check_condition,
-    check_key_paths,
-    has_condition,
-    requested_condition,
-)
+from hashrange.operations.items.conditions import check_condition, check_key_paths, requested_condition
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
+from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
@@ -46,15 +41,15 @@ class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
     """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
     table = find_active_table(scope, request.TableName)
-    is_conditional = has_condition(request)
-    if is_conditional:
+    known = known_plan(request, None)
+    if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
     item, size_bytes = check_item(request.Item)
     if request.ReturnValues is not None and request.ReturnValues not in ("NONE", "ALL_OLD"):
         raise RequestFault(RETURN_VALUES_OLD_ONLY)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(ITEM_TOO_LARGE)
-    condition, values = requested_condition(request) if is_conditional else NO_CONDITION
+    condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = item_key(table, item)

@@ -1,8 +1,8 @@
 """Query: the items of one partition key, in sort key order.
 
-Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey values → a key
-condition is there → expressions (projection, filter, key condition with its shape) → number of conditions → table → index → start key →
-key conditions → filter on keys → Select.
+Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey
+values → a key condition is there → expressions (projection, filter, key condition with its shape) → number of
+conditions → table → index → start key → key conditions → filter on keys → Select.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from hashrange.expressions.keycondition import KeyCondition, compile_key_conditi
 from hashrange.expressions.legacy import filter_condition, key_conditions
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
+from hashrange.expressions.terms import run_value_checks
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import (
@@ -26,8 +27,9 @@ from hashrange.messages.reads import (
     TOO_MANY_KEY_CONDITIONS,
 )
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import NO_VALUES, check_key_paths
+from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import QUERY, check_parameters
+from hashrange.operations.items.plans import NO_VALUES, QUERY_PLANS, QueryPlan, plan_key
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
@@ -61,6 +63,7 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     KeyConditionExpression: str | None = None
     ExpressionAttributeNames: shapes.NameMap | None = None
     ExpressionAttributeValues: shapes.AttributeMap | None = None
+
 
 _KEY_ATTRIBUTES_MAX = 2
 _SELECT_PREFIX = "1 validation error detected: "
@@ -101,20 +104,44 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
 
 
 def _compile(request: QueryRequest) -> _Asked:
-    """Check and compile the request's own parts, in order; the form with expressions is the usual one."""
-    check_parameters(request, QUERY)
-    if request.KeyConditionExpression is None:
-        return _compile_legacy(request)
-    start_item = check_start_values(request.ExclusiveStartKey)
+    """Check and compile the request's own parts, in order; expressions that are known are taken as they are."""
     names = request.ExpressionAttributeNames
-    values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
-    projection = requested_projection(request)
-    condition = None
-    if request.FilterExpression is not None:
-        condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
-    key_condition = compile_key_condition(request.KeyConditionExpression, names, values)
-    check_unused(names, values, key_condition, condition, projection)
+    raw_values = request.ExpressionAttributeValues
+    texts = (request.KeyConditionExpression, request.FilterExpression, request.ProjectionExpression)
+    key = plan_key(texts, names, raw_values)
+    plan = QUERY_PLANS.entries.get(key)
+    if plan is None or _has_legacy(request):
+        check_parameters(request, QUERY)
+        if request.KeyConditionExpression is None:
+            return _compile_legacy(request)
+        plan = None
+    start_item = check_start_values(request.ExclusiveStartKey)
+    values = NO_VALUES if raw_values is None else check_values(raw_values)
+    if plan is None:
+        projection = requested_projection(request)
+        condition = None
+        if request.FilterExpression is not None:
+            condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
+        key_condition = compile_key_condition(request.KeyConditionExpression or "", names, values)
+        check_unused(names, values, key_condition, condition, projection)
+        QUERY_PLANS.add(key, QueryPlan(key_condition, condition, projection))
+    else:
+        key_condition, condition, projection = plan
+        if condition is not None and condition.value_checks:
+            run_value_checks("FilterExpression", condition.value_checks, values)
+        if key_condition.value_checks:
+            run_value_checks("KeyConditionExpression", key_condition.value_checks, values)
     return _Asked(_terms(key_condition, values), condition, projection, values, start_item)
+
+
+def _has_legacy(request: QueryRequest) -> bool:
+    """True when the request has any parameter from before expressions."""
+    return not (
+        request.KeyConditions is None
+        and request.QueryFilter is None
+        and request.AttributesToGet is None
+        and request.ConditionalOperator is None
+    )
 
 
 def _compile_legacy(request: QueryRequest) -> _Asked:
@@ -138,7 +165,10 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
 
 def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
     """The key condition's terms with their values in place; more than two can fit no table."""
-    terms = [KeyTerm(name, operator, tuple(values[token] for token in tokens)) for name, operator, tokens in key_condition.terms]
+    terms = [
+        KeyTerm(name, operator, tuple(values[token] for token in tokens))
+        for name, operator, tokens in key_condition.terms
+    ]
     if len(terms) > _KEY_ATTRIBUTES_MAX:
         raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=_KEY_ATTRIBUTES_MAX))
     return terms

@@ -1,7 +1,7 @@
 """How is a page of a Query or Scan read? Rows of a span until Limit or 1 MB, filtered, projected, spliced.
 
-One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are read in
-slices with the event loop handed back in between.
+One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are
+read in slices with the event loop handed back in between.
 """
 
 from typing import NamedTuple
@@ -39,14 +39,16 @@ class ReadPage(NamedTuple):
     """What a page read found."""
 
     items_json: list[bytes]
-    count: int
+    matched_count: int
     scanned_count: int
     size_bytes: int
     last_evaluated: Row | None
     """The last evaluated row when a limit ended the page."""
 
 
-async def read_page(store: Store, source: bytes, span: Span, limit: int | None, wanted: Wanted, *, consistent: bool) -> ReadPage:
+async def read_page(
+    store: Store, source: bytes, span: Span, limit: int | None, wanted: Wanted, *, consistent: bool
+) -> ReadPage:
     """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up."""
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows = RAW_SLICE_ROWS if is_raw else DECODED_SLICE_ROWS
@@ -92,7 +94,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
 def page_reply(table: Table, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
     """The reply's body."""
     members = [] if is_count else [b'"Items":[' + b",".join(page.items_json) + b"]"]
-    members.append(b'"Count":%d,"ScannedCount":%d' % (page.count, page.scanned_count))
+    members.append(b'"Count":%d,"ScannedCount":%d' % (page.matched_count, page.scanned_count))
     if page.last_evaluated is not None:
         last_item: Item = decode_row(page.last_evaluated)
         members.append(b'"LastEvaluatedKey":' + ENCODER.encode(key_of(table, last_item)))

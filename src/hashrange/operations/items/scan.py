@@ -1,7 +1,7 @@
 """Scan: all items of a table, or of one segment of it, in hash order.
 
-Order of checks: mixing of parameters → AttributesToGet repeats → ScanFilter → ExclusiveStartKey values → Segment and TotalSegments →
-expressions → table → index → start key → Select.
+Order of checks: mixing of parameters → AttributesToGet repeats → ScanFilter → ExclusiveStartKey values → Segment
+and TotalSegments → expressions → table → index → start key → Select.
 """
 
 import msgspec
@@ -10,12 +10,12 @@ from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import Condition, compile_condition
 from hashrange.expressions.legacy import filter_condition
 from hashrange.expressions.parameters import check_unused
-from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import SEGMENT_MISSING, SEGMENT_TOO_LARGE, TABLE_NOT_FOUND, TOTAL_SEGMENTS_MISSING
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import NO_VALUES, check_key_paths
+from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import SCAN, check_parameters
+from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,

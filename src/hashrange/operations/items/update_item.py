@@ -1,7 +1,8 @@
 """UpdateItem: change attributes of one item, or create it.
 
-Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then condition) → table →
-key schema → key attributes among the targets → statement size → condition → application of the update.
+Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then
+condition) → table → key schema → key attributes among the targets → statement size → condition → application of the
+update.
 """
 
 import msgspec
@@ -18,8 +19,9 @@ from hashrange.items.values import check_item, check_values
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import CANNOT_UPDATE_KEY, TABLE_NOT_FOUND, UPDATED_ITEM_TOO_LARGE
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import NO_ITEM, NO_VALUES, check_condition, check_key_paths, requested_condition
+from hashrange.operations.items.conditions import NO_ITEM, check_condition, check_key_paths, requested_condition
 from hashrange.operations.items.parameters import UPDATE_ITEM, check_parameters
+from hashrange.operations.items.plans import NO_VALUES, WritePlan, keep_plan, known_plan, plan_values
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
@@ -50,9 +52,11 @@ class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     """Commit the changed item; the reply holds what ReturnValues asks for."""
     table = find_active_table(scope, request.TableName)
-    check_parameters(request, UPDATE_ITEM)
+    known = known_plan(request, request.UpdateExpression) if request.AttributeUpdates is None else None
+    if known is None:
+        check_parameters(request, UPDATE_ITEM)
     key_item = check_item(request.Key)[0]
-    update, condition, values = _requested_update(request)
+    update, condition, values = _requested_update(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = lookup_key(table, key_item)
@@ -67,7 +71,7 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
             check_condition(condition, values, item, old, request.ReturnValuesOnConditionCheckFailure)
         if update is None:
             return encode_row(key_item, item_size_bytes(key_item)) if old is None else old
-        if item is None:
+        if item is None or old is None:
             return _create(update, values, key_item) if update.can_create else None
         return _change(update, values, item, row_size_bytes(old))
 
@@ -76,15 +80,19 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     return await write_reply(scope, request, change, key_item, attributes)
 
 
-def _requested_update(request: UpdateItemRequest) -> tuple[Update | None, Condition | None, dict[str, Value]]:
+def _requested_update(
+    request: UpdateItemRequest, known: WritePlan | None
+) -> tuple[Update | None, Condition | None, dict[str, Value]]:
     """The update and the condition asked for, in either form, and the values that they name."""
+    if known is not None:
+        return known.update, known.condition, plan_values(known, request)
     if request.AttributeUpdates is not None:
         shapes.check_legacy(request.AttributeUpdates, shapes.AttributeValueUpdate)
         update = attribute_updates(request.AttributeUpdates)
-        condition, values = requested_condition(request)
+        condition, values = requested_condition(request, None)
         return update, condition, values
     if request.UpdateExpression is None:
-        condition, values = requested_condition(request)
+        condition, values = requested_condition(request, None)
         return None, condition, values
     names = request.ExpressionAttributeNames
     values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
@@ -94,6 +102,7 @@ def _requested_update(request: UpdateItemRequest) -> tuple[Update | None, Condit
         condition = compile_condition("ConditionExpression", request.ConditionExpression, names, values)
     if names is not None or values:
         check_unused(names, values, update, condition)
+    keep_plan(request, request.UpdateExpression, update, condition)
     return update, condition, values
 
 
@@ -117,15 +126,15 @@ def _create(update: Update, values: dict[str, Value], key_item: Item) -> Row:
 def _change(update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Row:
     """The row of an existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
-    if update.has_nested_targets:
-        new, size_bytes = check_item(new)  # a value may have moved below the deepest level allowed
-    else:
-        size_bytes = old_size_bytes
-        for name in update.attributes:
-            if name in item:
-                size_bytes -= attribute_size_bytes(name, item[name])
-            if name in new:
-                size_bytes += attribute_size_bytes(name, new[name])
+    size_bytes = old_size_bytes
+    for name in update.attributes:
+        if name in item:
+            size_bytes -= attribute_size_bytes(name, item[name])
+        if name in new:
+            # A value may have moved below the deepest level allowed only where a target is nested.
+            size_bytes += (
+                check_item({name: new[name]})[1] if update.has_nested_targets else attribute_size_bytes(name, new[name])
+            )
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     return encode_row(new, size_bytes)

@@ -1,4 +1,4 @@
-"""What do PutItem, UpdateItem and DeleteItem share? Their reply: attributes, capacity figures, item collection metrics."""
+"""What do PutItem, UpdateItem and DeleteItem share? Their reply: attributes, capacity, item collection metrics."""
 
 from typing import Protocol
 
@@ -13,8 +13,6 @@ from hashrange.tables.capacity import write_units
 from hashrange.tables.change import Change
 from hashrange.tables.span import Span
 
-NO_VALUES: dict[str, dict[str, object]] = {}
-
 _COLLECTION_STEP_BYTES = 1 << 20
 _COLLECTION_STEP_ROWS = 4096
 _BYTES_PER_GB = 1 << 30
@@ -24,9 +22,9 @@ class WriteRequest(Protocol):
     """The members of a write that ask for figures in its reply."""
 
     @property
-    def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: D102, N802
+    def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: N802
     @property
-    def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: D102, N802
+    def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: N802
 
 
 async def write_reply(
