@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 ACCESS_KEY = "AKIDEXAMPLE"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -56,3 +57,36 @@ def sign(
         f"AWS4-HMAC-SHA256 Credential={access_key}/{scope}, SignedHeaders={';'.join(names)}, Signature={signature}"
     )
     return complete
+
+
+def presign(
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    seconds: float,
+    access_key: str = ACCESS_KEY,
+    secret: str = SECRET_KEY,
+    region: str = REGION,
+    expires_seconds: int | None = None,
+    token: str | None = None,
+) -> str:
+    """The URL (path and query) of a POST whose signature stands in its query; all `headers` are signed."""
+    date = amz_date(seconds)
+    scope = f"{date[:8]}/{region}/dynamodb/aws4_request"
+    names = ";".join(sorted(name.lower() for name in headers))
+    pairs = {
+        "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
+        "X-Amz-Credential": f"{access_key}/{scope}",
+        "X-Amz-Date": date,
+        "X-Amz-SignedHeaders": names,
+    }
+    if expires_seconds is not None:
+        pairs["X-Amz-Expires"] = str(expires_seconds)
+    if token is not None:
+        pairs["X-Amz-Security-Token"] = token
+    query = "&".join(f"{name}={quote(value, safe='~')}" for name, value in sorted(pairs.items()))
+    values = [f"{name.lower()}:{headers[name]}" for name in sorted(headers, key=str.lower)]
+    canonical = "\n".join(["POST", "/", query, *values, "", names, hashlib.sha256(body).hexdigest()])
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = signing_key(secret, date[:8], region, "dynamodb")
+    return f"/?{query}&X-Amz-Signature={hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()}"

@@ -149,8 +149,9 @@ class FrontEnd:
         credentials: Mapping[str, Credential] | None = None,
         operations: Mapping[str, Operation] = ECHO_OPERATIONS,
         connections_max: int = 100,
+        start_seconds: float = 1_800_000_000.0,
     ) -> None:
-        self.clock = VirtualClock()
+        self.clock = VirtualClock(start_seconds)
         self.store = StubStore()
         settings = Settings()
         store: Any = self.store

@@ -1,19 +1,24 @@
 """Who is let in, with and without a credentials file."""
 
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials as BotocoreCredentials
 
 from hashrange.server.credentials import Credential, CredentialsFileError, read_credentials
-from tests.support.signing import ACCESS_KEY, SECRET_KEY
+from tests.support.signing import ACCESS_KEY, SECRET_KEY, presign
 from tests.unit.server.harness import FrontEnd, as_bytes, reply
 
 SESSION = Credential(
     "ASIASESSION", "secret", session_token="token", expires=datetime(2027, 1, 16, tzinfo=UTC), account="111122223333"
 )
+JSON_HEADERS = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810.GetItem"}
 CREDENTIALS = {
     ACCESS_KEY: Credential(ACCESS_KEY, SECRET_KEY),
     "AKIDEUROPE": Credential("AKIDEUROPE", "secret", account="123456789012", regions=("eu-west-1", "eu-north-1")),
@@ -147,6 +152,42 @@ def test_unsigned_payloads_and_signed_chunks(strict: FrontEnd) -> None:
             chunks, headers={"X-Amz-Content-SHA256": name, "Content-Encoding": "aws-chunked"}, payload_hash=name
         )
         assert reply(strict.ask(request)).status == status, name
+
+
+# --- requests signed by an SDK ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", [None, "token"])
+def test_what_botocore_signs_is_let_in(token: str | None) -> None:
+    front = FrontEnd(CREDENTIALS, start_seconds=time.time())
+    key = BotocoreCredentials("ASIAFOREVER", "secret", token) if token else BotocoreCredentials(ACCESS_KEY, SECRET_KEY)
+    body = b'{"TableName":"music"}'
+    request = AWSRequest("POST", "http://localhost:8000/", JSON_HEADERS, body)
+    SigV4Auth(key, "dynamodb", "eu-west-1").add_auth(request)
+    headers = {name: to_text(value) for name, value in request.prepare().headers.items()}
+    data = as_bytes({**headers, "Host": "localhost:8000"}, body)
+    for _ in range(2):
+        assert place(front.ask(data)) == ("000000000000", "eu-west-1")
+        assert code_and_message(front.ask(data.replace(b"music", b"muzak")))[0].endswith("InvalidSignatureException")
+
+
+@pytest.mark.parametrize("token", [None, "token"])
+def test_presigned_requests_are_let_in_until_they_expire(strict: FrontEnd, token: str | None) -> None:
+    key = {"access_key": "ASIAFOREVER", "secret": "secret"} if token else {}
+    body = b'{"TableName":"music"}'
+    headers = {**JSON_HEADERS, "Host": "localhost:8000"}
+    url = presign(
+        headers, body, seconds=strict.clock.wall_time(), region="eu-west-1", expires_seconds=3600, token=token, **key
+    )
+    data = as_bytes({**headers, "Content-Length": str(len(body))}, body, f"POST {url} HTTP/1.1")
+    assert place(strict.ask(data)) == ("000000000000", "eu-west-1")
+    assert code_and_message(strict.ask(data.replace(b"music", b"muzak")))[0].endswith("InvalidSignatureException")
+    strict.clock.advance(3601)
+    assert code_and_message(strict.ask(data))[1].startswith("Signature expired")
+
+
+def to_text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 # --- the credentials file -----------------------------------------------------------------------
