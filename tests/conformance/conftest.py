@@ -1,4 +1,7 @@
-"""One server for the whole conformance suite, and clients of it.
+"""One server per kind of store for the whole conformance suite, and clients of it.
+
+Every test runs over the embedded store and again over the suspending one, which may read the past: a test that reads
+what it has just written asks for a consistent read.
 
 `pytest tests/conformance --endpoint URL` runs the suite against another server instead; the environment's AWS credentials
 and Region are then used when they are set.
@@ -13,26 +16,40 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from hashrange.operations.registry import OPERATIONS
 from tests.support.raw_client import RawClient
+from tests.support.servers import ThreadServer
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
+from tests.support.stores import STORES
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--endpoint", help="URL of a running server to test instead of our own")
 
 
-@pytest.fixture(scope="session")
-def endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
-    """URL of a running server with nothing in it."""
-    given = pytestconfig.getoption("--endpoint", default=None)
-    if given is not None:
-        yield str(given)
-        return
-    from hashrange.operations.registry import OPERATIONS
-    from tests.support.servers import ThreadServer
-    from tests.support.stores import make_store
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what needs a server once per kind of store, or once against the given server."""
+    if "endpoint" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--endpoint", default=None)
+        kinds = ["embedded", "suspending"] if given is None else ["given"]
+        metafunc.parametrize("endpoint", kinds, indirect=True, scope="session")
 
-    server = ThreadServer(make_store, OPERATIONS)
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Our own server is tested over every store."""
+    if "endpoint" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--endpoint", default=None)
+        places = list(STORES) if given is None else [given]
+        metafunc.parametrize("endpoint", places, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
+    """URL of a running server with nothing in it; the parameter is a store's name or a URL."""
+    if request.param not in STORES:
+        yield str(request.param)
+        return
+    server = ThreadServer(STORES[request.param], OPERATIONS)
     yield server.endpoint
     server.stop()
 
