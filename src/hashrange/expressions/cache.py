@@ -12,7 +12,7 @@ Key = tuple[object, ...]
 Compiled = TypeVar("Compiled")
 
 ENTRIES_MAX = 1_024
-TEXT_MAX_CHARACTERS = 262_144
+TEXT_MAX_CHARACTERS = 131_072
 """Characters of all texts, names and tokens together; a compiled expression takes some 100 bytes per character."""
 KEY_MAX_CHARACTERS = 8_192
 """A key with more than this is compiled anew each time."""
