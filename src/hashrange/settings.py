@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True):
     shared_db: Annotated[bool, Meta(description="Keep one set of tables for all accounts and Regions.")] = False
     tls_cert: Annotated[str | None, Meta(description="PEM file of a certificate: serves HTTPS, with --tls-key.")] = None
     tls_key: Annotated[str | None, Meta(description="PEM file of the certificate's private key.")] = None
-    log_level: Annotated[LogLevel, Meta(description="Least severity that is logged, on standard error.")] = "info"
+    log_level: Annotated[LogLevel, Meta(description="Least severity that is logged, on standard error.")] = "warning"
     access_log: Annotated[bool, Meta(description="Log one line per request; costs about as much as a small one.")] = (
         False
     )

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from hashrange.cli.main import DONE, FAILED
+from hashrange.cli.main import DONE, FAILED, count
 
 EXAMPLE = """example:
   hashrange check ./hashrange-data
@@ -21,9 +21,11 @@ def run(words: list[str]) -> int:
     for fault in report.faults:
         print(fault)
     if report.faults:
-        print(f"{data_dir} is damaged: {len(report.faults)} faults. Restore it from a copy, or salvage what reads.")
+        faults = count(len(report.faults), "fault")
+        print(f"{data_dir} is damaged: {faults}. Restore it from a copy, or salvage what reads.")
         return FAILED
-    print(f"{data_dir} is sound: {report.table_count:,} tables, {report.row_count:,} rows.")
+    tables, rows = count(report.table_count, "table"), count(report.row_count, "row")
+    print(f"{data_dir} is sound: {tables}, {rows}.")
     return DONE
 
 

@@ -2,9 +2,10 @@
 
 import argparse
 import json
-from typing import Any
 
-from hashrange.cli.main import DONE, FAILED, WRONG_USE, refuse
+import msgspec
+
+from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
 from hashrange.errors import ApiError
 from hashrange.tables.schema import KeySchema
 
@@ -23,9 +24,9 @@ def run(words: list[str]) -> int:
     if options.table is None:
         return refuse("--key needs --table: a key belongs to a table.", WRONG_USE)
     try:
-        key = json.loads(options.key)
-    except json.JSONDecodeError as error:
-        return refuse(f'--key is not JSON: {error}. Write it as on the wire: {{"pk": {{"S": "user-1"}}}}.', WRONG_USE)
+        key = msgspec.json.decode(options.key, type=dict[str, dict[str, str]])
+    except msgspec.MsgspecError as error:
+        return refuse(f'--key is no key: {error}. Write it as on the wire: {{"pk": {{"S": "user-1"}}}}.', WRONG_USE)
     return show_item(options.data_dir, options.table, key)
 
 
@@ -52,8 +53,9 @@ def show_tables(data_dir: str, only: str | None) -> int:
     tables = [(table, figures) for table, figures in overview.tables if only in {None, table.name}]
     if only is not None and not tables:
         return refuse(f"{data_dir} has no table {only}; without --table, all are listed.", FAILED)
+    tables_text = count(len(overview.tables), "table")
     size = f"{overview.disk_size_bytes / 1e6:,.1f} MB on disk"
-    print(f"{data_dir}: format {overview.format_version}, {len(overview.tables)} tables, {size}")
+    print(f"{data_dir}: format {overview.format_version}, {tables_text}, {size}")
     if not tables:
         return DONE
     rows = [("table", "account", "Region", "key", "items", "bytes")]
@@ -84,7 +86,7 @@ def key_text(keys: KeySchema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in zip(names, keys.partition_types + keys.sort_types, strict=True))
 
 
-def show_item(data_dir: str, table_name: str, key: Any) -> int:
+def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> int:
     """The stored item, in wire form, for every table of that name."""
     from hashrange.store.embedded.inspect import inspect_row
 

@@ -70,3 +70,8 @@ def refuse(sentence: str, code: int) -> int:
     """Say what is wrong on standard error; returns the exit code."""
     print(f"hashrange: {sentence}", file=sys.stderr)
     return code
+
+
+def count(number: int, noun: str) -> str:
+    """`1 table`, `12,000 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

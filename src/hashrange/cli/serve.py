@@ -43,6 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     """One flag per option; values stay text, `cli.sources` checks them."""
     parser = argparse.ArgumentParser(
         prog="hashrange serve",
+        usage="hashrange serve [OPTION …]",
         description="Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C.",
         epilog=EXAMPLE.format(variable=CONFIG_VARIABLE),
         formatter_class=argparse.RawDescriptionHelpFormatter,

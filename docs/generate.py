@@ -1,0 +1,177 @@
+"""Writes the generated pages, or with `--check` says which of them are stale.
+
+docs/settings.md comes from the Settings struct, docs/commands.md from each command's help, and the table of operations in
+docs/compatibility.md from the registry and the API model.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+API_MODEL = DOCS.parent / "tests" / "data" / "api" / "dynamodb.json"
+START, END = "<!-- generated: operations -->\n", "<!-- end of generated -->\n"
+
+SETTINGS_HEAD = """# Settings
+
+<!-- Written by `make docs` from src/hashrange/settings.py; do not edit. -->
+
+Options of `hashrange serve`. Each can be given in four places; later ones win:
+
+1. the default,
+2. a TOML file, named by `--config FILE` or the environment variable `HASHRANGE_CONFIG`,
+3. the environment,
+4. a flag.
+
+A switch takes `true` or `false` in the file and the environment; as a flag it stands alone, and `--no-…` turns it off.
+An empty variable counts as not set. An option that is unknown or has a bad value stops the start with a sentence that
+names it; an unknown `HASHRANGE_…` variable is only reported, because other programs may have set it.
+
+| flag | variable | TOML key | takes | default | |
+|---|---|---|---|---|---|
+"""
+
+SETTINGS_TAIL = """
+## A settings file
+
+```toml
+port = 8001
+data_dir = "/var/lib/hashrange"
+credentials = "/etc/hashrange/credentials.toml"
+access_log = true
+```
+
+## A credentials file
+
+Without one, any access key is let in: a signature's form, date and scope are checked, the signature itself cannot be.
+With one, every request must be signed by a key that it names.
+
+```toml
+[[credential]]
+access_key = "AKIDEXAMPLE"
+secret_key = "a long secret"
+account = "123456789012"      # optional; 000000000000 without it
+regions = ["eu-west-1"]       # optional; every Region without it
+session_token = "…"           # optional; requests must then carry it
+```
+
+## DynamoDB Local's flags
+
+`hashrange -port 8001 -inMemory` works like `hashrange serve --port 8001 --in-memory`:
+
+| DynamoDB Local | Hashrange |
+|---|---|
+| `-port N` | `--port N` |
+| `-inMemory` | `--in-memory` |
+| `-dbPath DIR` | `--data-dir DIR` |
+| `-sharedDb` | `--shared-db` |
+| `-delayTransientStatuses` | `--table-state-delay {delay}` |
+| `-cors ORIGINS` | nothing to do: every origin is answered, whatever the list |
+| `-disableTelemetry`, `-optimizeDbBeforeStartup` | nothing to do |
+| `-jar FILE`, `-D…`, `-Xmx…` | skipped, so that a compose file's command may stay as it is |
+
+Any other flag in that style is refused. Data of DynamoDB Local is not read.
+"""
+
+
+def settings_page() -> str:
+    """docs/settings.md."""
+    from hashrange.cli.dynamodb_local import DELAY_SECONDS
+    from hashrange.settings import options
+
+    rows = []
+    for option in options():
+        default = (
+            "" if option.default is None else str(option.default).lower() if option.kind == "switch" else option.default
+        )
+        cells = [
+            f"`{option.flag}`",
+            f"`{option.variable}`",
+            f"`{option.key}`",
+            option.expected,
+            f"`{default}`" if default != "" else "none",
+            option.help,
+        ]
+        rows.append("| " + " | ".join(cells) + " |\n")
+    return SETTINGS_HEAD + "".join(rows) + SETTINGS_TAIL.format(delay=DELAY_SECONDS)
+
+
+def commands_page() -> str:
+    """docs/commands.md."""
+    from hashrange.cli.main import COMMANDS, help_text
+
+    os.environ["COLUMNS"] = "100"
+    parts = [
+        "# Commands\n\n<!-- Written by `make docs` from each command's help; do not edit. -->\n",
+        fenced("hashrange --help", help_text()),
+    ]
+    parts += [fenced(f"hashrange {name} --help", help_of(name)) for name in COMMANDS]
+    parts.append(
+        "\nExit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line or a setting is wrong;"
+        " 130 interrupted.\n"
+    )
+    return "".join(parts)
+
+
+def fenced(command: str, text: str) -> str:
+    """One command and what it prints."""
+    return f"\n## `{command}`\n\n```text\n{text.rstrip()}\n```\n"
+
+
+def help_of(command: str) -> str:
+    """What `hashrange COMMAND --help` prints."""
+    from hashrange.cli.main import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        main([command, "--help"])
+    return printed.getvalue()
+
+
+def compatibility_page() -> str:
+    """docs/compatibility.md with its table of operations renewed; the rest is written by hand."""
+    from hashrange.operations.registry import OPERATIONS
+
+    model = json.loads(API_MODEL.read_text(encoding="utf-8"))
+    rows = [
+        f"| {name} | {'served' if name in OPERATIONS else 'not yet'} |\n"
+        for name in sorted({*model_operations(model), *OPERATIONS})
+    ]
+    served = f"{len(OPERATIONS)} of {len(rows)} operations of the API model are served.\n\n"
+    page = (DOCS / "compatibility.md").read_text(encoding="utf-8")
+    before, _, rest = page.partition(START)
+    _, _, after = rest.partition(END)
+    return before + START + served + "| operation | status |\n|---|---|\n" + "".join(rows) + END + after
+
+
+def model_operations(model: dict[str, object]) -> set[str]:
+    """Names of all operations of the API model."""
+    operations = model["operations"]
+    assert isinstance(operations, dict)
+    return set(operations)
+
+
+PAGES = {"settings.md": settings_page, "commands.md": commands_page, "compatibility.md": compatibility_page}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or check them; returns the exit code."""
+    stale = []
+    for name, make in PAGES.items():
+        path, text = DOCS / name, make()
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                path.write_text(text, encoding="utf-8")
+    if "--check" in arguments and stale:
+        print(f"stale: {', '.join(f'docs/{name}' for name in stale)}; run `make docs` and commit them", file=sys.stderr)
+        return 1
+    print("\n".join(f"wrote docs/{name}" for name in stale) or "generated pages are current")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,247 @@
+"""The shape of the code, checked: imports point down; time, files and print in their rooms; sizes that may only shrink."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "hashrange"
+
+ROWS = (
+    {"errors", "messages", "limits", "clock", "settings"},
+    {"items"},
+    {"expressions", "wire"},
+    {"tables"},
+    {"store"},
+    {"operations", "jobs"},
+    {"server"},
+    {"cli", "testing"},
+)
+"""Rooms from bottom to top; those of one row do not import each other."""
+ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
+SHARED_ROOMS = {"errors", "messages", "limits"}
+"""Row 0 is plain facts: `messages` may use `errors` and `limits`."""
+
+FILE_ROOMS = ("store/embedded/files.py", "server/credentials.py", "cli/sources.py")
+"""Who may open files. TLS keys are opened by the standard library (server/listener.py)."""
+TIME_ROOM = "clock.py"
+
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+MEDIAN_FILE_LINES_MAX = 200
+LONG_FILES: dict[str, int] = {}
+"""Files over the limit, with their lines: a number here may only go down."""
+LONG_FUNCTIONS: dict[str, int] = {}
+"""Functions over the limit, with their lines: a number here may only go down."""
+
+TREES = {
+    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")
+}
+
+
+def room_of(file: str) -> str:
+    """`operations/items/put_item.py` → `operations`."""
+    return file.split("/", maxsplit=1)[0].removesuffix(".py")
+
+
+def module_of(file: str) -> str:
+    """`wire/http.py` → `hashrange.wire.http`."""
+    return "hashrange." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def imported_modules(tree: ast.AST) -> Iterator[str]:
+    """Every module that a file imports, wherever the import stands; a name from a package may be a module of its own."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "relative import"
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                yield submodule if submodule in MODULES else node.module or ""
+
+
+MODULES = {module_of(file): file for file in TREES}
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method of a file."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def test_every_room_has_a_row() -> None:
+    rooms = {room_of(file) for file in TREES} - {"__init__", "__main__"}
+    assert rooms <= set(ROW_OF), "a new room needs a row in ROWS and a line in ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("file", sorted(TREES))
+def test_imports_point_down(file: str) -> None:
+    room = room_of(file)
+    if room in {"__init__", "__main__"}:
+        return
+    for module in imported_modules(TREES[file]):
+        parts = module.split(".")
+        if parts[0] != "hashrange" or len(parts) < 2 or parts[1] not in ROW_OF or parts[1] == room:
+            continue
+        is_below = ROW_OF[parts[1]] < ROW_OF[room] or (ROW_OF[room] == 0 and parts[1] in SHARED_ROOMS)
+        assert is_below, f"{file} imports {module}, which is not below it"
+
+
+def test_no_import_cycles() -> None:
+    """Imports inside functions count too: they hide a cycle, they do not end it."""
+    graph = {
+        module: {found for found in imported_modules(TREES[file]) if found in MODULES and found != module}
+        for module, file in MODULES.items()
+    }
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, "import cycle: " + " → ".join([*path[path.index(module) :], module])
+        if module not in done:
+            for found in sorted(graph[module]):
+                visit(found, (*path, module))
+            done.add(module)
+
+    for module in sorted(graph):
+        visit(module, ())
+
+
+@pytest.mark.parametrize("file", sorted(set(TREES) - {TIME_ROOM}))
+def test_only_the_clock_reads_time(file: str) -> None:
+    tree = TREES[file]
+    assert "time" not in set(imported_modules(tree)), f"{file} imports time; ask a Clock"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in {"now", "utcnow", "today"}:
+            assert not (isinstance(node.value, ast.Name) and node.value.id in {"datetime", "date"}), (
+                f"{file}:{node.lineno} reads the time of day; ask a Clock"
+            )
+
+
+@pytest.mark.parametrize("file", sorted(set(TREES) - set(FILE_ROOMS)))
+def test_only_the_file_rooms_open_files(file: str) -> None:
+    tree = TREES[file]
+    assert not {"pathlib", "shutil", "tempfile", "io"} & set(imported_modules(tree)), f"{file} deals with files"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id != "open", f"{file}:{node.lineno} opens a file"
+    assert "os" not in set(imported_modules(tree)), f"{file} imports os"
+
+
+@pytest.mark.parametrize("file", sorted(file for file in TREES if room_of(file) not in {"cli", "__main__"}))
+def test_only_the_command_line_prints(file: str) -> None:
+    for node in ast.walk(TREES[file]):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id != "print", f"{file}:{node.lineno} prints"
+        if isinstance(node, ast.Attribute) and node.attr in {"stdout", "stderr"}:
+            assert not (isinstance(node.value, ast.Name) and node.value.id == "sys"), (
+                f"{file}:{node.lineno} writes to the terminal"
+            )
+
+
+def test_errors_become_replies_in_one_place() -> None:
+    """`wire_type` is what an error looks like on the wire; only one file asks for it."""
+    readers = [
+        file
+        for file, tree in TREES.items()
+        if file != "errors.py" and any(isinstance(n, ast.Attribute) and n.attr == "wire_type" for n in ast.walk(tree))
+    ]
+    assert readers == ["server/replies.py"]
+
+
+# --- sizes: a ratchet ---------------------------------------------------------------------------
+
+
+def lines_of(file: str) -> int:
+    """Lines of a source file."""
+    return (SOURCE / file).read_text(encoding="utf-8").count("\n")
+
+
+def test_files_stay_small() -> None:
+    long = {file: lines_of(file) for file in TREES if lines_of(file) > FILE_LINES_MAX}
+    assert_ratchet(long, LONG_FILES, "LONG_FILES")
+
+
+def test_functions_fit_a_screen() -> None:
+    long = {}
+    for file, tree in TREES.items():
+        for function in functions(tree):
+            lines = (function.end_lineno or 0) - function.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                long[f"{file}:{function.name}"] = lines
+    assert_ratchet(long, LONG_FUNCTIONS, "LONG_FUNCTIONS")
+
+
+def test_the_median_file_is_read_in_one_go() -> None:
+    sizes = [lines_of(file) for file in TREES if not file.endswith("__init__.py")]
+    assert median(sizes) <= MEDIAN_FILE_LINES_MAX
+
+
+def assert_ratchet(found: dict[str, int], allowed: dict[str, int], name: str) -> None:
+    """Nothing grows; what shrank is written down."""
+    grown = {key: lines for key, lines in found.items() if lines > allowed.get(key, 0)}
+    assert not grown, f"too long: {grown}; split by what each part answers"
+    shrunk = {key: found.get(key, 0) for key, lines in allowed.items() if found.get(key, 0) < lines}
+    assert not shrunk, f"shorter than {name} says: {shrunk}; lower the numbers there"
+
+
+# --- every operation ----------------------------------------------------------------------------
+
+
+def operation_names() -> dict[str, str]:
+    """Operation → its file, for every file that declares one."""
+    found = {}
+    for file, tree in TREES.items():
+        if room_of(file) != "operations":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(isinstance(target, ast.Name) and target.id == "OPERATION" for target in targets):
+                    words = [
+                        n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+                    ]
+                    found[words[0]] = file
+    return found
+
+
+OPERATIONS = operation_names()
+
+
+def snake(name: str) -> str:
+    """PutItem → put_item."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_an_operation_has_its_file_its_tests_and_its_row(name: str) -> None:
+    assert OPERATIONS[name].endswith(f"/{snake(name)}.py")
+    tests = [path.name for path in (ROOT / "tests" / "conformance").rglob("test_*.py")]
+    assert any(test.startswith(f"test_{snake(name)}") for test in tests), (
+        f"tests/conformance/test_{snake(name)}.py is missing"
+    )
+    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    assert f"| {name} |" in page, f"docs/compatibility.md has no row for {name}"
+
+
+def test_every_operation_is_registered() -> None:
+    from hashrange.operations.registry import OPERATIONS as registered
+
+    assert set(registered) == set(OPERATIONS)
+
+
+# --- docstrings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", sorted(TREES))
+def test_every_file_and_public_name_says_what_it_is(file: str) -> None:
+    tree = TREES[file]
+    if file.endswith("__init__.py") and not tree.body:
+        return
+    assert ast.get_docstring(tree), f"{file} does not say which question it answers"
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{file}:{node.lineno} {node.name} has no docstring"
