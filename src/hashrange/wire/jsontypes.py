@@ -47,6 +47,8 @@ def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = Fa
     `levels` counts the attribute values around this one. Raises SerializationException.
     """
     match shape.kind:
+        case "AttributeValue":
+            return _attribute_value(value, levels, is_member)
         case "String":
             return value if type(value) is str else _refuse_scalar(value, "String")
         case "Boolean":
@@ -61,8 +63,6 @@ def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = Fa
             return _map(value, shape, levels, is_member)
         case "Structure":
             return _structure(value, shape, levels, is_member)
-        case "AttributeValue":
-            return _attribute_value(value, levels, is_member)
 
 
 def _refuse(message: str, **parts: object) -> NoReturn:
@@ -174,6 +174,10 @@ def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
         _refuse_structure(value, ATTRIBUTE_VALUE, is_member)
     if levels >= VALUE_LEVELS_MAX:
         return value
+    if len(value) == 1:  # nearly every value of a very large body
+        text = value.get("S") or value.get("N")
+        if type(text) is str:
+            return value
     return {
         name: normalise(inner, _VALUE_MEMBERS[name], levels + 1)
         for name, inner in value.items()
