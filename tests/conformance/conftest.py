@@ -17,22 +17,19 @@ import pytest
 from botocore.config import Config
 
 from hashrange.operations.registry import OPERATIONS
+from tests.support import signing
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
-from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
 from tests.support.stores import STORES
+
+# Read before the suite hides the developer's own variables from its tests.
+REGION = os.environ.get("AWS_REGION", signing.REGION)
+ACCESS_KEY = os.environ.get("AWS_ACCESS_KEY_ID", signing.ACCESS_KEY)
+SECRET_KEY = os.environ.get("AWS_SECRET_ACCESS_KEY", signing.SECRET_KEY)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--endpoint", help="URL of a running server to test instead of our own")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what needs a server once per kind of store, or once against the given server."""
-    if "endpoint" in metafunc.fixturenames:
-        given = metafunc.config.getoption("--endpoint", default=None)
-        kinds = ["embedded", "suspending"] if given is None else ["given"]
-        metafunc.parametrize("endpoint", kinds, indirect=True, scope="session")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -60,9 +57,9 @@ def client(endpoint: str) -> Iterator[Any]:
     made = boto3.client(
         "dynamodb",
         endpoint_url=endpoint,
-        region_name=os.environ.get("AWS_REGION", REGION),
-        aws_access_key_id=os.environ.get("AWS_ACCESS_KEY_ID", ACCESS_KEY),
-        aws_secret_access_key=os.environ.get("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+        region_name=REGION,
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
         config=Config(retries={"total_max_attempts": 1}, parameter_validation=False),
     )
     yield made
@@ -75,4 +72,4 @@ def raw(endpoint: str) -> RawClient:
     parts = urlsplit(endpoint)
     assert parts.hostname is not None
     assert parts.port is not None
-    return RawClient(parts.hostname, parts.port, os.environ.get("AWS_REGION", REGION))
+    return RawClient(parts.hostname, parts.port, REGION, ACCESS_KEY, SECRET_KEY)

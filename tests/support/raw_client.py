@@ -5,7 +5,7 @@ import json
 import time
 from typing import Any, NamedTuple
 
-from tests.support.signing import sign
+from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY, sign
 
 TARGET_PREFIX = "DynamoDB_20120810."
 CONTENT_TYPE = "application/x-amz-json-1.0"
@@ -26,10 +26,19 @@ class Reply(NamedTuple):
 class RawClient:
     """Sends one request per call, correctly signed unless the test says otherwise."""
 
-    def __init__(self, host: str, port: int, region: str = "us-east-1") -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        region: str = REGION,
+        access_key: str = ACCESS_KEY,
+        secret: str = SECRET_KEY,
+    ) -> None:
         self.host = host
         self.port = port
         self.region = region
+        self.access_key = access_key
+        self.secret = secret
 
     def __call__(
         self,
@@ -48,7 +57,10 @@ class RawClient:
             complete["X-Amz-Target"] = target if "." in target else TARGET_PREFIX + target
         complete.update(headers or {})
         if is_signed:
-            complete = sign(complete, sent, seconds=time.time(), region=self.region, method=method, path=path)
+            complete = sign(
+                complete, sent, seconds=time.time(), access_key=self.access_key, secret=self.secret, region=self.region,
+                method=method, path=path,
+            )  # fmt: skip
         return self.send(method, path, complete, sent)
 
     def send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
