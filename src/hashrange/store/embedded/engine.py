@@ -16,7 +16,11 @@ from hashrange.store.embedded.recovery import stops_at_hole
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 8 * MIB
 """A memtable's size; at most two exist, so this bounds memory and the work of a recovery."""
-BLOCK_CACHE_BYTES = 16 * MIB
+BLOCK_CACHE_BYTES = 24 * MIB
+MEMORY_BLOCK_CACHE_BYTES = 8 * MIB
+"""In memory a block that is not cached costs its decompression, no disk."""
+MEMORY_FILE_BYTES = 3_900_000
+"""The in-memory file system doubles a file's room as it grows: files just below a power of two waste least."""
 BLOOM_BITS_PER_KEY = 10
 OPEN_FILES_MAX = 256
 BACKGROUND_JOBS = 2
@@ -121,6 +125,7 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.create_if_missing(True)
     if is_in_memory:
         options.set_env(rocksdict.Env.mem_env())
+        options.set_target_file_size_base(MEMORY_FILE_BYTES)
     options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_paranoid_checks(True)
     options.set_write_buffer_size(WRITE_BUFFER_BYTES)
@@ -128,7 +133,7 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_max_background_jobs(BACKGROUND_JOBS)
     options.set_max_open_files(OPEN_FILES_MAX)
     options.set_compression_type(rocksdict.DBCompressionType.lz4())
-    options.set_bottommost_compression_type(rocksdict.DBCompressionType.zstd())
+    options.set_bottommost_compression_type(rocksdict.DBCompressionType.lz4())
     options.set_level_compaction_dynamic_level_bytes(True)
     options.set_max_log_file_size(LOG_FILE_BYTES_MAX)
     options.set_keep_log_file_num(2)
@@ -137,13 +142,13 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_max_manifest_file_size(4 * MIB)
     options.set_bytes_per_sync(1 * MIB)
     options.add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
-    options.set_block_based_table_factory(_block_options())
+    options.set_block_based_table_factory(_block_options(MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES))
     return options
 
 
-def _block_options() -> rocksdict.BlockBasedOptions:
+def _block_options(cache_bytes: int) -> rocksdict.BlockBasedOptions:
     blocks = rocksdict.BlockBasedOptions()
-    blocks.set_block_cache(rocksdict.Cache(BLOCK_CACHE_BYTES))
+    blocks.set_block_cache(rocksdict.Cache(cache_bytes))
     blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
     blocks.set_format_version(5)
     blocks.set_cache_index_and_filter_blocks(True)
