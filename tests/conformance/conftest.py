@@ -18,6 +18,7 @@ from botocore.config import Config
 
 from hashrange.operations.registry import OPERATIONS
 from tests.support import signing
+from tests.conformance.item_tables import DataTable, make_table
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES
@@ -73,3 +74,15 @@ def raw(endpoint: str) -> RawClient:
     assert parts.hostname is not None
     assert parts.port is not None
     return RawClient(parts.hostname, parts.port, REGION, ACCESS_KEY, SECRET_KEY)
+
+
+@pytest.fixture(scope="session")
+def table(raw: RawClient) -> DataTable:
+    """A table with the partition key `pk` (S) alone."""
+    return make_table(raw)
+
+
+@pytest.fixture(scope="session")
+def sorted_table(raw: RawClient) -> DataTable:
+    """A table with the partition key `pk` and the sort key `sk`, both S."""
+    return make_table(raw, "S", "S")
