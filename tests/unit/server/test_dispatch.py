@@ -71,6 +71,27 @@ def test_an_operation_that_suspends_is_driven_to_its_end(name: str) -> None:
     assert asyncio.run(run()).status == 200
 
 
+@pytest.mark.parametrize("name", ["music", "bare", "future", "bug"])
+def test_no_task_is_made_for_a_request(name: str) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise AssertionError("a task was made")
+
+    async def run() -> None:
+        front = FrontEnd()
+        connection, transport = front.connect()
+        asyncio.get_running_loop().set_task_factory(refuse)  # type: ignore[arg-type]
+        connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode()))
+        for _ in range(1000):
+            await asyncio.sleep(0)
+            if transport.written:
+                break
+            await asyncio.sleep(0.001)
+        assert reply(transport.take()).status == (500 if name == "bug" else 200)
+        asyncio.get_running_loop().set_task_factory(None)
+
+    asyncio.run(run())
+
+
 def test_many_suspended_operations_do_not_mix_up_their_replies() -> None:
     async def run() -> None:
         front = FrontEnd()

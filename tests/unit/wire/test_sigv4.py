@@ -139,6 +139,11 @@ def test_a_signature_is_good_for_15_minutes_either_way() -> None:
     assert claim_of(date="20261121T121500Z").date == "20261121T121500Z"
 
 
+def test_a_plain_date_header_serves_where_there_is_no_other() -> None:
+    assert claim_of(date=None, Date=DATE).date == DATE
+    assert claim_of(date=DATE, Date="20200101T000000Z").date == DATE
+
+
 def test_a_presigned_request_lives_as_long_as_it_says() -> None:
     old = {**QUERY, "X-Amz-Date": "20261121T110000Z"}
     assert fault(None, None, old)[0] == "InvalidSignatureException"
