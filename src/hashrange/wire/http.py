@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
+import msgspec
+
 from hashrange.errors import HashrangeError
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
@@ -85,21 +87,18 @@ def layout_of(names: tuple[bytes, ...]) -> Layout:
     return layout
 
 
-class Request:
-    """One HTTP request, read to its end. `values` ends with a None, which stands for every absent header."""
+class Request(msgspec.Struct, gc=False):
+    """One HTTP request, read to its end. A struct only because it is made in a third of the time of a class."""
 
-    __slots__ = ("body", "keeps_alive", "layout", "method", "number", "url", "values")
-
-    def __init__(
-        self, method: bytes, url: bytes, layout: Layout, values: list[bytes | None], body: bytes, keeps_alive: bool
-    ) -> None:
-        self.method = method
-        self.url = url
-        self.layout = layout
-        self.values = values
-        self.body = body
-        self.keeps_alive = keeps_alive
-        self.number = next_number()
+    method: bytes
+    url: bytes
+    layout: Layout
+    values: list[bytes | None]
+    """Header values as `layout` says, then a None, which stands for every absent header."""
+    body: bytes
+    keeps_alive: bool
+    number: int = msgspec.field(default_factory=next_number)
+    """`request_id_of` makes it the request's id."""
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of that (lower-case) name."""
