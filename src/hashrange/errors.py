@@ -111,13 +111,14 @@ class ValidationException(ApiError):
 class RequestFault(ValidationException):
     """A fault found by request validation, which each operation words in its own layer.
 
-    `older` is the wording of the operations that still use the older layer (BatchWriteItem, Scan, …), where it differs.
-    Source: errors.md section 3.
+    `older` is the wording of the operations that still use the older layer (BatchWriteItem, Scan, …), where it differs;
+    `is_always_bare` keeps the current wording out of every envelope. Source: errors.md section 3.
     """
 
-    def __init__(self, message: str, older: str | None = None) -> None:
+    def __init__(self, message: str, older: str | None = None, *, is_always_bare: bool = False) -> None:
         super().__init__(message)
         self.older = older or message
+        self.is_always_bare = is_always_bare
 
     @property
     def code(self) -> str:

@@ -71,6 +71,8 @@ LIST_INDEX_MAX = 2_147_483_647
 
 NESTING_LEVELS_MAX = 32
 """A value may stand inside fewer lists and maps than this."""
+NESTING_LEVELS_ENVELOPED_MAX = 62
+"""Beyond about as many levels, no operation puts the refusal of nesting into an envelope."""
 ATTRIBUTE_NAME_MAX_BYTES = 65_535
 NUMBER_DIGITS_MAX = 38
 """Significant digits; leading and trailing zeros do not count."""

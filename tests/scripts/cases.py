@@ -62,7 +62,9 @@ class CaseFile:
             if SEPARATOR in lines:
                 self.blocks.append(Case(self, lines))
             elif lines != [""]:
-                assert all(line.startswith("#") for line in lines), f"{path.name}: a case without {SEPARATOR}: {lines[0]}"
+                assert all(line.startswith("#") for line in lines), (
+                    f"{path.name}: a case without {SEPARATOR}: {lines[0]}"
+                )
                 self.blocks.append("\n".join(lines))
         self.cases = [block for block in self.blocks if isinstance(block, Case)]
         assert self.cases, f"{path.name} holds no case"

@@ -21,17 +21,23 @@ Members = list[str]
 _Order = TypeVar("_Order", str, bytes)
 
 
-def walk_string_set(members: Any, level: int = 0) -> tuple[Members, int]:
+def walk_string_set(members: Any) -> tuple[Members, int]:
     """Strings order by their UTF-8 bytes, which is the order of code points."""
-    check_members("SS", members)
+    if members.__class__ is not list:
+        raise Malformed
+    if not members:
+        raise RequestFault(EMPTY_SET["SS"])
+    try:
+        joined = "".join(members)
+    except TypeError:
+        raise Malformed from None
     if len(set(members)) < len(members):
         raise _repeats(STRING_SET_REPEATS, ", ", members, members)
-    size_bytes = sum([len(member) if member.isascii() else len(member.encode()) for member in members])
     ordered = sorted(members)
-    return members if ordered == members else ordered, size_bytes
+    return members if ordered == members else ordered, len(joined) if joined.isascii() else len(joined.encode())
 
 
-def walk_binary_set(members: Any, level: int = 0) -> tuple[Members, int]:
+def walk_binary_set(members: Any) -> tuple[Members, int]:
     """Binaries order by their bytes."""
     check_members("BS", members)
     decoded = [decode_base64(member) for member in members]
@@ -41,7 +47,7 @@ def walk_binary_set(members: Any, level: int = 0) -> tuple[Members, int]:
     return members if ordered == members else ordered, sum([len(binary) for binary in decoded])
 
 
-def walk_number_set(members: Any, level: int = 0) -> tuple[Members, int]:
+def walk_number_set(members: Any) -> tuple[Members, int]:
     """Numbers order by value, and repeat by value."""
     check_members("NS", members)
     ordered = sorted([normalize_number(member) for member in members], key=number_order)

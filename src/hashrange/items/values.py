@@ -6,16 +6,15 @@ base64, unknown members and text that is not Unicode included): the slow path wo
 Nothing given is mutated; what is canonical already is given back as it is. Source: service behaviour, captures to Oct 2026.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from hashrange.errors import Malformed, RequestFault, ValidationException
 from hashrange.items.binary import decode_base64
-from hashrange.items.numbers import normalize_number, number_size_bytes
+from hashrange.items.numbers import measure_number, normalize_number
 from hashrange.items.sets import check_members, walk_binary_set, walk_number_set, walk_string_set
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.types import Item, Value
-from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX
+from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_ENVELOPED_MAX, NESTING_LEVELS_MAX
 from hashrange.messages.values import (
     ATTRIBUTE_NAME_EMPTY,
     ATTRIBUTE_NAME_TOO_LONG,
@@ -43,10 +42,16 @@ def check_item(item: dict[str, Any]) -> tuple[Item, int]:
 
 def check_value(value: dict[str, Any]) -> tuple[Value, int]:
     """The canonical value and its size in bytes, without a name. Raises as `check_item` does."""
+    if value.__class__ is not dict:
+        raise Malformed
     try:
-        return _walk_value(value, 0)
+        if len(value) != 1:
+            _refuse_count(value, 0)
+        ((type_name, content),) = value.items()
+        canonical, size_bytes = _walk_content(type_name, content, 0)
     except UnicodeEncodeError:
         raise Malformed from None
+    return value if canonical is content else {type_name: canonical}, size_bytes
 
 
 def check_values(values: dict[str, Any]) -> dict[str, Value]:
@@ -55,15 +60,24 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
     for token, value in values.items():
         try:
             canonical, _ = check_value(value)
-        except RequestFault as fault:
-            assert fault.message is not None
-            older = EXPRESSION_VALUE_OLDER.format(message=fault.older, token=token)
-            raise RequestFault(fault.message, older) from None
+        except ValidationException as fault:
+            raise _expression_value_fault(fault, token) from None
         if canonical is not value:
             if changed is None:
                 changed = dict(values)
             changed[token] = canonical
     return values if changed is None else changed
+
+
+def _expression_value_fault(fault: ValidationException, token: str) -> RequestFault:
+    """The same fault, with the wording of the older layer."""
+    is_worded_per_operation = isinstance(fault, RequestFault)
+    older = fault.older if isinstance(fault, RequestFault) else str(fault)
+    return RequestFault(
+        str(fault),
+        EXPRESSION_VALUE_OLDER.format(message=older, token=token),
+        is_always_bare=not is_worded_per_operation,
+    )
 
 
 def type_of(value: Value) -> str:
@@ -78,11 +92,11 @@ _NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
 
 
 def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:
-    """Attributes of an item (level 0) or map: canonical, and Σ (name + value) in bytes."""
+    """Attributes of an item (level 0), or of a map (level: lists and maps around them): canonical, and Σ (name + value)."""
     if attributes.__class__ is not dict:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and attributes:
-        raise RequestFault(NESTING_TOO_DEEP)
+        raise _nesting_fault(attributes)
     size_bytes = 0
     changed: dict[str, Value] | None = None
     for name, value in attributes.items():
@@ -95,12 +109,15 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
         if text.__class__ is str and len(value) == 1:
             size_bytes += len(text) if text.isascii() else len(text.encode())
             continue
-        canonical, value_bytes = _walk_value(value, level)
+        if len(value) != 1:
+            _refuse_count(value, level)
+        ((type_name, content),) = value.items()
+        canonical, value_bytes = _walk_content(type_name, content, level)
         size_bytes += value_bytes
-        if canonical is not value:
+        if canonical is not content:
             if changed is None:
                 changed = dict(attributes)
-            changed[name] = canonical
+            changed[name] = {type_name: canonical}
     return attributes if changed is None else changed, size_bytes
 
 
@@ -111,89 +128,76 @@ def _check_name(name: str) -> None:
         raise RequestFault(ATTRIBUTE_NAME_TOO_LONG)
 
 
-def _walk_map(content: Content, level: int) -> tuple[Content, int]:
-    attributes, size_bytes = _walk_attributes(content, level + 1)
-    return attributes, size_bytes + CONTAINER_BYTES + MEMBER_BYTES * len(content)
-
-
-def _walk_list(content: Content, level: int) -> tuple[Content, int]:
-    if content.__class__ is not list:
+def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
+    """Elements of a list that stand inside `level` lists and maps, this one included: canonical, and Σ values in bytes."""
+    if elements.__class__ is not list:
         raise Malformed
-    size_bytes = CONTAINER_BYTES + MEMBER_BYTES * len(content)
+    if level >= NESTING_LEVELS_MAX and elements:
+        raise _nesting_fault(elements)
+    size_bytes = 0
     changed: list[Value] | None = None
-    for position, value in enumerate(content):
-        canonical, value_bytes = _walk_value(value, level + 1)
+    for position, value in enumerate(elements):
+        if value.__class__ is not dict:
+            raise Malformed
+        if len(value) != 1:
+            _refuse_count(value, level)
+        ((type_name, content),) = value.items()
+        canonical, value_bytes = _walk_content(type_name, content, level)
         size_bytes += value_bytes
-        if canonical is not value:
+        if canonical is not content:
             if changed is None:
-                changed = list(content)
-            changed[position] = canonical
-    return content if changed is None else changed, size_bytes
+                changed = list(elements)
+            changed[position] = {type_name: canonical}
+    return elements if changed is None else changed, size_bytes
+
+
+def _nesting_fault(content: Content) -> ValidationException:
+    """Worded per operation, but bare where the nesting goes on beyond what the current layer reads at all.
+
+    `content` is that of the map or list whose members stand too deep; from there the first map or list is followed.
+    """
+    for _ in range(NESTING_LEVELS_ENVELOPED_MAX + 1 - NESTING_LEVELS_MAX):
+        values = content.values() if content.__class__ is dict else content
+        inners = [inner for value in values if value.__class__ is dict for inner in value.values()]
+        content = next((inner for inner in inners if inner and inner.__class__ in (dict, list)), None)
+        if content is None:
+            return RequestFault(NESTING_TOO_DEEP)
+    return ValidationException(NESTING_TOO_DEEP)
 
 
 # --- one value ----------------------------------------------------------------------------------
 
 
-def _walk_value(value: Any, level: int) -> tuple[Value, int]:
-    """One value inside `level` lists and maps."""
-    if value.__class__ is not dict:
-        raise Malformed
-    if level >= NESTING_LEVELS_MAX:
-        raise RequestFault(NESTING_TOO_DEEP)
-    if len(value) != 1:
-        _refuse_count(value, level)
-    ((type_name, content),) = value.items()
-    walk = _WALKS.get(type_name)
-    if walk is None:
-        raise Malformed
-    canonical, size_bytes = walk(content, level)
-    return value if canonical is content else {type_name: canonical}, size_bytes
-
-
-def _walk_string(content: Content, level: int) -> tuple[Content, int]:
-    if content.__class__ is not str:
-        raise Malformed
-    return content, len(content) if content.isascii() else len(content.encode())
-
-
-def _walk_number(content: Content, level: int) -> tuple[Content, int]:
-    if content.__class__ is not str:
-        raise Malformed
-    canonical = normalize_number(content)
-    return canonical, number_size_bytes(canonical)
-
-
-def _walk_binary(content: Content, level: int) -> tuple[Content, int]:
-    return content, len(decode_base64(content))
-
-
-def _walk_boolean(content: Content, level: int) -> tuple[Content, int]:
-    if content.__class__ is not bool:
-        raise Malformed
-    return content, 1
-
-
-def _walk_null(content: Content, level: int) -> tuple[Content, int]:
-    if content is not True:
-        if content is not False:
-            raise Malformed
-        raise RequestFault(NULL_NOT_TRUE)
-    return content, 1
-
-
-_WALKS: dict[str, Callable[[Content, int], tuple[Content, int]]] = {
-    "S": _walk_string,
-    "N": _walk_number,
-    "B": _walk_binary,
-    "SS": walk_string_set,
-    "NS": walk_number_set,
-    "BS": walk_binary_set,
-    "BOOL": _walk_boolean,
-    "NULL": _walk_null,
-    "L": _walk_list,
-    "M": _walk_map,
-}
-"""Type → what checks the content behind it and gives (canonical content, size in bytes)."""
+def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content, int]:
+    """What stands behind a type's name: canonical, and its size in bytes. A chain, since it costs less than a table of calls."""
+    if type_name == "N":
+        if content.__class__ is str:
+            return measure_number(content)
+    elif type_name == "M":
+        attributes, size_bytes = _walk_attributes(content, level + 1)
+        return attributes, size_bytes + CONTAINER_BYTES + MEMBER_BYTES * len(content)
+    elif type_name == "L":
+        elements, size_bytes = _walk_list(content, level + 1)
+        return elements, size_bytes + CONTAINER_BYTES + MEMBER_BYTES * len(content)
+    elif type_name == "BOOL":
+        if content.__class__ is bool:
+            return content, 1
+    elif type_name == "NULL":
+        if content is True:
+            return content, 1
+        if content is False:
+            raise RequestFault(NULL_NOT_TRUE)
+    elif type_name == "B":
+        return content, len(decode_base64(content))
+    elif type_name == "SS":
+        return walk_string_set(content)
+    elif type_name == "NS":
+        return walk_number_set(content)
+    elif type_name == "BS":
+        return walk_binary_set(content)
+    elif type_name == "S" and content.__class__ is str:
+        return content, len(content) if content.isascii() else len(content.encode())
+    raise Malformed
 
 
 # --- values with no type, or several ------------------------------------------------------------
@@ -203,7 +207,7 @@ _JSON_TYPES = {
 }  # fmt: skip
 
 
-def _refuse_count(value: dict[str, Any], level: int) -> None:
+def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
     """Refuse a value with no type, or with several: for the first fault inside one of them, else for their number."""
     if not value:
         raise ValidationException(VALUE_EMPTY)
@@ -212,13 +216,13 @@ def _refuse_count(value: dict[str, Any], level: int) -> None:
             raise Malformed
     for type_name in ("N", "NULL"):
         if type_name in value:
-            _WALKS[type_name](value[type_name], level)
+            _walk_content(type_name, value[type_name], level)
     for type_name in ("SS", "NS", "BS"):
         if type_name in value:
             check_members(type_name, value[type_name])
     for number in value.get("NS", ()):
         normalize_number(number)
-    for type_name in ("SS", "BS", "NS", "M", "L"):
+    for type_name in ("SS", "BS", "NS", "B", "M", "L"):
         if type_name in value:
-            _WALKS[type_name](value[type_name], level)
+            _walk_content(type_name, value[type_name], level)
     raise ValidationException(VALUE_HAS_TWO_TYPES)

@@ -18,6 +18,4 @@ EMPTY_KEY = {
 }
 """By type."""
 PARTITION_KEY_TOO_LONG = _INVALID_PARAMETERS + "Size of hashkey has exceeded the maximum size limit of2048 bytes"
-SORT_KEY_TOO_LONG = (
-    _INVALID_PARAMETERS + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
-)
+SORT_KEY_TOO_LONG = _INVALID_PARAMETERS + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"

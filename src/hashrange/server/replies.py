@@ -18,7 +18,7 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
     if isinstance(error, RequestFault):
         if wording == "older":
             message = error.older
-        elif wording == "enveloped":
+        elif wording == "enveloped" and not error.is_always_bare:
             message = f"{ENVELOPE}{message}"
     body: dict[str, object] = {"__type": error.wire_type}
     if message is not None:

@@ -78,18 +78,21 @@ def _key(table: Table, scalar: str, sort_scalar: str | None) -> Key:
     if sort_scalar is None:
         return Key(key)
     sort_name, sort_type = table.sort_name, table.sort_type
-    assert sort_name is not None and sort_type is not None
+    assert sort_name is not None
+    assert sort_type is not None
     if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
         check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
     return Key(key + (sort_scalar.encode() if sort_type == "S" else encode_sort(sort_type, sort_scalar)))
 
 
 def _item_fault(table: Table, item: Item) -> ValidationException:
-    """Why an item has no key: all key attributes must be there before any has the wrong type."""
+    """Why an item has no key: the first key attribute that is missing or has another type (their order is unconfirmed)."""
     declared = list(zip(table.keys.partition_names, table.keys.partition_types, strict=True))
     declared += zip(table.keys.sort_names, table.keys.sort_types, strict=True)
-    for name, _ in declared:
+    for name, expected in declared:
         if name not in item:
             return ValidationException(ITEM_KEY_MISSING.format(name=name))
-    name, expected = next((name, expected) for name, expected in declared if expected not in item[name])
-    return ValidationException(ITEM_KEY_TYPE.format(name=name, expected=expected, actual=type_of(item[name])))
+        if expected not in item[name]:
+            actual = type_of(item[name])
+            return ValidationException(ITEM_KEY_TYPE.format(name=name, expected=expected, actual=actual))
+    raise AssertionError(item)

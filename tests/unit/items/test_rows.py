@@ -1,0 +1,50 @@
+"""Rows: canonical bytes, there and back, and what is said about bytes that are none."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, encode_row, row_json, row_size_bytes
+from hashrange.items.types import Row
+from hashrange.items.values import check_item
+from tests.unit.items.wire_values import SETTINGS, items
+
+
+def reversed_order(value: Any) -> Any:
+    """The same with the members of every map in the opposite order."""
+    if isinstance(value, dict):
+        return {name: reversed_order(value[name]) for name in reversed(value)}
+    return [reversed_order(element) for element in value] if isinstance(value, list) else value
+
+
+@given(items)
+@settings(max_examples=150, **SETTINGS)
+def test_items_come_back_and_equal_items_have_equal_rows(item: dict[str, Any]) -> None:
+    canonical, size_bytes = check_item(item)
+    row = encode_row(canonical, size_bytes)
+    assert decode_row(row) == canonical
+    assert row_size_bytes(row) == size_bytes
+    assert msgspec.json.decode(row_json(row)) == canonical
+    assert row == row[:ROW_HEADER_BYTES] + row_json(row)
+    assert encode_row(reversed_order(canonical), size_bytes) == row
+
+
+def test_the_format() -> None:
+    row = encode_row({"b": {"M": {"d": {"S": "é"}, "c": {"NULL": True}}}, "a": {"NS": ["1", "2"]}}, 0x010203)
+    assert row == b'\x01\x00\x01\x02\x03{"a":{"NS":["1","2"]},"b":{"M":{"c":{"NULL":true},"d":{"S":"\xc3\xa9"}}}}'
+
+
+@pytest.mark.parametrize("row", [b"\x02\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
+def test_other_versions_are_not_guessed_at(row: bytes) -> None:
+    with pytest.raises(StorageFormatUnknown, match="version"):
+        decode_row(Row(row))
+
+
+@pytest.mark.parametrize("row", [b"", b"\x02", b"\x01", b"\x01\x00\x00\x00\x02", b"\x01\x00\x00\x00\x02{", b"\x01\x00\x00\x00\x02[]",
+                                 b'\x01\x00\x00\x00\x02{"a":1}', b'\x01\x00\x00\x00\x02{"a":{"S":"\xff"}}'])  # fmt: skip
+def test_damage_is_told(row: bytes) -> None:
+    with pytest.raises(StorageCorruption):
+        decode_row(Row(row))

@@ -1,0 +1,181 @@
+"""One walk over values: canonical form, sharing, depth, and nothing but our own errors whatever comes in."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashrange.errors import HashrangeError, Malformed, RequestFault, ValidationException
+from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_size_bytes
+from hashrange.items.types import Item, Value
+from hashrange.items.values import check_item, check_value, check_values, type_of
+from hashrange.messages.values import (
+    ATTRIBUTE_NAME_EMPTY,
+    ATTRIBUTE_NAME_TOO_LONG,
+    NESTING_TOO_DEEP,
+    NULL_NOT_TRUE,
+    VALUE_EMPTY,
+)
+from hashrange.server.replies import error_body
+from tests.unit.items.wire_values import SETTINGS, items, json_values, texts
+
+
+def wrapped(value: dict[str, Any], levels: int, kinds: str = "LM") -> dict[str, Any]:
+    """`value` inside as many lists and maps."""
+    for level in range(levels):
+        value = {"L": [value]} if kinds[level % len(kinds)] == "L" else {"M": {"a": value}}
+    return value
+
+
+@given(items)
+@settings(max_examples=200, **SETTINGS)
+def test_canonical_items_stay_as_they_are(item: dict[str, Any]) -> None:
+    before = copy.deepcopy(item)
+    canonical, size_bytes = check_item(item)
+    assert item == before, "the given item was changed"
+    again, size_again = check_item(canonical)
+    assert again is canonical
+    assert size_bytes == size_again == item_size_bytes(canonical)
+    assert size_bytes == sum(attribute_size_bytes(name, value) for name, value in canonical.items())
+    assert (canonical is item) == (canonical == item)
+
+
+@given(items)
+@settings(max_examples=100, **SETTINGS)
+def test_values_alone_are_as_in_items(item: dict[str, Any]) -> None:
+    canonical, _ = check_item(item)
+    for name, value in item.items():
+        assert check_value(value) == (canonical[name], value_size_bytes(canonical[name]))
+        assert type_of(value) in value
+    assert check_values(item) == canonical
+
+
+@given(json_values)
+@settings(max_examples=500, **SETTINGS)
+def test_anything_is_accepted_or_refused_by_our_own_errors(value: Any) -> None:
+    before = copy.deepcopy(value)
+    for check in (check_item, check_value):
+        try:
+            check(value)
+        except HashrangeError as error:
+            assert isinstance(error, Malformed | ValidationException)
+    assert repr(value) == repr(before)
+
+
+@given(st.dictionaries(st.text(max_size=3), json_values, max_size=3))
+@settings(max_examples=200, **SETTINGS)
+def test_any_map_of_expression_values_is_accepted_or_refused(values: dict[str, Any]) -> None:
+    try:
+        check_values(values)
+    except HashrangeError as error:
+        assert isinstance(error, Malformed | RequestFault)
+
+
+def test_only_what_changes_is_copied() -> None:
+    unchanged = {"M": {"a": {"S": "x"}}}
+    item: Item = {"pk": {"S": "a"}, "same": unchanged, "other": {"L": [{"N": "1.0"}, unchanged]}}
+    canonical, _ = check_item(item)
+    assert canonical == {"pk": {"S": "a"}, "same": unchanged, "other": {"L": [{"N": "1"}, unchanged]}}
+    assert canonical["same"] is unchanged
+    assert canonical["other"]["L"][1] is unchanged
+    assert item["other"]["L"][0] == {"N": "1.0"}
+
+
+INNERMOST: list[Value] = [{"S": "x"}, {"N": "1"}, {"NULL": True}, {"L": []}, {"M": {}}, {"SS": ["a"]}]
+
+
+@pytest.mark.parametrize("innermost", INNERMOST)
+@pytest.mark.parametrize("kinds", ["L", "M", "LM"])
+def test_a_value_may_stand_inside_31_wrappers(kinds: str, innermost: Value) -> None:
+    deepest = wrapped(innermost, 31, kinds)
+    assert check_value(deepest)[0] is deepest
+    assert check_item({"a": deepest})[0]["a"] is deepest
+    too_deep = wrapped(innermost, 32, kinds)
+    with pytest.raises(RequestFault, match=NESTING_TOO_DEEP):
+        check_value(too_deep)
+    with pytest.raises(RequestFault, match=NESTING_TOO_DEEP):
+        check_item({"a": too_deep})
+
+
+@pytest.mark.parametrize(
+    ("levels", "is_enveloped"), [(32, True), (50, True), (62, True), (64, False), (100_000, False)]
+)
+@pytest.mark.parametrize("kinds", ["L", "M", "LM"])
+def test_deeper_values_are_refused_without_recursion(levels: int, is_enveloped: bool, kinds: str) -> None:
+    value = wrapped({"S": "x"}, levels, kinds)
+    with pytest.raises(ValidationException, match=NESTING_TOO_DEEP) as caught:
+        check_item({"a": value})
+    assert isinstance(caught.value, RequestFault) == is_enveloped
+    while value:  # taken apart from outside, since Python would free it recursively
+        inner = value.get("L", None) or list(value.get("M", {}).values())
+        value.clear()
+        value = inner[0] if inner else {}
+
+
+def test_a_set_or_scalar_too_deep_is_refused_for_its_depth() -> None:
+    with pytest.raises(RequestFault, match=NESTING_TOO_DEEP):
+        check_value(wrapped({"N": "not a number"}, 32))
+
+
+def test_names() -> None:
+    for name, message in (
+        ("", ATTRIBUTE_NAME_EMPTY),
+        ("a" * 65_536, ATTRIBUTE_NAME_TOO_LONG),
+        ("é" * 32_768, ATTRIBUTE_NAME_TOO_LONG),
+    ):
+        with pytest.raises(RequestFault, match=message):
+            check_item({name: {"S": "a"}})
+        with pytest.raises(RequestFault, match=message):
+            check_item({"a": {"M": {name: {"NULL": True}}}})
+    assert check_item({"a" * 65_535: {"S": "b"}})[1] == 65_536
+    assert check_item({"é" * 32_767: {"S": "b"}})[1] == 65_535
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udc00" * 20_000])
+def test_text_that_is_not_unicode_is_left_to_the_slow_path(text: str) -> None:
+    for value in (
+        {"S": text},
+        {"SS": ["a", text]},
+        {"M": {text: {"S": "a"}}},
+        {"L": [{"S": text}]},
+        {"B": text},
+        {"BS": [text]},
+    ):
+        with pytest.raises(Malformed):
+            check_value(value)
+        with pytest.raises(Malformed):
+            check_item({"a": value})
+    with pytest.raises(Malformed):
+        check_item({text: {"S": "a"}})
+
+
+def test_the_first_attribute_at_fault_is_named() -> None:
+    with pytest.raises(RequestFault, match=NULL_NOT_TRUE):
+        check_item({"a": {"S": "x"}, "b": {"NULL": False}, "c": {}})
+    with pytest.raises(ValidationException, match=VALUE_EMPTY):
+        check_item({"a": {"S": "x"}, "b": {}, "c": {"NULL": False}})
+
+
+def test_expression_values_have_an_older_wording() -> None:
+    with pytest.raises(RequestFault) as caught:
+        check_values({":a": {"S": "x"}, ":b": {"NULL": False}})
+    fault = caught.value
+    assert (fault.message, fault.is_always_bare) == (NULL_NOT_TRUE, False)
+    assert fault.older == f"ExpressionAttributeValues contains invalid value: {NULL_NOT_TRUE} for key :b"
+    with pytest.raises(RequestFault) as caught:
+        check_values({":a": {}})
+    fault = caught.value
+    assert fault.older == f"ExpressionAttributeValues contains invalid value: {VALUE_EMPTY} for key :a"
+    assert VALUE_EMPTY.encode() in error_body(fault, "enveloped")
+    assert b"1 validation error" not in error_body(fault, "enveloped")
+    assert b"ExpressionAttributeValues" in error_body(fault, "older")
+
+
+@given(st.lists(texts, min_size=1, max_size=6, unique=True))
+@settings(max_examples=100, **SETTINGS)
+def test_string_sets_sort_by_their_bytes(members: list[str]) -> None:
+    canonical, size_bytes = check_value({"SS": members})
+    assert canonical["SS"] == sorted(members, key=str.encode)
+    assert size_bytes == sum(len(member.encode()) for member in members)
