@@ -3,7 +3,6 @@
 A value is checked where it was read, so that a refusal names the place, the value and the way out.
 """
 
-import difflib
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -153,6 +152,8 @@ def _such_as(option: Option) -> str:
 
 def _hint(name: str, known: list[str]) -> str:
     """The option that was probably meant, or where to find them all."""
+    import difflib
+
     close = difflib.get_close_matches(name, known, n=1)
     return f" Did you mean {close[0]}?" if close else " `hashrange serve --help` lists them all."
 

@@ -1,0 +1,144 @@
+"""What a person sees: help, sentences and exit codes of each command."""
+
+import asyncio
+import errno
+from pathlib import Path
+
+import pytest
+
+from hashrange import __version__
+from hashrange.cli.main import COMMANDS, DONE, FAILED, WRONG_USE, main
+from hashrange.cli.serve import announce, start_failure
+from hashrange.clock import VirtualClock
+from hashrange.settings import Settings
+from hashrange.store.embedded.store import open_store
+
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str, capsys: Printed) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert f"example:\n  hashrange {command}" in text
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["help"]])
+def test_help_lists_the_commands(words: list[str], capsys: Printed) -> None:
+    assert main(words) == DONE
+    text = capsys.readouterr().out
+    assert all(f"  {command} " in text for command in COMMANDS)
+
+
+def test_no_command_is_wrong_use_and_shows_the_help(capsys: Printed) -> None:
+    assert main([]) == WRONG_USE
+    assert "usage: hashrange COMMAND" in capsys.readouterr().err
+
+
+def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
+    assert main(["server"]) == WRONG_USE
+    assert capsys.readouterr().err == (
+        "hashrange: there is no command server; the commands are serve, check, inspect, version.\n"
+    )
+
+
+def test_version_names_what_is_running(capsys: Printed) -> None:
+    assert main(["version"]) == DONE
+    text = capsys.readouterr().out
+    assert text.startswith(f"hashrange {__version__} (Python ")
+    assert "rocksdict " in text
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["serve", "--port", "web"], '--port is "web"'),
+        (["-port", "web"], '--port is "web"'),
+        (["-inMemory", "-database", "x"], "-database is no flag of DynamoDB Local"),
+        (["serve", "--config", "no.toml"], "the settings file no.toml cannot be read"),
+    ],
+)
+def test_wrong_settings_stop_the_start(words: list[str], sentence: str, capsys: Printed) -> None:
+    assert main(words) == WRONG_USE
+    error = capsys.readouterr().err
+    assert error.startswith(f"hashrange: {sentence}")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "sentence"),
+    [
+        (Settings(), OSError(errno.EADDRINUSE, "in use"), "127.0.0.1:8000 is taken by another program. Stop it, or"),
+        (Settings(port=80), OSError(errno.EACCES, "denied"), "this user may not listen on 127.0.0.1:80."),
+        (
+            Settings(host="nowhere"),
+            OSError(errno.ENOENT, "unknown"),
+            "the server cannot listen on nowhere:8000: unknown.",
+        ),
+        (
+            Settings(tls_cert="a", tls_key="b"),
+            FileNotFoundError(errno.ENOENT, "none"),
+            "TLS cannot start with a and b: none.",
+        ),
+    ],
+)
+def test_a_start_that_fails_says_why_and_what_to_do(settings: Settings, error: OSError, sentence: str) -> None:
+    assert start_failure(settings, error).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("settings", "endpoint", "shown"),
+    [
+        (Settings(), "http://127.0.0.1:8000", "at http://127.0.0.1:8000, data in ./hashrange-data."),
+        (Settings(data_dir=None), "http://0.0.0.0:8001", "at http://127.0.0.1:8001, in memory."),
+    ],
+)
+def test_the_one_line_tells_where_and_how(settings: Settings, endpoint: str, shown: str, capsys: Printed) -> None:
+    announce(settings, endpoint)
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    assert shown in line
+    for client in ("boto3", "AWS CLI", "JavaScript SDK"):
+        assert client in line
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path) -> str:
+    """A folder that a server has opened and closed."""
+    loop = asyncio.new_event_loop()
+    store = open_store(str(tmp_path / "data"), VirtualClock(), loop)
+    loop.run_until_complete(store.close())
+    loop.close()
+    return str(tmp_path / "data")
+
+
+def test_check_and_inspect_of_an_empty_store(empty_store: str, capsys: Printed) -> None:
+    assert main(["check", empty_store]) == DONE
+    assert capsys.readouterr().out == f"{empty_store} is sound: 0 tables, 0 rows.\n"
+    assert main(["inspect", empty_store]) == DONE
+    assert capsys.readouterr().out.startswith(f"{empty_store}: format 1, 0 tables, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["--table", "Users"], FAILED, "has no table Users"),
+        (["--key", "{}"], WRONG_USE, "--key needs --table"),
+        (["--table", "Users", "--key", "{"], WRONG_USE, "--key is no key: "),
+        (["--table", "Users", "--key", '{"pk": {"S": 1}}'], WRONG_USE, "--key is no key: "),
+        (["--table", "Users", "--key", '{"pk": {"S": "a"}}'], FAILED, "has no table Users"),
+    ],
+)
+def test_inspect_refuses_in_one_sentence(
+    words: list[str], code: int, sentence: str, empty_store: str, capsys: Printed
+) -> None:
+    assert main(["inspect", empty_store, *words]) == code
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "inspect"])
+def test_a_folder_without_data_is_refused(command: str, tmp_path: Path, capsys: Printed) -> None:
+    assert main([command, str(tmp_path)]) == FAILED
+    assert "holds no Hashrange data" in capsys.readouterr().err

@@ -1,0 +1,144 @@
+"""`hashrange serve` as a process: one line, clean stop, one user per folder, nothing left behind in memory."""
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[3] / "src"
+START_CPU_SECONDS_MAX = 0.6
+"""The target is 150 ms on a quiet machine (`make bench` measures it); this notices only that an import got out of hand."""
+
+
+class Serving:
+    """A started `hashrange`, and its one line."""
+
+    def __init__(self, folder: Path, words: list[str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "hashrange", *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.line = self.process.stdout.readline()
+        self.endpoint = next((word.rstrip(",") for word in self.line.split() if "://" in word), "")
+
+    def stop(self, signal_number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """Ask it to stop: exit code, further output, errors."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal_number)
+        out, errors = self.process.communicate(timeout=20)
+        return self.process.returncode, out, errors
+
+
+class Starter:
+    """Starts servers in one folder and stops them all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[Serving] = []
+
+    def __call__(self, *words: str) -> Serving:
+        """Start `hashrange WORDS`, and wait for its line or its end."""
+        self.started.append(Serving(self.folder, list(words)))
+        return self.started[-1]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Starter]:
+    """Start servers in an empty folder."""
+    starter = Starter(tmp_path)
+    yield starter
+    for serving in starter.started:
+        serving.stop()
+
+
+def health(serving: Serving) -> bytes:
+    with urllib.request.urlopen(serving.endpoint, timeout=10) as reply:
+        body: bytes = reply.read()
+    return body
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_and_stops_cleanly(signal_number: int, start: Starter) -> None:
+    serving = start("serve", "--port", "0")
+    assert health(serving).startswith(b"healthy")
+    assert serving.stop(signal_number) == (0, "", "")
+    assert (start.folder / "hashrange-data").is_dir()
+
+
+@pytest.mark.parametrize("words", [["serve", "--in-memory", "--port", "0"], ["-inMemory", "-port", "0", "-sharedDb"]])
+def test_in_memory_leaves_nothing_behind(words: list[str], start: Starter) -> None:
+    serving = start(*words)
+    assert "in memory" in serving.line
+    assert health(serving).startswith(b"healthy")
+    assert serving.stop()[0] == 0
+    assert list(start.folder.iterdir()) == []
+
+
+def test_a_second_server_on_the_same_folder_is_refused(start: Starter) -> None:
+    start("serve", "--port", "0")
+    second = start("serve", "--port", "0")
+    code, _, errors = second.stop()
+    assert code == 1
+    assert "is in use by another Hashrange" in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_taken_port_is_refused(start: Starter) -> None:
+    port = start("serve", "--port", "0", "--in-memory").endpoint.rpartition(":")[2]
+    code, _, errors = start("serve", "--port", port, "--in-memory").stop()
+    assert code == 1
+    assert (
+        errors
+        == f"hashrange: 127.0.0.1:{port} is taken by another program. Stop it, or choose another port with --port.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--credentials", "none.toml"], "the credentials file none.toml cannot be used: "),
+        (["--tls-cert", "a.pem", "--tls-key", "b.pem"], "TLS cannot start with a.pem and b.pem: "),
+        (["--host", "256.0.0.1"], "the server cannot listen on 256.0.0.1:0: "),
+    ],
+)
+def test_what_keeps_it_from_starting_is_one_sentence(words: list[str], sentence: str, start: Starter) -> None:
+    code, _, errors = start("serve", "--port", "0", "--in-memory", *words).stop()
+    assert (code, errors.count("\n")) == (1, 1), errors
+    assert errors.startswith(f"hashrange: {sentence}")
+
+
+def test_the_access_log_has_its_own_switch(start: Starter) -> None:
+    serving = start("serve", "--port", "0", "--in-memory", "--access-log", "--log-level", "error")
+    health(serving)
+    assert "GET / - 200" in serving.stop()[2]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="CPU time of another process is read from /proc")
+def test_a_start_costs_little(start: Starter) -> None:
+    start("serve", "--port", "0", "--in-memory").stop()
+    serving = start("serve", "--port", "0", "--in-memory")
+    fields = Path(f"/proc/{serving.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    cpu_seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    assert cpu_seconds < START_CPU_SECONDS_MAX
+
+
+def test_help_imports_no_server() -> None:
+    code = "import sys, hashrange.cli.serve; print([m for m in ('asyncio', 'rocksdict', 'hashrange.operations') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
