@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
+import rocksdict
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded import engine as engine_module
 from hashrange.store.embedded.health import RefusingEngine
 from hashrange.store.embedded.store import STALL_DELAYS_SECONDS
 from hashrange.store.interface import Statistics
@@ -235,3 +238,43 @@ def test_damage_met_by_a_range_read_is_not_taken_for_the_end(tmp_path: Path) -> 
         with pytest.raises(StorageCorruption):
             finish(store.page(table.source, Span(b"", b"z", is_reverse), 10_000, 10_000_000, consistent=True))
         store.close_now()
+
+
+def test_stalls_of_the_real_engine_are_waited_out(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writers faster than flushes: the engine refuses, requests wait, all succeed, and the loop goes on turning."""
+    make_options = engine_module._options
+
+    def slow_options(*, is_in_memory: bool) -> rocksdict.Options:
+        options = make_options(is_in_memory=is_in_memory)
+        options.set_ratelimiter(3_000_000, 10_000, 10)
+        options.set_max_write_buffer_number(2)
+        return options
+
+    monkeypatch.setattr(engine_module, "_options", slow_options)
+    monkeypatch.setattr(engine_module, "WRITE_BUFFER_BYTES", 64 * 1024)
+    store = open_store(str(tmp_path / "slow"), VirtualClock(), loop)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    suspended = 0
+    chance = Random(1)
+
+    async def write(number: int) -> None:
+        nonlocal suspended
+        coroutine = store.mutate(table, Key(b"%06d" % number), partial(put, row_of(400, chance.randbytes(400))))
+        try:
+            coroutine.send(None)
+        except StopIteration:
+            return
+        suspended += 1
+        await loop.create_task(coroutine)
+
+    async def write_all() -> None:
+        await asyncio.gather(*(write(number) for number in range(1000)))
+        await durable(store)
+
+    run(write_all())
+    assert suspended > 0
+    assert store.statistics(table.source) == Statistics(1000, 400_000)
+    store.close_now()
