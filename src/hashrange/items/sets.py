@@ -28,12 +28,12 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
     if not members:
         raise RequestFault(EMPTY_SET["SS"])
     try:
-        joined = "".join(members)
+        ordered = sorted(set(members))
+        joined = "".join(ordered)
     except TypeError:
         raise Malformed from None
-    if len(set(members)) < len(members):
+    if len(ordered) < len(members):
         raise _repeats(STRING_SET_REPEATS, ", ", members, members)
-    ordered = sorted(members)
     return members if ordered == members else ordered, len(joined) if joined.isascii() else len(joined.encode())
 
 

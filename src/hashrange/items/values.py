@@ -112,7 +112,10 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
         if len(value) != 1:
             _refuse_count(value, level)
         ((type_name, content),) = value.items()
-        canonical, value_bytes = _walk_content(type_name, content, level)
+        if type_name == "N" and content.__class__ is str:
+            canonical, value_bytes = measure_number(content)
+        else:
+            canonical, value_bytes = _walk_content(type_name, content, level)
         size_bytes += value_bytes
         if canonical is not content:
             if changed is None:
@@ -139,6 +142,10 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
     for position, value in enumerate(elements):
         if value.__class__ is not dict:
             raise Malformed
+        text = value.get("S")
+        if text.__class__ is str and len(value) == 1:
+            size_bytes += len(text) if text.isascii() else len(text.encode())
+            continue
         if len(value) != 1:
             _refuse_count(value, level)
         ((type_name, content),) = value.items()

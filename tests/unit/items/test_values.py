@@ -30,7 +30,7 @@ def wrapped(value: dict[str, Any], levels: int, kinds: str = "LM") -> dict[str, 
 
 
 @given(items)
-@settings(max_examples=200, **SETTINGS)
+@settings(max_examples=80, **SETTINGS)
 def test_canonical_items_stay_as_they_are(item: dict[str, Any]) -> None:
     before = copy.deepcopy(item)
     canonical, size_bytes = check_item(item)
@@ -43,7 +43,7 @@ def test_canonical_items_stay_as_they_are(item: dict[str, Any]) -> None:
 
 
 @given(items)
-@settings(max_examples=100, **SETTINGS)
+@settings(max_examples=50, **SETTINGS)
 def test_values_alone_are_as_in_items(item: dict[str, Any]) -> None:
     canonical, _ = check_item(item)
     for name, value in item.items():
@@ -53,7 +53,7 @@ def test_values_alone_are_as_in_items(item: dict[str, Any]) -> None:
 
 
 @given(json_values)
-@settings(max_examples=500, **SETTINGS)
+@settings(max_examples=250, **SETTINGS)
 def test_anything_is_accepted_or_refused_by_our_own_errors(value: Any) -> None:
     before = copy.deepcopy(value)
     for check in (check_item, check_value):
@@ -65,7 +65,7 @@ def test_anything_is_accepted_or_refused_by_our_own_errors(value: Any) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=3), json_values, max_size=3))
-@settings(max_examples=200, **SETTINGS)
+@settings(max_examples=80, **SETTINGS)
 def test_any_map_of_expression_values_is_accepted_or_refused(values: dict[str, Any]) -> None:
     try:
         check_values(values)
@@ -174,7 +174,7 @@ def test_expression_values_have_an_older_wording() -> None:
 
 
 @given(st.lists(texts, min_size=1, max_size=6, unique=True))
-@settings(max_examples=100, **SETTINGS)
+@settings(max_examples=50, **SETTINGS)
 def test_string_sets_sort_by_their_bytes(members: list[str]) -> None:
     canonical, size_bytes = check_value({"SS": members})
     assert canonical["SS"] == sorted(members, key=str.encode)
