@@ -96,7 +96,6 @@ def test_an_item_needs_its_keys(sorted_table: DataTable) -> None:
     assert sorted_table.refusal("PutItem", Item=fresh_key()) == INVALID + "Missing the key sk in the item"
     assert sorted_table.refusal("PutItem", Item={"sk": text("a")}) == INVALID + "Missing the key pk in the item"
     assert sorted_table.refusal("PutItem", Item={}) == INVALID + "Missing the key pk in the item"
-    assert sorted_table.refusal("PutItem", Item={"pk": number(1)}) == INVALID + "Missing the key sk in the item"
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ UPDATED_ITEM_TOO_LARGE = "Item size to update has exceeded the maximum allowed s
 
 INVALID_PARAMETERS = "One or more parameter values were invalid: "
 DUPLICATE_ATTRIBUTE = INVALID_PARAMETERS + "Duplicate value in attribute name: {name}"
-KEY_MUST_BE_SCALAR = (
-    "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
-)
+_KEYS_ARE_SCALARS = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+KEY_MUST_BE_SCALAR = _KEYS_ARE_SCALARS + "Key: {name}"
+INDEX_KEY_MUST_BE_SCALAR = _KEYS_ARE_SCALARS + "IndexKey: {name}"
 CANNOT_UPDATE_KEY = INVALID_PARAMETERS + "Cannot update attribute {name}. This attribute is part of the key"
 
 # --- Query and Scan -----------------------------------------------------------------------------

@@ -51,7 +51,7 @@ async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = lookup_key(table, key_item)
     if condition is not None:
-        check_key_paths(table, condition)
+        check_key_paths(table, condition.nested_attributes)
 
     def plan(old: Row | None) -> None:
         if condition is not None:

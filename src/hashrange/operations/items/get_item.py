@@ -12,6 +12,7 @@ from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
+from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
@@ -53,6 +54,8 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = lookup_key(table, key_item)
+    if projection is not None:
+        check_key_paths(table, projection.nested_attributes)
     row = await scope.store.get(table.source, key, consistent=request.ConsistentRead is True)
 
     item_json = b""

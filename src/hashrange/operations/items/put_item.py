@@ -58,7 +58,7 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
     if condition is None:
         change = await scope.store.mutate(table, key, lambda old: row)
     else:
-        check_key_paths(table, condition)
+        check_key_paths(table, condition.nested_attributes)
 
         def plan(old: Row | None) -> Row:
             existing = None if old is None else decode_row(old)

@@ -93,6 +93,8 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
         span = continue_query(table, asked.terms, span, start, asked.start_item)
     if asked.filter is not None:
         _check_filter(table, asked.filter, is_legacy=request.QueryFilter is not None)
+    if asked.projection is not None:
+        check_key_paths(table, asked.projection.nested_attributes)
     if request.Select is not None:
         check_select(request, _SELECT_PREFIX)
 
@@ -176,7 +178,7 @@ def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTer
 
 def _check_filter(table: Table, condition: Condition, *, is_legacy: bool) -> None:
     """Refuse a filter on the key attributes of what is queried."""
-    check_key_paths(table, condition)
+    check_key_paths(table, condition.nested_attributes)
     for name in (table.partition_name, table.sort_name):
         if name in condition.attributes:
             message = QUERY_FILTER_ON_KEY if is_legacy else FILTER_ON_KEY

@@ -72,7 +72,9 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     if start_item is not None:
         span = continue_scan(span, scan_start_key(table, start_item), request.Segment, request.TotalSegments)
     if condition is not None:
-        check_key_paths(table, condition)
+        check_key_paths(table, condition.nested_attributes)
+    if projection is not None:
+        check_key_paths(table, projection.nested_attributes)
     check_select(request)
 
     consistent = request.ConsistentRead is True

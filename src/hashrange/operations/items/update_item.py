@@ -63,7 +63,7 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     if update is not None:
         _check_targets(table, update, values)
     if condition is not None:
-        check_key_paths(table, condition)
+        check_key_paths(table, condition.nested_attributes)
 
     def plan(old: Row | None) -> Row | None:
         item = None if old is None else decode_row(old)
@@ -107,7 +107,8 @@ def _requested_update(
 
 
 def _check_targets(table: Table, update: Update, values: dict[str, Value]) -> None:
-    """Refuse an update of a key attribute, and a statement whose size alone exceeds an item's."""
+    """Refuse an update that looks into a key attribute or changes one, and a statement that exceeds an item's size."""
+    check_key_paths(table, update.nested_attributes)
     for name in (table.partition_name, table.sort_name):
         if name in update.attributes:
             raise ValidationException(CANNOT_UPDATE_KEY.format(name=name))

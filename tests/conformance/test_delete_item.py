@@ -1,0 +1,52 @@
+"""DeleteItem: absent items, ReturnValues, conditions."""
+
+import pytest
+
+from tests.conformance.item_tables import CONDITION_FAILED, DataTable, fresh_key, number
+
+
+def test_a_deleted_item_is_gone(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"a": number(1)})
+    assert table.ask("DeleteItem", Key=key) == {}
+    assert table.get(key) is None
+
+
+@pytest.mark.parametrize("wanted", [None, "NONE", "ALL_OLD"])
+def test_an_absent_item_is_no_error(table: DataTable, wanted: str | None) -> None:
+    assert table.ask("DeleteItem", Key=fresh_key(), ReturnValues=wanted) == {}
+
+
+@pytest.mark.parametrize("wanted", [None, "NONE", "ALL_OLD"])
+def test_the_old_item_is_returned(table: DataTable, wanted: str | None) -> None:
+    key = fresh_key()
+    table.put(key | {"a": number(1)})
+    reply = table.ask("DeleteItem", Key=key, ReturnValues=wanted)
+    assert reply == ({"Attributes": key | {"a": number(1)}} if wanted == "ALL_OLD" else {})
+
+
+def test_a_condition_decides(table: DataTable) -> None:
+    key = fresh_key()
+    members = {"ConditionExpression": "a = :a", "ExpressionAttributeValues": {":a": number(1)}}
+    assert table.fault("DeleteItem", Key=key, **members) == CONDITION_FAILED
+    table.put(key | {"a": number(2)})
+    assert table.fault("DeleteItem", Key=key, **members) == CONDITION_FAILED
+    assert table.get(key) is not None
+    table.put(key | {"a": number(1)})
+    table.ask("DeleteItem", Key=key, **members)
+    assert table.get(key) is None
+    table.ask("DeleteItem", Key=key, ConditionExpression="attribute_not_exists(pk)")
+
+
+def test_a_failed_condition_may_tell_the_item(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key)
+    request = {
+        "TableName": table.name, "Key": key, "ConditionExpression": "attribute_exists(x)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }  # fmt: skip
+    assert table.raw("DeleteItem", request).json() == {
+        "__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+        "Item": key, "message": "The conditional request failed",
+    }  # fmt: skip
+    assert "Item" not in table.raw("DeleteItem", request | {"Key": fresh_key()}).json()
