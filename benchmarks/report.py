@@ -78,7 +78,7 @@ def number(value: float) -> str:
 def find(plan: Plan, results: Results, server: str, workload: str, **wanted: object) -> Figure | None:
     """The figure of a server and workload, by default at the compared connections, first size, small table."""
     conditions: dict[str, object] = {
-        "connections": plan.connections_compared, "item_bytes": plan.item_bytes[0], "table_items": plan.table_items, "beside": "", **wanted,
+        "connections": plan.named(workload).connections(plan.connections_compared), "item_bytes": plan.item_bytes[0], "table_items": plan.table_items, "beside": "", **wanted,
     }  # fmt: skip
     for figure in results.figures:
         is_meant = (figure.server, figure.workload) == (server, workload)

@@ -30,6 +30,8 @@ class Running:
         self.folder = folder
         self.ready_ms = ready_ms
         self.client = Client(port)
+        self.warm: set[str] = set()
+        """Workloads that it has seen."""
 
     def fill(
         self, plan: Plan, item_bytes: int, table_items: int, on_progress: Callable[[int], None] = lambda _: None

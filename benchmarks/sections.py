@@ -96,7 +96,7 @@ def run_load(choice: Choice, results: Results, table_items: int) -> None:
                 is_first = item_bytes == choice.item_bytes[0] and table_items == plan.table_items
                 counts = choice.connections if is_first else choice.connections[:1]
                 for workload in choice.workloads:
-                    for connections in counts:
+                    for connections in sorted({workload.connections(count) for count in counts}, reverse=True):
                         with skipping(results, f"{label}, {workload.name}, {connections} connections"):
                             add(results, measure(server, plan, workload, table, connections, choice.pace))
 

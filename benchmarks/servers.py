@@ -31,8 +31,8 @@ class Contender(NamedTuple):
     """launch(port, empty folder); data goes to the folder's `data`. Raises peers.NotInstallable with the reason."""
     version: Callable[[], str]
     pipelines: bool = False
-    warm_up_factor: float = 1.0
-    """How much longer than usual it runs before it is measured (compilers at run time)."""
+    warm_up_seconds: float = 0.0
+    """A server that compiles itself while it runs replays each workload at least so long before it is measured."""
 
     @property
     def is_ours(self) -> bool:
@@ -111,9 +111,9 @@ CONTENDERS = (
     Contender("ours-disk", "Hashrange, durable on disk", "disk", ours("disk"), our_version, pipelines=True),
     Contender("dynoxide-memory", "Dynoxide, memory", "memory", dynoxide("memory"), peers.dynoxide_version),
     Contender("dynoxide-disk", "Dynoxide, disk", "disk", dynoxide("disk"), peers.dynoxide_version),
-    Contender("local-memory", "DynamoDB Local, memory", "memory", dynamodb_local("memory"), peers.dynamodb_local_version, warm_up_factor=4),
-    Contender("local-disk", "DynamoDB Local, disk", "disk", dynamodb_local("disk"), peers.dynamodb_local_version, warm_up_factor=4),
-    Contender("dynalite-memory", "dynalite, memory", "memory", dynalite("memory"), peers.dynalite_version, warm_up_factor=1.5),
-    Contender("dynalite-disk", "dynalite, disk", "disk", dynalite("disk"), peers.dynalite_version, warm_up_factor=1.5),
+    Contender("local-memory", "DynamoDB Local, memory", "memory", dynamodb_local("memory"), peers.dynamodb_local_version, warm_up_seconds=20),
+    Contender("local-disk", "DynamoDB Local, disk", "disk", dynamodb_local("disk"), peers.dynamodb_local_version, warm_up_seconds=20),
+    Contender("dynalite-memory", "dynalite, memory", "memory", dynalite("memory"), peers.dynalite_version, warm_up_seconds=5),
+    Contender("dynalite-disk", "dynalite, disk", "disk", dynalite("disk"), peers.dynalite_version, warm_up_seconds=5),
 )  # fmt: skip
 BY_NAME = {contender.name: contender for contender in CONTENDERS}

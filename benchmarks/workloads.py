@@ -22,7 +22,13 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_first: str
     """The peers when the targets were set: Dynoxide · DynamoDB Local · dynalite, memory / disk."""
     keys: Literal["items", "twice", "partitions", "pages"] = "items"
+    connections_max: int | None = None
+    """At most so many connections, when fewer say the same: pages that are still unsent at the end of a run count for nothing."""
     is_in_growth_check: bool = False
+
+    def connections(self, wanted: int) -> int:
+        """How many connections it runs with where `wanted` are asked for."""
+        return wanted if self.connections_max is None else min(wanted, self.connections_max)
 
     def target_us(self, kind: str) -> float:
         """The target of the mode: "memory" or "disk"."""
