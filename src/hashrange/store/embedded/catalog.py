@@ -27,8 +27,8 @@ class Committer(Protocol):
         """Run `step`, which does not suspend, and again from its beginning as long as it raises StorageBusy."""
         ...
 
-    def forget_statistics(self, table_id: int) -> None:
-        """Drop the figures of a table that is gone."""
+    def forget_table(self, table_id: int) -> None:
+        """Drop what is known of a table that is gone."""
         ...
 
 
@@ -115,7 +115,7 @@ class EmbeddedCatalog:
         batch.delete_range(lower, upper)
         self._store.commit_batch(batch)
         del self._of(table)[table.name]
-        self._store.forget_statistics(table.table_id)
+        self._store.forget_table(table.table_id)
         return True
 
     def _is_stored(self, table: Table) -> bool:

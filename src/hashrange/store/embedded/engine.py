@@ -53,7 +53,7 @@ def open_engine(data_dir: str | None) -> Engine:
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
         _check_format(engine, place)
     except BaseException:
-        close_engine(engine, place, is_in_memory=data_dir is None)
+        close_engine(engine, place, may_fail=True)
         raise
     return engine
 
@@ -71,12 +71,15 @@ def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
     engine.compact_range(lower, upper, options)
 
 
-def close_engine(engine: Engine, place: str, *, is_in_memory: bool) -> None:
-    """Flush and close. Raises StorageError if the engine could not write what it held; it is closed all the same."""
+def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
+    """Flush and close. Raises StorageError if the engine could not write what it held; it is closed all the same.
+
+    With `may_fail` nothing is raised: what was committed is in the log, and an engine in memory refuses the last sync.
+    """
     try:
         engine.close()
     except Exception as error:
-        if not is_in_memory:  # an engine in memory refuses the last sync, after which it is closed
+        if not may_fail:
             raise storage_error(error, place) from error
 
 
@@ -142,7 +145,9 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_max_manifest_file_size(4 * MIB)
     options.set_bytes_per_sync(1 * MIB)
     options.add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
-    options.set_block_based_table_factory(_block_options(MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES))
+    options.set_block_based_table_factory(
+        _block_options(MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES)
+    )
     return options
 
 

@@ -31,6 +31,10 @@ class Patient(Protocol):
         """Read catalog and statistics from `engine`."""
         ...
 
+    def stop_housekeeping(self, engine: Engine) -> bool:
+        """Before `engine` is closed."""
+        ...
+
 
 class RefusingEngine:
     """Stands where an engine was: every call raises."""
@@ -108,10 +112,8 @@ class Health:
         try:
             if self._broken is not None:
                 broken, self._broken = self._broken, None
-                try:
-                    close_engine(broken, place, is_in_memory=False)
-                except StorageError:
-                    pass  # it failed before; what the disk holds is read by the next one
+                self._store.stop_housekeeping(broken)
+                close_engine(broken, place, may_fail=True)  # what the disk holds is read by the next one
             engine = open_engine(place)
             try:
                 engine.put(PROBE_KEY, b"")

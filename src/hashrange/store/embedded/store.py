@@ -6,7 +6,6 @@ or read nothing is served until the engine has been reopened (`health.py`), for 
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,9 +15,10 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, compact, new_batch, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
+from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.reading import PageReader, scan_prefix
 from hashrange.store.interface import Page, Statistics
 from hashrange.store.pause import PAUSE
@@ -33,6 +33,8 @@ PAGE_SECONDS_MAX = 0.005
 """How long a page may hold the loop before it lets others run."""
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """How long a request waits in a stall before each further attempt; then it fails."""
+RECLAIMED_BYTES_MIN = 4_000_000
+"""A deleted table of at least this size is compacted away at once; smaller ones go when their neighbours do."""
 _EMPTY = Statistics(0, 0)
 
 
@@ -47,6 +49,8 @@ class EmbeddedStore:
         self._data_dir = data_dir
         self._clock = clock
         self._lock = lock
+        self._loop = loop
+        self._housekeeper = Housekeeper()
         self._statistics: dict[bytes, Statistics] = {}
         barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
         self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
@@ -57,7 +61,7 @@ class EmbeddedStore:
         try:
             self.load()
         except Exception as error:
-            close_engine(self.engine, self.place, is_in_memory=data_dir is None)
+            close_engine(self.engine, self.place, may_fail=True)
             raise storage_error(error, self.place) from error
 
     # --- rows ------------------------------------------------------------------------------------
@@ -180,11 +184,17 @@ class EmbeddedStore:
                 await self._wait_out_stall(error, attempt)
                 attempt += 1
 
-    def forget_statistics(self, table_id: int) -> None:
-        """Drop the figures of a table that is gone."""
-        prefix = table_id.to_bytes(4, "big")
-        for source in [source for source in self._statistics if source.startswith(prefix)]:
-            del self._statistics[source]
+    def forget_table(self, table_id: int) -> None:
+        """Drop the figures of a table that is gone, and have its room given back if it was large."""
+        lower, upper = layout.table_range(table_id)
+        sources = [source for source in self._statistics if source.startswith(lower)]
+        size_bytes = sum(self._statistics.pop(source).size_bytes for source in sources)
+        if size_bytes >= RECLAIMED_BYTES_MIN and self._loop is not None:
+            self._housekeeper.compact(self.engine, lower, upper)
+
+    def stop_housekeeping(self, engine: Engine) -> bool:
+        """Before `engine` is closed; True when that ended its flushes as well."""
+        return self._housekeeper.stop(engine)
 
     # --- trouble ---------------------------------------------------------------------------------
 
@@ -217,11 +227,10 @@ class EmbeddedStore:
         self._health.require(generation)
 
     async def _compact(self, lower: bytes, upper: bytes) -> None:
-        """Have deleted keys of a range cleared away, beside the loop; a help, so that a failure does not matter."""
+        """Have deleted keys of a range cleared away, beside the loop."""
         engine = self.engine
         await PAUSE
-        with contextlib.suppress(Exception):
-            await asyncio.get_running_loop().run_in_executor(None, compact, engine, lower, upper)
+        await asyncio.wrap_future(self._housekeeper.compact(engine, lower, upper))
 
     async def close(self) -> None:
         """Make everything durable and let go of the folder. Raises StorageError if that fails; it is closed anyway."""
@@ -233,7 +242,8 @@ class EmbeddedStore:
         engine = self._health.shut()
         try:
             if engine is not None:
-                close_engine(engine, self.place, is_in_memory=self._data_dir is None)
+                is_cut_short = self.stop_housekeeping(engine)
+                close_engine(engine, self.place, may_fail=is_cut_short or self._data_dir is None)
         finally:
             if self._lock is not None:
                 self._lock.release()

@@ -1,0 +1,42 @@
+"""Who clears away deleted rows? One thread, made when first needed, that compacts ranges beside the loop.
+
+It only ever helps: a compaction that fails or is given up changes nothing that anybody reads.
+"""
+
+import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from hashrange.store.embedded.engine import Engine, compact
+
+
+class Housekeeper:
+    """Compactions of one store, one after another."""
+
+    def __init__(self) -> None:
+        self._executor: ThreadPoolExecutor | None = None
+        self._last: Future[None] | None = None
+
+    def compact(self, engine: Engine, lower: bytes, upper: bytes) -> "Future[None]":
+        """Clear away what was deleted in `lower <= key < upper`; the future never fails."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, thread_name_prefix="hashrange-compact")
+        self._last = self._executor.submit(_compact_quietly, engine, lower, upper)
+        return self._last
+
+    def stop(self, engine: Engine) -> bool:
+        """Give up what is running: `engine` cannot be closed meanwhile. True when there was something, which also ends
+        the engine's flushes.
+        """
+        executor, self._executor = self._executor, None
+        was_running = self._last is not None and not self._last.done()
+        if was_running:
+            with contextlib.suppress(Exception):
+                engine.cancel_all_background(False)
+        if executor is not None:
+            executor.shutdown()
+        return was_running
+
+
+def _compact_quietly(engine: Engine, lower: bytes, upper: bytes) -> None:
+    with contextlib.suppress(Exception):
+        compact(engine, lower, upper)

@@ -1,0 +1,63 @@
+"""Large deleted tables give their room back, and compaction never stands in the way of closing."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore, files, open_store
+from hashrange.store.embedded.store import RECLAIMED_BYTES_MIN
+from hashrange.tables.schema import Table
+from tests.support.samples import durable, finish, row_of, table_maker
+from tests.unit.store.conftest import Run
+
+ROW_BYTES = 40_000
+ROWS = 2 * RECLAIMED_BYTES_MIN // ROW_BYTES
+
+
+def put(row: Row, _old: Row | None) -> Row:
+    return row
+
+
+def fill(store: EmbeddedStore, name: str) -> Table:
+    table = finish(store.catalog.create(table_maker(name)))
+    assert table is not None
+    for number in range(ROWS):
+        row = row_of(ROW_BYTES, Random(number).randbytes(ROW_BYTES))
+        finish(store.mutate(table, Key(b"%06d" % number), partial(put, row)))
+    return table
+
+
+@pytest.mark.parametrize("does_wait", [True, False])
+def test_a_large_deleted_table_gives_its_room_back(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, does_wait: bool
+) -> None:
+    """Whether the compaction ends, or is given up because the store closes."""
+    store = open_store(str(tmp_path / "data"), SystemClock(), loop)
+    kept, gone = fill(store, "kept"), fill(store, "gone")
+    run(durable(store))
+    store.engine.flush()
+    size_bytes = files.folder_size_bytes(store.place)
+    finish(store.catalog.delete(gone))
+    future = store._housekeeper._last
+    assert future is not None
+    if does_wait:
+        future.result(30)
+        assert files.folder_size_bytes(store.place) < size_bytes - RECLAIMED_BYTES_MIN
+    store.close_now()
+    store = open_store(str(tmp_path / "data"), SystemClock(), loop)
+    assert store.catalog.all_tables() == [kept]
+    assert store.statistics(kept.source).item_count == ROWS
+    assert finish(store.get(gone.source, Key(b"000000"), consistent=True)) is None
+    assert finish(store.get(kept.source, Key(b"000000"), consistent=True)) is not None
+    store.close_now()
+
+
+def test_small_tables_are_not_worth_a_compaction(store: EmbeddedStore, table: Table) -> None:
+    finish(store.mutate(table, Key(b"k"), partial(put, row_of(10))))
+    finish(store.catalog.delete(table))
+    assert store._housekeeper._last is None
