@@ -6,6 +6,7 @@
 #   make docs     write the generated pages again
 #   make bench    measure, beside other servers; writes docs/benchmarks.md
 #   make soak     hours of what `make test` does for seconds
+#   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
 #   make clean    remove the environment and caches; data stays
 
@@ -21,7 +22,7 @@ RUN_READY := .venv/.ready-run
 DEV_READY := .venv/.ready-dev
 PYTEST_FLAGS ?=
 
-.PHONY: help run test check docs bench soak lock clean format
+.PHONY: help run test check docs bench soak wheel lock clean format
 
 help:
 	@sed -n 's/^#   make /make /p' Makefile
@@ -81,6 +82,9 @@ bench: $(DEV_READY)
 
 soak: $(DEV_READY)
 	HASHRANGE_SOAK=1 $(BIN)/python -m pytest tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
+
+wheel: $(DEV_READY)
+	$(BIN)/python -m hatchling build -t wheel
 
 lock:
 	@test -n "$(UV)" || { echo "make lock needs uv"; exit 1; }

@@ -10,7 +10,7 @@ from hashrange.cli.main import DONE
 EXAMPLE = """example:
   hashrange version
 """
-PARTS = ("rocksdict", "msgspec", "httptools", "uvloop")
+PARTS = ("rocksdict", "msgspec", "httptools", "zlib-ng", "uvloop")
 
 
 def run(words: list[str]) -> int:
