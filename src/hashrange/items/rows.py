@@ -20,7 +20,7 @@ _decode = msgspec.json.Decoder(Item).decode
 
 def encode_row(item: Item, size_bytes: int) -> Row:
     """The row of a canonical item whose DynamoDB size is `size_bytes`. 3 µs for 1.1 KB."""
-    return Row(_VERSION + size_bytes.to_bytes(4, "big") + _encode(item))
+    return _VERSION + size_bytes.to_bytes(4, "big") + _encode(item)  # type: ignore[return-value]  # as Row(), without a call
 
 
 def decode_row(row: Row) -> Item:

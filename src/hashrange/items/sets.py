@@ -32,9 +32,10 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
         joined = "".join(ordered)
     except TypeError:
         raise Malformed from None
+    size_bytes = len(joined) if joined.isascii() else len(joined.encode())
     if len(ordered) < len(members):
         raise _repeats(STRING_SET_REPEATS, ", ", members, members)
-    return members if ordered == members else ordered, len(joined) if joined.isascii() else len(joined.encode())
+    return members if ordered == members else ordered, size_bytes
 
 
 def walk_binary_set(members: Any) -> tuple[Members, int]:

@@ -71,18 +71,23 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
 
 
 def _key(table: Table, scalar: str, sort_scalar: str | None) -> Key:
-    """The key of scalars of the right types."""
+    """The key of scalars of the right types.
+
+    A Key is bytes: calling it would cost 0.08 µs for form's sake.
+    """
     if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
         check_key_value(table.partition_name, table.partition_type, scalar, is_partition=True)
     key = encode_partition(table.partition_type, scalar)
     if sort_scalar is None:
-        return Key(key)
+        return key  # type: ignore[return-value]
     sort_name, sort_type = table.sort_name, table.sort_type
     assert sort_name is not None
     assert sort_type is not None
     if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
         check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
-    return Key(key + (sort_scalar.encode() if sort_type == "S" else encode_sort(sort_type, sort_scalar)))
+    if sort_type == "S":
+        return key + sort_scalar.encode()  # type: ignore[return-value]
+    return key + encode_sort(sort_type, sort_scalar)  # type: ignore[return-value]
 
 
 def _item_fault(table: Table, item: Item) -> ValidationException:

@@ -129,7 +129,7 @@ def test_an_empty_number_has_an_older_wording() -> None:
     assert caught.value.older == NUMBER_EMPTY_OLDER
 
 
-@pytest.mark.parametrize("text", ["1 ", " 1", "1\n", "\n", "²", "١", "１", "1e²", "\ud800", "1\x00"])
+@pytest.mark.parametrize("text", ["1 ", " 1", "1\n", "\n", "²", "١", "１", "1e²", "1\x00"])
 def test_only_plain_digits_count(text: str) -> None:
     assert message(text) == f"The parameter cannot be converted to a numeric value: {text}"
 

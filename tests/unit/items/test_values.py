@@ -138,6 +138,9 @@ def test_text_that_is_not_unicode_is_left_to_the_slow_path(text: str) -> None:
     for value in (
         {"S": text},
         {"SS": ["a", text]},
+        {"SS": [text, text]},
+        {"N": text},
+        {"NS": ["1", text]},
         {"M": {text: {"S": "a"}}},
         {"L": [{"S": text}]},
         {"B": text},
