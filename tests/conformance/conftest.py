@@ -17,8 +17,8 @@ import pytest
 from botocore.config import Config
 
 from hashrange.operations.registry import OPERATIONS
-from tests.support import signing
 from tests.conformance.item_tables import DataTable, make_table
+from tests.support import signing
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES

@@ -61,7 +61,7 @@ def make_table(
 ) -> DataTable:
     """A new table with keys of these types."""
     types = [(names[0], partition, "HASH")] + ([(names[1], sort, "RANGE")] if sort else [])
-    request = {
+    request: dict[str, Any] = {
         "TableName": fresh_name("items"),
         "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind, _ in types],
         "KeySchema": [{"AttributeName": name, "KeyType": role} for name, _, role in types],

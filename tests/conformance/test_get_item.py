@@ -112,7 +112,10 @@ def test_longest_and_deepest_projections(table: DataTable) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"ExpressionAttributeNames": {"#a": "a"}}, "ExpressionAttributeNames can only be specified when using expressions"),
+        (
+            {"ExpressionAttributeNames": {"#a": "a"}},
+            "ExpressionAttributeNames can only be specified when using expressions",
+        ),
         ({"ProjectionExpression": "a", "ExpressionAttributeNames": {}}, "ExpressionAttributeNames must not be empty"),
         (
             {"ProjectionExpression": "a", "ExpressionAttributeNames": {"a": "a"}},
@@ -124,8 +127,10 @@ def test_longest_and_deepest_projections(table: DataTable) -> None:
         ),
         (
             {"ProjectionExpression": "a", "AttributesToGet": ["a"]},
-            "Can not use both expression and non-expression parameters in the same request: Non-expression parameters:"
-            " {AttributesToGet} Expression parameters: {ProjectionExpression}",
+            (
+                "Can not use both expression and non-expression parameters in the same request: Non-expression parameters:"
+                " {AttributesToGet} Expression parameters: {ProjectionExpression}"
+            ),
         ),
     ],
 )
@@ -148,7 +153,9 @@ def test_a_key_fits_the_schema_exactly(sorted_table: DataTable, operation: str, 
 
 @pytest.mark.parametrize("path", ["pk.a", "pk[0]", "sk.a[1]"])
 def test_a_projection_cannot_look_into_a_key(sorted_table: DataTable, path: str) -> None:
-    message = f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {path[:2]}"
+    message = (
+        f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {path[:2]}"
+    )
     key = fresh_key() | {"sk": text("a")}
     assert sorted_table.refusal("GetItem", Key=key, ProjectionExpression=path) == message
     assert sorted_table.refusal("Scan", ProjectionExpression=path) == message

@@ -88,7 +88,9 @@ def test_a_missing_item_is_empty_to_conditions(table: DataTable) -> None:
 def test_keys_may_be_scalars_only_in_conditions(sorted_table: DataTable) -> None:
     item = fresh_key() | {"sk": text("a")}
     for path, name in (("pk.a", "pk"), ("sk[0]", "sk"), ("pk[1].b", "pk")):
-        message = f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
+        message = (
+            f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
+        )
         assert sorted_table.refusal("PutItem", Item=item, ConditionExpression=f"attribute_exists({path})") == message
 
 
@@ -174,7 +176,10 @@ def test_an_unknown_value_of_the_newest_member(table: DataTable) -> None:
 
 
 def test_an_empty_table_name(table: DataTable) -> None:
-    message = ENVELOPE + "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    message = (
+        ENVELOPE
+        + "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    )
     assert table.refusal("PutItem", Item=fresh_key(), TableName="") == message
     null = ENVELOPE + "Value null at 'tableName' failed to satisfy constraint: Member must not be null"
     assert table.refusal("PutItem", Item=fresh_key(), TableName=None) == null

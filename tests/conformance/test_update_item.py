@@ -1,5 +1,6 @@
 """UpdateItem: SET, REMOVE, ADD and DELETE, ReturnValues, creation, refusals at run time."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from tests.conformance.item_tables import (
     Item,
     Value,
     fresh_key,
+    make_table,
     nested,
     number,
     text,
 )
+from tests.support.raw_client import RawClient
 
 PATH_INVALID = "The document path provided in the update expression is invalid for update"
 TYPE_WRONG = "An operand in the update expression has an incorrect data type"
@@ -42,7 +45,11 @@ VALUES: dict[str, Value] = {
 
 def used(expression: str) -> dict[str, Any]:
     """ExpressionAttributeValues that the expression uses, if any."""
-    tokens = {token: value for token, value in VALUES.items() if token in expression.replace(",", " ").replace("(", " ").replace(")", " ").split()}
+    tokens = {
+        token: value
+        for token, value in VALUES.items()
+        if token in expression.replace(",", " ").replace("(", " ").replace(")", " ").split()
+    }
     return {"ExpressionAttributeValues": tokens} if tokens else {}
 
 
@@ -168,12 +175,12 @@ def test_an_item_that_does_not_fit_is_refused(table: DataTable, expression: str,
         ("SET a = foo(:1)", "Invalid function name; function: foo"),
         ("SET #a = :1", "An expression attribute name used in the document path is not defined; attribute name: #a"),
         ("SET a = :undefined", "An expression attribute value used in expression is not defined; attribute value: :undefined"),
-        ("SET a = :1, a = :1", "Two document paths overlap with each other; must remove or rewrite one of these paths;"
-         " path one: [a], path two: [a]"),
-        ("SET a.b = :1 REMOVE a.b[0]", "Two document paths overlap with each other; must remove or rewrite one of these paths;"
-         " path one: [a, b], path two: [a, b, [0]]"),
-        ("SET a.b = :1, a[0] = :1", "Two document paths conflict with each other; must remove or rewrite one of these paths;"
-         " path one: [a, b], path two: [a, [0]]"),
+        ("SET a = :1, a = :1", ("Two document paths overlap with each other; must remove or rewrite one of these paths;"
+         " path one: [a], path two: [a]")),
+        ("SET a.b = :1 REMOVE a.b[0]", ("Two document paths overlap with each other; must remove or rewrite one of these paths;"
+         " path one: [a, b], path two: [a, b, [0]]")),
+        ("SET a.b = :1, a[0] = :1", ("Two document paths conflict with each other; must remove or rewrite one of these paths;"
+         " path one: [a, b], path two: [a, [0]]")),
         ("SET a = :s + :1", "Incorrect operand type for operator or function; operator or function: +, operand type: S"),
         ("SET a = if_not_exists(:1, :1)", "Operator or function requires a document path; operator or function: if_not_exists"),
         ("SET a = if_not_exists(a)",
@@ -221,7 +228,12 @@ def test_an_absent_item_is_created_or_not(table: DataTable, expression: str | No
 
 @pytest.mark.parametrize(
     ("expression", "message"),
-    [("SET a = b", MISSING), ("SET a.b = :1", PATH_INVALID), ("SET a[0] = :1", PATH_INVALID), ("ADD a.b :1", PATH_INVALID)],
+    [
+        ("SET a = b", MISSING),
+        ("SET a.b = :1", PATH_INVALID),
+        ("SET a[0] = :1", PATH_INVALID),
+        ("ADD a.b :1", PATH_INVALID),
+    ],
 )
 def test_what_cannot_create_an_item(table: DataTable, expression: str, message: str) -> None:
     key = fresh_key()
@@ -276,7 +288,9 @@ def test_whole_items_are_returned(table: DataTable) -> None:
     key = fresh_key()
     table.put(key | {"a": number(1)})
     assert update(table, key, "SET b = :2") == {}
-    assert update(table, key, "SET b = :1", ReturnValues="ALL_OLD") == {"Attributes": key | {"a": number(1), "b": number(2)}}
+    assert update(table, key, "SET b = :1", ReturnValues="ALL_OLD") == {
+        "Attributes": key | {"a": number(1), "b": number(2)}
+    }
     assert update(table, key, "REMOVE b", ReturnValues="ALL_NEW") == {"Attributes": key | {"a": number(1)}}
     message = ENVELOPE + "Failed to satisfy constraint: Member must satisfy enum value set: "
     assert table.refusal("UpdateItem", Key=key, ReturnValues="x", ReturnConsumedCapacity="x") == (
@@ -288,7 +302,9 @@ def test_whole_items_are_returned(table: DataTable) -> None:
 
 
 @pytest.mark.parametrize("name", ["pk", "sk"])
-@pytest.mark.parametrize("expression", ["SET {} = :s", "REMOVE {}", "ADD {} :1", "DELETE {} :ss", "SET a = :1 REMOVE {}"])
+@pytest.mark.parametrize(
+    "expression", ["SET {} = :s", "REMOVE {}", "ADD {} :1", "DELETE {} :ss", "SET a = :1 REMOVE {}"]
+)
 def test_key_attributes_cannot_change(sorted_table: DataTable, name: str, expression: str) -> None:
     key = fresh_key() | {"sk": text("a")}
     message = INVALID + f"Cannot update attribute {name}. This attribute is part of the key"
@@ -297,7 +313,9 @@ def test_key_attributes_cannot_change(sorted_table: DataTable, name: str, expres
     assert refusal(sorted_table, key, expression.format(name)) == message
 
 
-@pytest.mark.parametrize("expression", ["SET pk.a = :1", "SET a = pk.b", "REMOVE pk[0]", "ADD pk.a :1", "SET a = if_not_exists(pk.a, :1)"])
+@pytest.mark.parametrize(
+    "expression", ["SET pk.a = :1", "SET a = pk.b", "REMOVE pk[0]", "ADD pk.a :1", "SET a = if_not_exists(pk.a, :1)"]
+)
 def test_nothing_looks_into_a_key(table: DataTable, expression: str) -> None:
     message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: pk"
     assert refusal(table, fresh_key(), expression) == message
@@ -380,9 +398,9 @@ def test_the_result_has_a_greatest_size(table: DataTable) -> None:
     rest = ITEM_MAX_BYTES - 2 - len(key["pk"]["S"]) - 1 - 1
     table.put(key | {"a": text("a" * rest)})
     table.update(key, "SET b = :v", ExpressionAttributeValues={":v": text("")})
-    assert table.refusal("UpdateItem", Key=key, UpdateExpression="SET b = :v", ExpressionAttributeValues={":v": text("x")}) == (
-        too_large
-    )
+    assert table.refusal(
+        "UpdateItem", Key=key, UpdateExpression="SET b = :v", ExpressionAttributeValues={":v": text("x")}
+    ) == (too_large)
     assert table.get(key) == key | {"a": text("a" * rest), "b": text("")}
     table.update(key, "SET b = :v REMOVE a", ExpressionAttributeValues={":v": text("x")})
     assert table.refusal("UpdateItem", Key=fresh_key(), UpdateExpression="SET a = :v",
@@ -400,15 +418,16 @@ def test_the_statement_has_a_greatest_size_before_the_condition(table: DataTable
     assert table.refusal("UpdateItem", Key=fresh_key(), ExpressionAttributeValues=larger, **members) == too_large
 
 
-def test_a_set_counts_only_members_that_are_added(table: DataTable) -> None:
+def test_of_a_set_only_members_that_are_added_weigh(table: DataTable) -> None:
+    """A statement with all of :v would be too heavy, the item it makes is not."""
     key = fresh_key()
-    members = [f"{place}-" + "x" * 1000 for place in range(390)]
-    table.put(key | {"a": {"SS": members[:200]}})
-    size = sum(map(len, members))
-    assert size < ITEM_MAX_BYTES - 100
-    value = {":v": {"SS": members}}
-    table.update(key, "ADD a :v", ExpressionAttributeValues=value)
-    table.update(key, "ADD a :v SET c = :w", ExpressionAttributeValues=value | {":w": text("y" * 5000)})
+    members = [f"{place}-" + "x" * 1000 for place in range(300)]
+    table.put(key | {"a": {"SS": members}, "kept": number(1)})
+    table.update(
+        key, "ADD a :v SET b = if_not_exists(kept, :w)",
+        ExpressionAttributeValues={":v": {"SS": members}, ":w": text("y" * 150_000)},
+    )  # fmt: skip
+    assert (table.get(key) or {})["b"] == number(1)
 
 
 def test_a_value_cannot_move_too_deep(table: DataTable) -> None:
@@ -427,6 +446,92 @@ def test_what_a_value_was_does_not_hide_what_it_is(table: DataTable) -> None:
         assert table.get(key) == key | {"a": value}
     expression = "ADD b :v"
     table.update(key, expression, ExpressionAttributeValues={":v": number(1)})
-    assert table.refusal("UpdateItem", Key=key, UpdateExpression=expression, ExpressionAttributeValues={":v": text("a")}) == (
-        PREFIX + "Incorrect operand type for operator or function; operator: ADD, operand type: STRING"
-    )
+    assert table.refusal(
+        "UpdateItem", Key=key, UpdateExpression=expression, ExpressionAttributeValues={":v": text("a")}
+    ) == (PREFIX + "Incorrect operand type for operator or function; operator: ADD, operand type: STRING")
+
+
+# --- keys of secondary indexes ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def indexed(raw: RawClient) -> DataTable:
+    """A table with a global index by `g` (S) and `n` (N), and a local one by `b` (B)."""
+    schema = [{"AttributeName": "g", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}]
+    local = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}]
+    everything = {"ProjectionType": "ALL"}
+    return make_table(
+        raw, "S", "S", definitions={"g": "S", "n": "N", "b": "B"},
+        GlobalSecondaryIndexes=[{"IndexName": "global", "KeySchema": schema, "Projection": everything}],
+        LocalSecondaryIndexes=[{"IndexName": "local", "KeySchema": local, "Projection": everything}],
+    )  # fmt: skip
+
+
+def sorted_key() -> Item:
+    return fresh_key() | {"sk": text("a")}
+
+
+def test_index_keys_may_be_absent_or_sound(indexed: DataTable) -> None:
+    key = sorted_key()
+    indexed.put(key | {"g": text("g" * 2048), "n": number("9" * 38), "b": {"B": "AAAA"}})
+    update(indexed, key, "SET g = :s ADD n :1 REMOVE b")
+    assert indexed.get(key) == key | {"g": text("new"), "n": number("1" + "0" * 38)}
+    indexed.put(key)
+
+
+MISMATCH = INVALID + "Type mismatch for Index Key {} Expected: {} Actual: {} IndexName: {}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected", "index"),
+    [("g", number(1), "S", "global"), ("n", text("a"), "N", "global"), ("b", text("a"), "B", "local"),
+     ("g", {"NULL": True}, "S", "global"), ("n", {"NS": ["1"]}, "N", "global"), ("b", {"M": {}}, "B", "local")],
+)  # fmt: skip
+def test_index_keys_have_their_types(indexed: DataTable, name: str, value: Value, expected: str, index: str) -> None:
+    key = sorted_key()
+    message = MISMATCH.format(name, expected, next(iter(value)), index)
+    assert indexed.refusal("PutItem", Item=key | {name: value}) == message
+    members: dict[str, Any] = {"UpdateExpression": f"SET {name} = :v", "ExpressionAttributeValues": {":v": value}}
+    assert indexed.refusal("UpdateItem", Key=key, ConditionExpression="attribute_exists(pk)", **members) == message
+    assert indexed.refusal("UpdateItem", Key=key, AttributeUpdates={name: {"Value": value}}) == message
+
+
+@pytest.mark.parametrize("expression", ["SET g = n", "SET g = if_not_exists(x, n)", "SET n = g", "SET b = l[0]"])
+def test_a_computed_index_key_has_its_type(indexed: DataTable, expression: str) -> None:
+    key = sorted_key()
+    indexed.put(key | {"g": text("g"), "n": number(1), "l": {"L": [text("a")]}})
+    message = "The update expression attempted to update the secondary index key to unsupported type"
+    assert refusal(indexed, key, expression) == message
+
+
+def test_index_keys_are_not_empty(indexed: DataTable) -> None:
+    key = sorted_key()
+    for name, value, noun, index in (("g", text(""), "string", "global"), ("b", {"B": ""}, "binary", "local")):
+        start = "One or more parameter values are not valid. "
+        assert indexed.refusal("PutItem", Item=key | {name: value}) == (
+            f"{start}A value specified for a secondary index key is not supported. The AttributeValue for a key attribute"
+            f" cannot contain an empty {noun} value. IndexName: {index}, IndexKey: {name}"
+        )
+        members: dict[str, Any] = {"UpdateExpression": f"SET {name} = :v", "ExpressionAttributeValues": {":v": value}}
+        assert indexed.refusal("UpdateItem", Key=key, **members) == (
+            f"{start}The update expression attempted to update a secondary index key to a value that is not supported. The"
+            f" AttributeValue for a key attribute cannot contain an empty {noun} value."
+        )
+
+
+def test_index_keys_have_a_longest_size(indexed: DataTable) -> None:
+    key = sorted_key()
+    for name, value in (("g", text("x" * 2049)), ("b", {"B": base64.b64encode(b"x" * 1025).decode()})):
+        assert "has exceeded the" in (indexed.refusal("PutItem", Item=key | {name: value}) or "")
+        members: dict[str, Any] = {"UpdateExpression": f"SET {name} = :v", "ExpressionAttributeValues": {":v": value}}
+        assert indexed.refusal("UpdateItem", Key=key, **members) == (
+            "The update expression attempted to update the secondary index key beyond allowed size limits."
+        )
+
+
+def test_nothing_looks_into_an_index_key(indexed: DataTable) -> None:
+    message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: IndexKey: g"
+    key = sorted_key()
+    assert refusal(indexed, key, "SET g.a = :1") == message
+    assert indexed.refusal("PutItem", Item=key, ConditionExpression="attribute_exists(g[0])") == message
+    assert indexed.refusal("GetItem", Key=key, ProjectionExpression="g.a") == message

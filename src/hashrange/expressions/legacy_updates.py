@@ -11,7 +11,7 @@ from hashrange.errors import RequestFault
 from hashrange.expressions.legacy_conditions import LegacyMap
 from hashrange.expressions.statement_size import measure_statement
 from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
-from hashrange.expressions.update import Update
+from hashrange.expressions.update import Update, assigned_types
 from hashrange.expressions.update_apply import Apply, Elements, compile_apply
 from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
 from hashrange.items.types import Item, Value
@@ -60,6 +60,7 @@ def attribute_updates(updates: LegacyMap) -> Update:
         read=[],
         can_create=bool(sets or additions or not updates),
         statement_size_bytes=lambda _values, item=None: weigh(values, item),
+        assigned_types=assigned_types(sets, additions),
     )
 
 

@@ -22,7 +22,7 @@ from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import UPDATE_KEYWORDS, Parser
 from hashrange.expressions.projection import compile_project
 from hashrange.expressions.statement_size import StatementSize, measure_statement
-from hashrange.expressions.tree import Path, SetAction, ValueAction
+from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
 from hashrange.expressions.update_apply import Apply, compile_apply
 from hashrange.expressions.update_terms import CONDITION_ONLY_FUNCTIONS, UPDATE_FUNCTIONS, check_actions
 from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
@@ -41,6 +41,7 @@ class Update:
 
     __slots__ = (
         "apply",
+        "assigned_types",
         "attributes",
         "can_create",
         "has_nested_targets",
@@ -61,6 +62,7 @@ class Update:
         read: list[Elements],
         can_create: bool,
         statement_size_bytes: StatementSize,
+        assigned_types: dict[str, str],
         used_names: frozenset[str] = frozenset(),
         used_values: frozenset[str] = frozenset(),
     ) -> None:
@@ -70,6 +72,8 @@ class Update:
         """Top-level attributes that the update targets."""
         self.nested_attributes = frozenset([str(path[0]) for path in targets + read if len(path) > 1])
         """Top-level attributes that it looks into, as target or operand."""
+        self.assigned_types = assigned_types
+        """Top-level attributes that get, or are added, a value of the request itself → that value's type."""
         self.has_nested_targets = any(len(path) > 1 for path in targets)
         self.can_create = can_create
         """False when it only removes: then a missing item stays missing."""
@@ -140,9 +144,19 @@ def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[st
         read=[path.elements for path in parser.paths],
         can_create=bool(clauses.sets or clauses.additions),
         statement_size_bytes=measure_statement(clauses.sets, clauses.removals, clauses.additions, clauses.deletions),
+        assigned_types=assigned_types(clauses.sets, clauses.additions),
         used_names=frozenset(parser.used_names),
         used_values=frozenset(parser.used_values),
     )
+
+
+def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[str, str]:
+    """The types that literal values give to top-level attributes."""
+    return {
+        str(path.elements[0]): value.type_name
+        for path, value in (*sets, *additions)
+        if len(path.elements) == 1 and isinstance(value, ValueToken) and value.type_name is not None
+    }
 
 
 def _read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:

@@ -19,3 +19,28 @@ EMPTY_KEY = {
 """By type."""
 PARTITION_KEY_TOO_LONG = _INVALID_PARAMETERS + "Size of hashkey has exceeded the maximum size limit of2048 bytes"
 SORT_KEY_TOO_LONG = _INVALID_PARAMETERS + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+
+# --- keys of secondary indexes ------------------------------------------------------------------
+
+INDEX_KEY_TYPE = (
+    _INVALID_PARAMETERS + "Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}"
+)
+INDEX_KEY_EMPTY = {
+    type_name: _NOT_VALID
+    + "A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot"
+    + f" contain an empty {noun} value. IndexName: {{index}}, IndexKey: {{name}}"
+    for type_name, noun in (("S", "string"), ("B", "binary"))
+}
+"""By type; of a whole item."""
+UPDATED_INDEX_KEY_EMPTY = {
+    type_name: _NOT_VALID
+    + "The update expression attempted to update a secondary index key to a value that is not supported. The"
+    + f" AttributeValue for a key attribute cannot contain an empty {noun} value."
+    for type_name, noun in (("S", "string"), ("B", "binary"))
+}
+"""By type; of an update."""
+UPDATED_INDEX_KEY_TYPE = "The update expression attempted to update the secondary index key to unsupported type"
+"""A value that an update computed; a literal one is refused by INDEX_KEY_TYPE before the item is read."""
+UPDATED_INDEX_KEY_TOO_LONG = (
+    "The update expression attempted to update the secondary index key beyond allowed size limits."
+)

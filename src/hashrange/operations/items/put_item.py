@@ -19,6 +19,7 @@ from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.keys import item_key
 
 
@@ -53,6 +54,8 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = item_key(table, item)
+    if table.indexes:
+        check_item_index_keys(table, item)
     row = encode_row(item, size_bytes)
 
     if condition is None:

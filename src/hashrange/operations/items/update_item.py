@@ -1,7 +1,7 @@
 """UpdateItem: change attributes of one item, or create it.
 
 Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then
-condition) → table → key schema → key attributes among the targets → statement size → condition → application of the
+condition) → table → key schema → index keys' types → key attributes among the targets → statement size → condition → application of the
 update.
 """
 
@@ -27,6 +27,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER
 from hashrange.tables.change import Change
+from hashrange.tables.index_keys import check_assigned_index_keys, check_updated_index_keys
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
 
@@ -60,20 +61,21 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key = lookup_key(table, key_item)
-    if update is not None:
-        _check_targets(table, update, values)
+    is_heavy = update is not None and _check_targets(table, update, values)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
 
     def plan(old: Row | None) -> Row | None:
         item = None if old is None else decode_row(old)
+        if is_heavy:
+            _check_statement_size(update, values, item)
         if condition is not None:
             check_condition(condition, values, item, old, request.ReturnValuesOnConditionCheckFailure)
         if update is None:
             return encode_row(key_item, item_size_bytes(key_item)) if old is None else old
         if item is None or old is None:
-            return _create(update, values, key_item) if update.can_create else None
-        return _change(update, values, item, row_size_bytes(old))
+            return _create(table, update, values, key_item) if update.can_create else None
+        return _change(table, update, values, item, row_size_bytes(old))
 
     change = await scope.store.mutate(table, key, plan)
     attributes = _returned_attributes(request.ReturnValues, change, update)
@@ -106,25 +108,40 @@ def _requested_update(
     return update, condition, values
 
 
-def _check_targets(table: Table, update: Update, values: dict[str, Value]) -> None:
-    """Refuse an update that looks into a key attribute or changes one, and a statement that exceeds an item's size."""
+def _check_targets(table: Table, update: Update, values: dict[str, Value]) -> bool:
+    """Refuse an update that looks into a key attribute, changes one, or assigns an index key another type.
+
+    True when the statement may be heavier than an item can be: the item tells which members of sets it adds.
+    """
     check_key_paths(table, update.nested_attributes)
+    if table.indexes:
+        check_assigned_index_keys(table, update.assigned_types)
     for name in (table.partition_name, table.sort_name):
         if name in update.attributes:
             raise ValidationException(CANNOT_UPDATE_KEY.format(name=name))
-    if update.statement_size_bytes(values) > ITEM_SIZE_MAX_BYTES:
+    return update.statement_size_bytes(values) > ITEM_SIZE_MAX_BYTES
+
+
+def _check_statement_size(update: Update | None, values: dict[str, Value], item: Item | None) -> None:
+    """Refuse a statement that weighs more than an item may, before its condition is looked at."""
+    if (
+        update is not None
+        and update.statement_size_bytes(values, NO_ITEM if item is None else item) > ITEM_SIZE_MAX_BYTES
+    ):
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
 
 
-def _create(update: Update, values: dict[str, Value], key_item: Item) -> Row:
+def _create(table: Table, update: Update, values: dict[str, Value], key_item: Item) -> Row:
     """The row of an item that the update creates."""
     new, size_bytes = check_item({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+    if table.indexes:
+        check_updated_index_keys(table, new, update.attributes)
     return encode_row(new, size_bytes)
 
 
-def _change(update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Row:
+def _change(table: Table, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Row:
     """The row of an existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes
@@ -138,6 +155,8 @@ def _change(update: Update, values: dict[str, Value], item: Item, old_size_bytes
             )
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+    if table.indexes:
+        check_updated_index_keys(table, new, update.attributes)
     return encode_row(new, size_bytes)
 
 

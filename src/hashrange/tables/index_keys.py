@@ -1,0 +1,86 @@
+"""Does an item fit the keys of its table's secondary indexes? A key attribute may be absent; if present it must be sound.
+
+An item that lacks an index's key attribute just has no entry in that index. Values have been through `items.values`
+already; nothing here asks what an index holds. Refusals are always bare. Source: service behaviour, captures to Oct 2026;
+which of several faults comes first, and the words for sizes in whole items, are unconfirmed.
+"""
+
+from collections.abc import Iterable
+
+from hashrange.errors import ValidationException
+from hashrange.items.sizes import value_size_bytes
+from hashrange.items.types import Item
+from hashrange.items.values import type_of
+from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
+from hashrange.messages.keys import (
+    INDEX_KEY_EMPTY,
+    INDEX_KEY_TYPE,
+    PARTITION_KEY_TOO_LONG,
+    SORT_KEY_TOO_LONG,
+    UPDATED_INDEX_KEY_EMPTY,
+    UPDATED_INDEX_KEY_TOO_LONG,
+    UPDATED_INDEX_KEY_TYPE,
+)
+from hashrange.tables.schema import Index, KeyType, Table
+
+
+def check_item_index_keys(table: Table, item: Item) -> None:
+    """Refuse a whole item, about to be put, whose index key attributes have the wrong type, are empty or too long."""
+    for index in table.indexes:
+        for name, key_type in _key_attributes(index):
+            value = item.get(name)
+            if value is None:
+                continue
+            if key_type not in value:
+                raise _type_mismatch(index, name, key_type, type_of(value))
+            if key_type != "N" and not value[key_type]:
+                raise ValidationException(INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
+        if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
+            raise ValidationException(PARTITION_KEY_TOO_LONG)
+        if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
+            raise ValidationException(SORT_KEY_TOO_LONG)
+
+
+def check_assigned_index_keys(table: Table, assigned_types: dict[str, str]) -> None:
+    """Refuse an update that assigns an index key attribute a literal of another type; known before the item is."""
+    for index in table.indexes:
+        for name, key_type in _key_attributes(index):
+            actual = assigned_types.get(name, key_type)
+            if actual != key_type:
+                raise _type_mismatch(index, name, key_type, actual)
+
+
+def check_updated_index_keys(table: Table, item: Item, changed_names: frozenset[str]) -> None:
+    """Refuse an updated item in which a changed index key attribute has the wrong type, is empty or too long."""
+    for index in table.indexes:
+        if changed_names.isdisjoint(index.keys.partition_names + index.keys.sort_names):
+            continue
+        for name, key_type in _key_attributes(index):
+            value = item.get(name)
+            if value is None or name not in changed_names:
+                continue
+            if key_type not in value:
+                raise ValidationException(UPDATED_INDEX_KEY_TYPE)
+            if key_type != "N" and not value[key_type]:
+                raise ValidationException(UPDATED_INDEX_KEY_EMPTY[key_type])
+        if (
+            _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES
+            or _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES
+        ):
+            raise ValidationException(UPDATED_INDEX_KEY_TOO_LONG)
+
+
+def _key_attributes(index: Index) -> Iterable[tuple[str, KeyType]]:
+    """Names and types of an index's key attributes, partition key first."""
+    keys = index.keys
+    return zip(keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types, strict=True)
+
+
+def _size_bytes(item: Item, names: tuple[str, ...]) -> int:
+    """Bytes of the strings and binaries among the named attributes; numbers cannot be too long."""
+    values = [item[name] for name in names if name in item]
+    return sum([value_size_bytes(value) for value in values if "N" not in value])
+
+
+def _type_mismatch(index: Index, name: str, expected: str, actual: str) -> ValidationException:
+    return ValidationException(INDEX_KEY_TYPE.format(name=name, expected=expected, actual=actual, index=index.name))
