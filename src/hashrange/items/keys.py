@@ -1,10 +1,10 @@
 """How do keys become bytes that sort as DynamoDB sorts? Partition keys by hash, sort keys by value (docs/formats/keys.md).
 
     partition    8 bytes hash ‖ 2 bytes length ‖ encoded scalar     hash = first 8 bytes of MD5("Outliers" ‖ encoded scalar)
-    sort         the encoded scalar, at the end of the key
-    component    the encoded scalar, escaped and ended, for the middle of a key
+    component    the encoded scalar, escaped and ended; one for each sort key attribute
 
-An encoded scalar is UTF-8 for S, the bytes for B, `numbers.encode_number` for N. Scalars are canonical here.
+An encoded scalar is UTF-8 for S, the bytes for B, `numbers.encode_number` for N. Several partition key attributes of an
+index stand as components in place of the one encoded scalar. Scalars are canonical here.
 """
 
 import hashlib
@@ -41,11 +41,27 @@ def encode_partition(type_name: str, scalar: str) -> bytes:
     return digest[:8] + _LENGTHS[len(encoded)] + encoded
 
 
+def encode_composite_partition(scalars: list[tuple[str, str]]) -> bytes:
+    """The same for several (type, scalar), as an index may have."""
+    encoded = b"".join([encode_component(type_name, scalar) for type_name, scalar in scalars])
+    digest: bytes = _md5(_HASH_SEED + encoded).digest()
+    return digest[:8] + len(encoded).to_bytes(2, "big") + encoded
+
+
 def encode_component(type_name: str, scalar: str) -> bytes:
-    """Like `encode_sort`, but none a prefix of another, so that something may follow in the same key."""
-    if type_name == "N":
+    """Bytes in the order of the type's values, none a prefix of another, so that something may follow in the same key."""
+    if type_name == "S":
+        encoded = scalar.encode()
+    elif type_name == "N":
         return encode_number(scalar)
-    return encode_sort(type_name, scalar).replace(b"\x00", _ESCAPED_ZERO) + _END
+    else:
+        encoded = a2b_base64(scalar)
+    return encoded.replace(b"\x00", _ESCAPED_ZERO) + _END
+
+
+def encode_prefix(type_name: str, scalar: str) -> bytes:
+    """What the components of all values that begin with `scalar` (S or B) begin with."""
+    return encode_component(type_name, scalar)[: -len(_END)]
 
 
 def prefix_upper_bound(prefix: bytes) -> bytes:

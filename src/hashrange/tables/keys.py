@@ -5,7 +5,7 @@ partition key's value, then the sort key's: empty, too long. Source: service beh
 """
 
 from hashrange.errors import ValidationException
-from hashrange.items.keys import encode_partition, encode_sort
+from hashrange.items.keys import encode_component, encode_partition
 from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import type_of
@@ -71,23 +71,18 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
 
 
 def _key(table: Table, scalar: str, sort_scalar: str | None) -> Key:
-    """The key of scalars of the right types.
-
-    A Key is bytes: calling it would cost 0.08 µs for form's sake.
-    """
+    """The key of scalars of the right types."""
     if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
         check_key_value(table.partition_name, table.partition_type, scalar, is_partition=True)
     key = encode_partition(table.partition_type, scalar)
     if sort_scalar is None:
-        return key  # type: ignore[return-value]
+        return Key(key)
     sort_name, sort_type = table.sort_name, table.sort_type
     assert sort_name is not None
     assert sort_type is not None
     if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
         check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
-    if sort_type == "S":
-        return key + sort_scalar.encode()  # type: ignore[return-value]
-    return key + encode_sort(sort_type, sort_scalar)  # type: ignore[return-value]
+    return Key(key + encode_component(sort_type, sort_scalar))
 
 
 def _item_fault(table: Table, item: Item) -> ValidationException:

@@ -1,18 +1,20 @@
 """Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys.
 
-Pure: takes checked values and a table, returns a half-open range. Bounds that exclude a key continue right behind
-it. Source: service behaviour, captures to Oct 2026.
+Pure: takes checked values and a source, returns a half-open range. A component ends itself, so all keys with one value of a sort
+key attribute share a prefix, and every bound is such a prefix or the end of one.
+Source: service behaviour, captures to Oct 2026.
 """
 
 from typing import NamedTuple
 
 from hashrange.errors import ValidationException
-from hashrange.items.keys import encode_partition, encode_sort, prefix_upper_bound
+from hashrange.items.keys import encode_component, encode_prefix, prefix_upper_bound
 from hashrange.items.types import Item, Key, Value
 from hashrange.messages.reads import (
     KEY_CONDITION_NOT_SUPPORTED,
     KEY_CONDITION_TYPE,
     MISSED_KEY_ELEMENT,
+    SORT_KEYS_LEFT_TO_RIGHT,
     START_KEY_INVALID,
     START_KEY_OUTSIDE,
     START_KEY_PREDICATE,
@@ -22,7 +24,8 @@ from hashrange.messages.reads import (
     START_KEY_VALUE,
 )
 from hashrange.tables.keys import check_key_value, lookup_key
-from hashrange.tables.schema import KeyType, Table
+from hashrange.tables.schema import KeySchema, KeyType
+from hashrange.tables.sources import ReadSource, entry_key, partition_bytes
 from hashrange.tables.span import Span
 
 HASH_SPACE = 1 << 64
@@ -39,79 +42,113 @@ class KeyTerm(NamedTuple):
     operands: tuple[Value, ...]
 
 
-def query_span(table: Table, terms: list[KeyTerm], *, is_reverse: bool) -> Span:
-    """The keys that satisfy the terms: equality on the partition key, at most one term on the sort key."""
+def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) -> Span:
+    """The keys that satisfy the terms: equality on all of the partition key, then on the sort key from left to right."""
+    keys = source.keys
     by_name = {term.attribute: term for term in terms}
-    partition = by_name.pop(table.partition_name, None)
-    if partition is None:
-        raise ValidationException(MISSED_KEY_ELEMENT.format(name=table.partition_name))
-    if table.sort_name is None and by_name:
-        raise ValidationException(KEY_CONDITION_NOT_SUPPORTED)
-    sort = by_name.pop(table.sort_name, None) if table.sort_name is not None else None
-    if by_name:
-        raise ValidationException(MISSED_KEY_ELEMENT.format(name=table.sort_name))
-    if partition.operator != "=":
-        raise ValidationException(KEY_CONDITION_NOT_SUPPORTED)
-
-    prefix = encode_partition(table.partition_type, _operand(partition, table.partition_type, 0, is_partition=True))
-    if sort is None or table.sort_type is None:
+    scalars = []
+    for name, key_type in zip(keys.partition_names, keys.partition_types, strict=True):
+        term = by_name.pop(name, None)
+        if term is None:
+            raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+        if not keys.sort_names and len(terms) > len(keys.partition_names):
+            raise ValidationException(KEY_CONDITION_NOT_SUPPORTED)
+        if term.operator != "=":
+            raise ValidationException(KEY_CONDITION_NOT_SUPPORTED)
+        scalars.append(_operand(term, key_type, 0, is_partition=True))
+    prefix = partition_bytes(keys, scalars)
+    if not by_name:
         return Span(prefix, prefix_upper_bound(prefix), is_reverse)
-    lower, upper = _sort_bounds(prefix, sort, table.sort_type)
+    lower, upper = _sort_bounds(prefix, keys, by_name)
     return Span(lower, max(lower, upper), is_reverse)
+
+
+def _sort_bounds(prefix: bytes, keys: KeySchema, by_name: dict[str, KeyTerm]) -> tuple[bytes, bytes]:
+    """Lower (inclusive) and upper (exclusive) key of the sort key terms within one partition key."""
+    for name in keys.sort_names:
+        if name not in by_name:
+            break
+    else:
+        name = keys.sort_names[-1]
+    if any(term not in keys.sort_names for term in by_name):
+        raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+    last = len(by_name) - 1
+    for position, (name, key_type) in enumerate(zip(keys.sort_names, keys.sort_types, strict=True)):
+        term = by_name.get(name)
+        if term is None:
+            raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+        if position == last:
+            return _term_bounds(prefix, term, key_type)
+        if term.operator != "=":
+            later = keys.sort_names[position + 1]
+            raise ValidationException(SORT_KEYS_LEFT_TO_RIGHT.format(name=name, later=later))
+        prefix += encode_component(key_type, _operand(term, key_type, 0, is_partition=False))
+    raise AssertionError(by_name)
 
 
 def _operand(term: KeyTerm, key_type: KeyType, position: int, *, is_partition: bool) -> str:
     """The scalar of an operand, of the key's type, not empty and not too long."""
-    value = term.operands[position]
-    scalar: str | None = value.get(key_type)
+    scalar: str | None = term.operands[position].get(key_type)
     if scalar is None:
         raise ValidationException(KEY_CONDITION_TYPE)
     check_key_value(term.attribute, key_type, scalar, is_partition=is_partition)
     return scalar
 
 
-def _sort_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes, bytes]:
-    """Lower (inclusive) and upper (exclusive) key of a sort key term within one partition key."""
-    first = prefix + encode_sort(key_type, _operand(term, key_type, 0, is_partition=False))
+def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes, bytes]:
+    """Lower (inclusive) and upper (exclusive) key of one term on a sort key attribute."""
+    scalar = _operand(term, key_type, 0, is_partition=False)
+    if term.operator == "begins_with":
+        first = prefix + encode_prefix(key_type, scalar)
+        return first, prefix_upper_bound(first)
+    first = prefix + encode_component(key_type, scalar)
     match term.operator:
         case "=":
-            return first, first + _AFTER
+            return first, prefix_upper_bound(first)
         case "<":
             return prefix, first
         case "<=":
-            return prefix, first + _AFTER
+            return prefix, prefix_upper_bound(first)
         case ">":
-            return first + _AFTER, prefix_upper_bound(prefix)
+            return prefix_upper_bound(first), prefix_upper_bound(prefix)
         case ">=":
             return first, prefix_upper_bound(prefix)
         case "BETWEEN":
-            last = prefix + encode_sort(key_type, _operand(term, key_type, 1, is_partition=False))
-            return first, last + _AFTER
-        case "begins_with":
-            return first, prefix_upper_bound(first)
+            last = prefix + encode_component(key_type, _operand(term, key_type, 1, is_partition=False))
+            return first, prefix_upper_bound(last)
     raise AssertionError(term.operator)
 
 
-def start_key(table: Table, key_item: Item) -> Key:
-    """The key of a Query's ExclusiveStartKey, whose values are checked already."""
-    expected_count = 1 if table.sort_name is None else 2
-    if len(key_item) != expected_count or table.partition_name not in key_item:
+def start_key(source: ReadSource, start_item: Item) -> Key:
+    """The key of an ExclusiveStartKey whose values are checked already."""
+    if len(start_item) != len(source.start_names) or any(name not in start_item for name in source.start_names):
         raise ValidationException(START_KEY_INVALID)
-    if table.sort_name is not None and table.sort_name not in key_item:
-        raise ValidationException(START_KEY_INVALID)
-    if table.partition_type not in key_item[table.partition_name]:
+    types = source.table.attribute_types
+    if any(types[name] not in start_item[name] for name in source.start_names):
         raise ValidationException(START_KEY_SCHEMA)
-    if table.sort_name is not None and table.sort_type not in key_item[table.sort_name]:
-        raise ValidationException(START_KEY_SCHEMA)
-    return lookup_key(table, key_item)
+    return _start_key_bytes(source, start_item)
 
 
-def scan_start_key(table: Table, key_item: Item) -> Key:
-    """The key of a Scan's ExclusiveStartKey, whose values are checked already."""
+def scan_start_key(source: ReadSource, start_item: Item) -> Key:
+    """The same for a Scan, which words every fault in one way."""
     try:
-        return lookup_key(table, key_item)
+        if source.index is not None and len(start_item) != len(source.start_names):
+            raise ValidationException(START_KEY_SCHEMA)
+        return _start_key_bytes(source, start_item)
     except ValidationException as refusal:
         raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
+
+
+def _start_key_bytes(source: ReadSource, start_item: Item) -> Key:
+    if source.index is None:
+        return lookup_key(source.table, start_item)
+    table_keys = source.table.keys
+    names = table_keys.partition_names + table_keys.sort_names
+    item_key = lookup_key(source.table, {name: start_item[name] for name in names if name in start_item})
+    key = entry_key(source.index, start_item, item_key)
+    if key is None:
+        raise ValidationException(START_KEY_SCHEMA)
+    return key
 
 
 def narrow(span: Span, start: Key) -> Span:
@@ -121,15 +158,17 @@ def narrow(span: Span, start: Key) -> Span:
     return Span(max(span.lower, start + _AFTER), span.upper)
 
 
-def continue_query(table: Table, terms: list[KeyTerm], span: Span, start: Key, start_item: Item) -> Span:
+def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: Key, start_item: Item) -> Span:
     """The rest of a Query behind its ExclusiveStartKey, or the service's word on why it cannot be one."""
     if not span.lower <= start < span.upper:
-        partition = next(term for term in terms if term.attribute == table.partition_name)
-        is_same_partition = partition.operands[0] == start_item[table.partition_name]
-        if is_same_partition:
+        keys = source.keys
+        by_name = {term.attribute: term for term in terms}
+        if all(by_name[name].operands[0] == start_item[name] for name in keys.partition_names):
             raise ValidationException(START_KEY_PREDICATE)
-        sort = next((term for term in terms if term.attribute == table.sort_name), None)
-        if sort is not None and sort.operator == "=" and sort.operands[0] == start_item[sort.attribute]:
+        sort_terms = [term for term in terms if term.attribute in keys.sort_names]
+        if sort_terms and all(
+            term.operator == "=" and term.operands[0] == start_item[term.attribute] for term in sort_terms
+        ):
             raise ValidationException(START_KEY_SINGLE_ROW)
         raise ValidationException(START_KEY_OUTSIDE)
     return narrow(span, start)

@@ -11,7 +11,7 @@ import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import Condition, compile_condition
-from hashrange.expressions.keycondition import KeyCondition, compile_key_condition
+from hashrange.expressions.keycondition import KeyCondition, read_key_condition, shape_key_condition
 from hashrange.expressions.legacy import filter_condition, key_conditions
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
@@ -36,7 +36,7 @@ from hashrange.operations.items.projections import (
     requested_projection,
 )
 from hashrange.operations.items.read_page import Wanted, page_reply, read_page
-from hashrange.operations.items.starts import check_start_values, refuse_index
+from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.tables.schema import Table
@@ -85,12 +85,12 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     asked = _compile(request)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    refuse_index(table, request.IndexName, consistent=request.ConsistentRead is True)
+    source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
 
-    start = None if asked.start_item is None else start_key(table, asked.start_item)
-    span = query_span(table, asked.terms, is_reverse=request.ScanIndexForward is False)
+    start = None if asked.start_item is None else start_key(source, asked.start_item)
+    span = query_span(source, asked.terms, is_reverse=request.ScanIndexForward is False)
     if start is not None and asked.start_item is not None:
-        span = continue_query(table, asked.terms, span, start, asked.start_item)
+        span = continue_query(source, asked.terms, span, start, asked.start_item)
     if asked.filter is not None:
         _check_filter(table, asked.filter, is_legacy=request.QueryFilter is not None)
     if asked.projection is not None:
@@ -101,8 +101,8 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     wanted = Wanted(asked.filter, asked.values, asked.projection, is_count)
-    page = await read_page(scope.store, table.source, span, request.Limit, wanted, consistent=consistent)
-    return page_reply(table, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
+    page = await read_page(scope.store, source.source, span, request.Limit, wanted, consistent=consistent)
+    return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
 
 def _compile(request: QueryRequest) -> _Asked:
@@ -120,19 +120,22 @@ def _compile(request: QueryRequest) -> _Asked:
     start_item = check_start_values(request.ExclusiveStartKey)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     if plan is None:
-        projection = requested_projection(request)
+        # The key condition is read first (captures agree on that), its shape is looked at after everything that holds
+        # for all expressions, unused names and values included; filter before projection is our choice.
+        read = read_key_condition(request.KeyConditionExpression or "", names, values)
         condition = None
         if request.FilterExpression is not None:
             condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
-        key_condition = compile_key_condition(request.KeyConditionExpression or "", names, values)
-        check_unused(names, values, key_condition, condition, projection)
+        projection = requested_projection(request)
+        check_unused(names, values, read, condition, projection)
+        key_condition = shape_key_condition(read)
         QUERY_PLANS.add(key, QueryPlan(key_condition, condition, projection))
     else:
         key_condition, condition, projection = plan
-        if condition is not None and condition.value_checks:
-            run_value_checks("FilterExpression", condition.value_checks, values)
         if key_condition.value_checks:
             run_value_checks("KeyConditionExpression", key_condition.value_checks, values)
+        if condition is not None and condition.value_checks:
+            run_value_checks("FilterExpression", condition.value_checks, values)
     return _Asked(_terms(key_condition, values), condition, projection, values, start_item)
 
 

@@ -15,8 +15,7 @@ from hashrange.operations.replies import ENCODER, capacity_member, join_members
 from hashrange.store.interface import Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
-from hashrange.tables.keys import key_of
-from hashrange.tables.schema import Table
+from hashrange.tables.sources import ReadSource, start_key_of
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
@@ -91,13 +90,13 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
     return count
 
 
-def page_reply(table: Table, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
+def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
     """The reply's body."""
     members = [] if is_count else [b'"Items":[' + b",".join(page.items_json) + b"]"]
     members.append(b'"Count":%d,"ScannedCount":%d' % (page.matched_count, page.scanned_count))
     if page.last_evaluated is not None:
         last_item: Item = decode_row(page.last_evaluated)
-        members.append(b'"LastEvaluatedKey":' + ENCODER.encode(key_of(table, last_item)))
+        members.append(b'"LastEvaluatedKey":' + ENCODER.encode(start_key_of(source, last_item)))
     if detail is not None and detail != "NONE":
-        members.append(capacity_member(table.name, read_units(page.size_bytes, consistent=consistent), detail))
+        members.append(capacity_member(source.table.name, read_units(page.size_bytes, consistent=consistent), detail))
     return join_members(members)

@@ -22,7 +22,7 @@ from hashrange.operations.items.projections import (
     requested_projection,
 )
 from hashrange.operations.items.read_page import Wanted, page_reply, read_page
-from hashrange.operations.items.starts import check_start_values, refuse_index
+from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.tables.spans import continue_scan, scan_span, scan_start_key
@@ -67,10 +67,10 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
 
-    refuse_index(table, request.IndexName, consistent=request.ConsistentRead is True)
+    source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:
-        span = continue_scan(span, scan_start_key(table, start_item), request.Segment, request.TotalSegments)
+        span = continue_scan(span, scan_start_key(source, start_item), request.Segment, request.TotalSegments)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
     if projection is not None:
@@ -80,8 +80,8 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     wanted = Wanted(condition, values, projection, is_count)
-    page = await read_page(scope.store, table.source, span, request.Limit, wanted, consistent=consistent)
-    return page_reply(table, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
+    page = await read_page(scope.store, source.source, span, request.Limit, wanted, consistent=consistent)
+    return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
 
 def _legacy_filter(request: ScanRequest) -> Condition | None:

@@ -5,6 +5,7 @@ from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_NOT_FOUND, INDEX_NOT_READABLE, START_KEY_VALUE
 from hashrange.tables.schema import Table
+from hashrange.tables.sources import ReadSource, read_source
 
 
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
@@ -19,13 +20,13 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
         ) from None
 
 
-def refuse_index(table: Table, index_name: str | None, *, consistent: bool) -> None:
-    """Refuse a read of an index: of an unknown one in the service's words, of a known one as not built yet."""
-    if index_name is None:
-        return
-    index = next((index for index in table.indexes if index.name == index_name), None)
-    if index is None:
+def requested_source(table: Table, index_name: str | None, *, consistent: bool) -> ReadSource:
+    """The table or index to read; an unknown index is refused in the service's words, a known one as not built yet."""
+    source = read_source(table, index_name)
+    if source is None:
         raise ValidationException(INDEX_NOT_FOUND.format(name=index_name))
-    if consistent and index.is_global:
-        raise ValidationException(GSI_CONSISTENT_READ)
-    raise ValidationException(INDEX_NOT_READABLE.format(name=index_name))
+    if source.index is not None:
+        if consistent and source.index.is_global:
+            raise ValidationException(GSI_CONSISTENT_READ)
+        raise ValidationException(INDEX_NOT_READABLE.format(name=index_name))
+    return source

@@ -1,0 +1,89 @@
+"""What can be read by key? A source: the rows of a table, or the entries of one of its indexes.
+
+A key of a source, in bytes (docs/formats/keys.md):
+
+    partition ‖ a component for each sort key attribute          the table's rows
+    partition ‖ a component for each sort key attribute ‖ key    an index's entries, which end with their item's key
+
+so entries with equal index keys stand apart, in the order of their items' keys.
+Derived once per table and kept beside it; must not know rows.
+"""
+
+import msgspec
+
+from hashrange.items.keys import encode_component, encode_composite_partition, encode_partition
+from hashrange.items.types import Item, Key, Value
+from hashrange.tables.schema import Index, KeySchema, KeyType, Table
+
+
+class ReadSource(msgspec.Struct, frozen=True, gc=False):
+    """A table's rows (`index` is None) or an index's entries."""
+
+    source: bytes
+    """The 6 bytes that name it in the store: table id ‖ index id."""
+    table: Table
+    index: Index | None
+    keys: KeySchema
+    start_names: tuple[str, ...]
+    """Attributes of a continue key: the index's key attributes, then the table's that are not among them."""
+
+
+def read_source(table: Table, index_name: str | None) -> ReadSource | None:
+    """The table, or its index of that name; None when there is no such index. Worked out once per table, and kept."""
+    sources: dict[str | None, ReadSource] | None = table.__dict__.get("read_sources")
+    if sources is None:
+        sources = table.__dict__["read_sources"] = {None: _table_source(table)}
+        sources |= {index.name: _index_source(table, index) for index in table.indexes}
+    return sources.get(index_name)
+
+
+def _table_source(table: Table) -> ReadSource:
+    keys = table.keys
+    return ReadSource(table.source, table, None, keys, keys.partition_names + keys.sort_names)
+
+
+def _index_source(table: Table, index: Index) -> ReadSource:
+    own_names = index.keys.partition_names + index.keys.sort_names
+    table_names = table.keys.partition_names + table.keys.sort_names
+    start_names = tuple(dict.fromkeys(own_names + table_names))
+    source = table.table_id.to_bytes(4, "big") + index.index_id.to_bytes(2, "big")
+    return ReadSource(source, table, index, index.keys, start_names)
+
+
+def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
+    """The partition part of a key, from the scalars of all partition key attributes."""
+    if len(values) == 1:
+        return encode_partition(keys.partition_types[0], values[0])
+    return encode_composite_partition(list(zip(keys.partition_types, values, strict=True)))
+
+
+def entry_key(index: Index, item: Item, item_key: Key) -> Key | None:
+    """The key of an item's entry in an index; None when the item lacks a key attribute, or has it in another type."""
+    keys = index.keys
+    partition = _scalars(item, keys.partition_names, keys.partition_types)
+    if partition is None:
+        return None
+    sort = _scalars(item, keys.sort_names, keys.sort_types)
+    if sort is None:
+        return None
+    key = partition_bytes(keys, partition)
+    for key_type, scalar in zip(keys.sort_types, sort, strict=True):
+        key += encode_component(key_type, scalar)
+    return Key(key + item_key)
+
+
+def start_key_of(source: ReadSource, item: Item) -> Item:
+    """The continue key behind an item or entry: its key attributes alone."""
+    return {name: item[name] for name in source.start_names}
+
+
+def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...]) -> list[str] | None:
+    """The scalars of key attributes; None when one is missing, of another type, or empty."""
+    scalars = []
+    for name, key_type in zip(names, types, strict=True):
+        value: Value | None = item.get(name)
+        scalar: str | None = None if value is None else value.get(key_type)
+        if not scalar:
+            return None
+        scalars.append(scalar)
+    return scalars
