@@ -4,6 +4,7 @@ A data folder holds `lock` (ours; flock, with the owner's process id inside) and
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -61,7 +62,15 @@ def prepare_folder(data_dir: str) -> FolderLock:
     except OSError as error:
         raise StorageReadOnly(f"The folder {data_dir} cannot be made: {error.strerror}.") from error
     _refuse_foreign(folder)
-    return _lock(folder)
+    lock = _lock(folder)
+    try:
+        (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
+        for each in (folder, folder.absolute().parent):
+            sync_folder(str(each))
+    except OSError as error:
+        lock.release()
+        raise StorageReadOnly(f"The folder {data_dir} cannot be written: {error.strerror}.") from error
+    return lock
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -95,6 +104,23 @@ def _lock(folder: Path) -> FolderLock:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
     return FolderLock(descriptor)
+
+
+def sync_folder(path: str) -> None:
+    """Make the names in a folder durable: the engine does so for its own files only. Windows has no such call."""
+    if os.name == "nt":
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return  # a parent that may not be read is not ours to sync
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems that cannot sync folders
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def engine_folder(data_dir: str) -> str:
