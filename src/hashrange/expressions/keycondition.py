@@ -49,6 +49,15 @@ class Term(NamedTuple):
     tokens: tuple[str, ...]
 
 
+class ReadKeyCondition(NamedTuple):
+    """A key condition that reads well and has passed the static checks of all expressions; its shape is not checked."""
+
+    root: Condition
+    used_names: frozenset[str]
+    used_values: frozenset[str]
+    value_checks: tuple[ValueCheck, ...]
+
+
 class KeyCondition(NamedTuple):
     """A compiled key condition; no two terms have the same attribute."""
 
@@ -69,19 +78,27 @@ def compile_key_condition(
     key = cache_key(kind, text, names, values)
     condition = _cached(key)
     if condition is None:
-        condition = _compile(kind, text, names, values or {})
+        condition = shape_key_condition(read_key_condition(text, names, values or {}, kind))
         _CACHE.add(key, condition)
     elif condition.value_checks:
         run_value_checks(kind, condition.value_checks, values or {})
     return condition
 
 
-def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]) -> KeyCondition:
+def read_key_condition(
+    text: str, names: dict[str, str] | None, values: dict[str, Value], kind: str = _KIND
+) -> ReadKeyCondition:
+    """The first half of `compile_key_condition`: a Query checks its other expressions before the second half."""
     parser, root, value_checks = read_checked_condition(kind, text, names, values)
-    terms = [_read_term(part) for part in _flatten(root)]
+    return ReadKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
+
+
+def shape_key_condition(read: ReadKeyCondition) -> KeyCondition:
+    """The second half: raises RequestFault for the first term that no key condition can have."""
+    terms = [_read_term(part) for part in _flatten(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
-    return KeyCondition(tuple(terms), frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
+    return KeyCondition(tuple(terms), read.used_names, read.used_values, read.value_checks)
 
 
 def _flatten(root: Condition) -> Iterable[Condition]:
