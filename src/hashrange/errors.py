@@ -125,6 +125,14 @@ class RequestFault(ValidationException):
         return "ValidationException"
 
 
+class NumberFault(RequestFault):
+    """A number that cannot be; stays as it is where other faults of a value are told as faults of a start key."""
+
+
+class NumberSetFault(RequestFault):
+    """A number set that is empty or repeats; the older layer leaves it as it is inside a start key."""
+
+
 # --- modelled errors ----------------------------------------------------------------------------
 
 

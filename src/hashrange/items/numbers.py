@@ -2,7 +2,7 @@
 
 Canonical text is plain decimal, never with an exponent, without needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`,
 `-0` → `0`; so two numbers are equal exactly when their canonical texts are. A number as written is refused by a
-RequestFault, the result of arithmetic by a ValidationException.
+NumberFault, the result of arithmetic by a ValidationException.
 Source: service behaviour, captures to Oct 2026; where a number has several faults, range comes before precision (unconfirmed).
 
 A text of any length is refused or accepted in linear time, and an exponent of any size costs nothing.
@@ -11,7 +11,7 @@ A text of any length is refused or accepted in linear time, and an exponent of a
 import re
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 
-from hashrange.errors import Malformed, RequestFault, ValidationException
+from hashrange.errors import Malformed, NumberFault, ValidationException
 from hashrange.limits import NUMBER_DIGITS_MAX, NUMBER_EXPONENT_MAX, NUMBER_EXPONENT_MIN
 from hashrange.messages.values import (
     NUMBER_EMPTY_OLDER,
@@ -94,7 +94,7 @@ def _normalize(text: str) -> str:
     if not digits:
         return "0"
     if len(digits) > NUMBER_DIGITS_MAX:
-        raise RequestFault(NUMBER_TOO_PRECISE)
+        raise NumberFault(NUMBER_TOO_PRECISE)
     canonical = _plain(sign == "-", digits, first_exponent)
     return text if text == canonical else canonical
 
@@ -110,18 +110,18 @@ def _plain(is_negative: bool, digits: str, first_exponent: int) -> str:
     return f"-{text}" if is_negative else text
 
 
-def _not_convertible(text: str) -> RequestFault | Malformed:
+def _not_convertible(text: str) -> NumberFault | Malformed:
     """The refusal repeats the text; what is not Unicode cannot be repeated, and is left to the slow path."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return Malformed()
-    return RequestFault(NUMBER_NOT_CONVERTIBLE.format(text=text), None if text else NUMBER_EMPTY_OLDER)
+    return NumberFault(NUMBER_NOT_CONVERTIBLE.format(text=text), None if text else NUMBER_EMPTY_OLDER)
 
 
-def _out_of_range(message: str, text: str, *, is_wide: bool) -> RequestFault:
+def _out_of_range(message: str, text: str, *, is_wide: bool) -> NumberFault:
     """The older layer does not read exponents beyond an int32 at all."""
-    return RequestFault(message, NUMBER_NOT_CONVERTIBLE.format(text=text) if is_wide else None)
+    return NumberFault(message, NUMBER_NOT_CONVERTIBLE.format(text=text) if is_wide else None)
 
 
 # --- size ---------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def _result(exact: Decimal) -> str:
         return "0"
     try:
         return _normalize(str(exact))
-    except RequestFault as fault:
+    except NumberFault as fault:
         raise ValidationException(fault.message) from None
 
 

@@ -6,7 +6,7 @@ size in bytes. Source: service behaviour, captures to Oct 2026.
 
 from typing import Any, TypeVar
 
-from hashrange.errors import Malformed, RequestFault
+from hashrange.errors import Malformed, NumberSetFault, RequestFault
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import normalize_number, number_order, number_size_bytes
 from hashrange.messages.values import (
@@ -53,7 +53,7 @@ def walk_number_set(members: Any) -> tuple[Members, int]:
     check_members("NS", members)
     ordered = sorted([normalize_number(member) for member in members], key=number_order)
     if len(set(ordered)) < len(ordered):
-        raise RequestFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
+        raise NumberSetFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
     size_bytes = sum([number_size_bytes(member) for member in ordered])
     return members if ordered == members else ordered, size_bytes
 
@@ -66,7 +66,8 @@ def check_members(type_name: str, members: Any) -> None:
         if member.__class__ is not str:
             raise Malformed
     if not members:
-        raise RequestFault(EMPTY_SET[type_name])
+        fault = NumberSetFault if type_name == "NS" else RequestFault
+        raise fault(EMPTY_SET[type_name])
 
 
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RequestFault:

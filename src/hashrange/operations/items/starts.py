@@ -1,6 +1,6 @@
 """Where does a Query or Scan read, and from where on? The index that it names and its ExclusiveStartKey."""
 
-from hashrange.errors import RequestFault, ValidationException
+from hashrange.errors import NumberFault, NumberSetFault, RequestFault, ValidationException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_NOT_FOUND, INDEX_NOT_READABLE, START_KEY_VALUE
@@ -9,15 +9,18 @@ from hashrange.tables.sources import ReadSource, read_source
 
 
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
-    """ExclusiveStartKey with its values checked; faults inside a value are worded as the start key's."""
+    """ExclusiveStartKey with its values checked; faults of a value are worded as the start key's, but for numbers."""
     if start_key is None:
         return None
     try:
         return check_item(start_key)[0]
+    except NumberFault:
+        raise
     except RequestFault as fault:
-        raise RequestFault(
-            START_KEY_VALUE.format(message=fault.message), START_KEY_VALUE.format(message=fault.older)
-        ) from None
+        older = fault.older if isinstance(fault, NumberSetFault) else START_KEY_VALUE.format(message=fault.older)
+        raise RequestFault(START_KEY_VALUE.format(message=fault.message), older) from None
+    except ValidationException as refusal:
+        raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
 
 
 def requested_source(table: Table, index_name: str | None, *, consistent: bool) -> ReadSource:
