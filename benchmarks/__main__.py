@@ -131,7 +131,9 @@ def installed(contenders: Sequence[Contender], results: Results) -> list[Contend
     ready = []
     for contender in contenders:
         with sections.skipping(results, contender.title):
-            say(f"{contender.title}: {contender.version()}")
+            version = contender.version()
+            say(f"{contender.title}: {version}")
+            results.versions[contender.title.partition(",")[0]] = version
             ready.append(contender)
     return ready
 

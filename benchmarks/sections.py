@@ -89,7 +89,6 @@ def run_load(choice: Choice, results: Results, table_items: int) -> None:
             label = f"{contender.name}, {item_bytes} B, {table_items:,} items"
             say(label)
             with skipping(results, label), running(contender, choice.pace.cores) as server:
-                note_version(contender, results)
                 table = Table(
                     server.fill(plan, item_bytes, table_items, progress(label, table_items)), item_bytes, table_items
                 )
@@ -145,7 +144,6 @@ def run_start(choice: Choice, results: Results) -> None:
                     ready_ms.append(server.ready_ms)
                     time.sleep(IDLE_SECONDS)
                     idle_mb.append(server.process.resident_mb())
-            note_version(contender, results)
             results.starts.append(StartFigure(contender.name, statistics.median(ready_ms), statistics.median(idle_mb)))
 
 
@@ -195,11 +193,6 @@ def run_growth(choice: Choice, results: Results, sizes: Sequence[int]) -> None:
 def on_disk(contenders: Sequence[Contender]) -> list[Contender]:
     """Those that keep data on disk."""
     return [contender for contender in contenders if contender.kind == "disk"]
-
-
-def note_version(contender: Contender, results: Results) -> None:
-    """Write down what was measured."""
-    results.versions[contender.title.partition(",")[0]] = contender.version()
 
 
 def add(results: Results, figure: Figure) -> None:

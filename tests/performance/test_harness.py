@@ -1,0 +1,137 @@
+"""Do the benchmarks measure what they say? A small share of `make bench`, without any figure being judged."""
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from benchmarks.generator import NoGenerator, require_generator
+from benchmarks.inprocess import HOST, Bench, measure_in_process, parse
+from benchmarks.items import ItemMaker
+from benchmarks.measure import Pace, Table, measure, prepare_file
+from benchmarks.prepare import prepare_requests
+from benchmarks.processes import Cores
+from benchmarks.running import running
+from benchmarks.servers import BY_NAME
+from benchmarks.workloads import Plan, read_plan
+from hashrange.items.sizes import item_size_bytes
+from hashrange.items.values import check_item
+
+ITEMS = 200
+SOME = 60
+PLAN = msgspec.structs.replace(read_plan(), requests_prepared=SOME)
+NAMES = [workload.name for workload in PLAN.workload]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    bench = Bench(PLAN, 400, ITEMS)
+    yield bench
+    bench.close()
+
+
+@pytest.mark.parametrize("size_bytes", PLAN.item_bytes)
+def test_items_have_the_size_that_the_page_names(size_bytes: int) -> None:
+    maker = ItemMaker(size_bytes, PLAN.sort_keys_per_partition)
+    for number in (0, 19, 20, 9_999_999):
+        item, size = check_item(msgspec.json.decode(maker.item(number)))
+        assert size == item_size_bytes(item)
+        assert abs(size - size_bytes) <= 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_workload_is_prepared_twice_alike(bench: Bench, name: str) -> None:
+    first, second = bench.prepare(PLAN.named(name)), bench.prepare(PLAN.named(name))
+    assert [parse(request).body for request in first.requests] == [parse(request).body for request in second.requests]
+    assert first.units_per_request == second.units_per_request > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_prepared_request_is_let_in_and_answered(bench: Bench, name: str) -> None:
+    bench.answer([parse(request) for request in bench.prepare(PLAN.named(name)).requests])  # asserts 200 for each
+
+
+def test_a_request_whose_signature_was_touched_is_refused(bench: Bench) -> None:
+    request = bench.prepare(PLAN.named("get")).requests[0]
+    with pytest.raises(AssertionError, match="InvalidSignatureException"):
+        bench.answer([parse(request.replace(b"customer-", b"somebody-"))])
+
+
+def test_replacing_puts_always_change_the_item(bench: Bench) -> None:
+    """An unchanged item need not be written, so a circle of puts that all say the same would measure nothing."""
+    stored: dict[str, bytes] = {}
+    for request in bench.prepare(PLAN.named("put")).requests * 2:
+        body = parse(request).body
+        item = msgspec.json.decode(body)["Item"]
+        key = item["pk"]["S"] + item["sk"]["S"]
+        assert stored.get(key) != body
+        stored[key] = body
+    assert len(stored) == SOME // 2
+
+
+def test_keys_differ_within_a_workload(bench: Bench) -> None:
+    for name in ("get", "update"):
+        bodies = [parse(request).body for request in bench.prepare(PLAN.named(name)).requests]
+        assert len(set(bodies)) == SOME
+
+
+def test_a_query_reads_20_items_and_the_filter_some_of_them(bench: Bench) -> None:
+    for name, expected in (("query", {20}), ("query-filtered", {8})):
+        counts = set()
+        for request in bench.prepare(PLAN.named(name)).requests:
+            reply = bench.call("Query", msgspec.json.decode(parse(request).body))
+            assert reply["ScannedCount"] == 20
+            counts.add(reply["Count"])
+        assert counts == expected
+
+
+def test_a_scan_walks_whole_pages() -> None:
+    bench = Bench(PLAN, 1000, 1500)  # 1.5 MB: one full page and the rest
+    try:
+        prepared = bench.prepare(PLAN.named("scan"))
+        assert len(prepared.requests) == 1
+        assert 1_000 <= prepared.units_per_request <= 1_100
+    finally:
+        bench.close()
+
+
+def test_in_process_every_kind_has_a_figure() -> None:
+    plan: Plan = msgspec.structs.replace(PLAN, item_bytes=(400,))
+    figures = measure_in_process(plan, plan.workload, ITEMS, 0.0)
+    assert [figure.workload for figure in figures] == NAMES
+    assert all(figure.dispatch_us > 0 and figure.operation_us > 0 for figure in figures)
+
+
+@pytest.mark.slow
+def test_over_sockets_a_workload_has_a_figure() -> None:
+    """The real server, checking signatures, on disk; load from wrk where there is one."""
+    pace = Pace(0, 1, Cores("", ""))
+    with running(BY_NAME["ours-disk"], pace.cores) as server:
+        table = Table(server.fill(PLAN, 400, ITEMS), 400, ITEMS)
+        assert server.client.call("Scan", {"TableName": PLAN.table, "Select": "COUNT"})["Count"] == ITEMS
+        assert server.ready_ms > 0
+        assert server.process.resident_mb() > 1
+        assert (server.disk_mb() or 0) > 0
+        if shutil.which("wrk") is None:
+            file, prepared = prepare_file(server, PLAN, PLAN.named("put"), table)
+            assert file.stat().st_size > sum(map(len, prepared.requests))
+        else:
+            figure = measure(server, PLAN, PLAN.named("put"), table, 4, pace)
+            assert figure.cpu_us > 0
+            assert figure.units_per_second > 0
+            assert 0 < figure.p50_ms <= figure.p99_ms <= figure.p999_ms
+    assert not server.process.is_running()
+    assert not server.folder.exists()
+
+
+def test_without_wrk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "PATH", "")
+    with pytest.raises(NoGenerator, match="apt-get install wrk"):
+        require_generator()
+
+
+def test_prepared_requests_name_the_host_that_they_are_sent_to(bench: Bench) -> None:
+    prepared = prepare_requests(PLAN, PLAN.named("get"), bench.maker, ITEMS, HOST, bench)
+    assert all(f"Host: {HOST}\r\n".encode() in request for request in prepared.requests)
