@@ -51,6 +51,9 @@ def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
     parser.add_argument("--no-pin", action="store_true", help="do not hold server and generator to different cores")
     parser.add_argument("--install", action="store_true", help="only install the peers")
     parser.add_argument("--page", action="store_true", help="write the page even of a partial run")
+    parser.add_argument(
+        "--add", action="store_true", help="write the page of the last run's figures with this run's put in"
+    )
     parser.add_argument("--render", action="store_true", help="write the page again from the last run's figures")
     return parser
 
@@ -160,10 +163,12 @@ def main() -> int:
     if arguments.install:
         return 0
     run_sections(arguments, choice, results)
+    if arguments.add:
+        results.add_earlier(read_results(results_file))
     text = render(plan, results)
     print(text)
     is_partial = arguments.quick or any((arguments.sections, arguments.only, arguments.servers, arguments.ours, arguments.ours_memory, arguments.ours_disk, arguments.peers))  # fmt: skip
-    if arguments.page or not is_partial:
+    if arguments.page or arguments.add or not is_partial:
         results.save(results_file)
         write_page(text)
     else:

@@ -77,9 +77,30 @@ class Results(msgspec.Struct):
     in_process: list[InProcessFigure] = []
     skips: list[Skip] = []
 
+    def add_earlier(self, earlier: "Results") -> None:
+        """Take from an earlier run what this one did not measure; what both have stays as measured now."""
+        now = {identity(figure) for figure in self.figures}
+        self.figures = [*(figure for figure in earlier.figures if identity(figure) not in now), *self.figures]
+        started = {start.server for start in self.starts}
+        self.starts += [start for start in earlier.starts if start.server not in started]
+        filled = {(footprint.server, footprint.items) for footprint in self.footprints}
+        self.footprints += [one for one in earlier.footprints if (one.server, one.items) not in filled]
+        self.in_process = self.in_process or earlier.in_process
+        self.versions = {**earlier.versions, **self.versions}
+        self.skips += [skip for skip in earlier.skips if skip not in self.skips]
+        if earlier.command not in self.command:
+            self.command = f"{earlier.command}`, then `{self.command}"
+
     def save(self, file: Path) -> None:
         """Write as JSON."""
         file.write_bytes(msgspec.json.format(msgspec.json.encode(self)))
+
+
+def identity(figure: Figure) -> tuple[object, ...]:
+    """What a figure is about, whatever its values."""
+    return (
+        figure.server, figure.workload, figure.connections, figure.item_bytes, figure.table_items, figure.beside,
+    )  # fmt: skip
 
 
 def read_results(file: Path) -> Results:

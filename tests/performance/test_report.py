@@ -79,3 +79,10 @@ def test_skips_carry_their_reason_and_results_survive_a_file(tmp_path: Path) -> 
     assert "Dynoxide, disk: cargo is not installed" in page
     assert "yes" in line_of(page, "ready after start; disk", "120 ms")
     assert "yes" in line_of(page, "size on disk", "50.0 MB")
+
+
+def test_a_later_run_replaces_what_it_measured_again() -> None:
+    earlier = results(figure("ours-disk", 20), figure("dynoxide-disk", 40))
+    later = results(figure("ours-disk", 25))
+    later.add_earlier(earlier)
+    assert [(one.server, one.cpu_us) for one in later.figures] == [("dynoxide-disk", 40), ("ours-disk", 25)]
