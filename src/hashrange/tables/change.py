@@ -3,10 +3,11 @@
 Everything that follows from a write (statistics, index entries, stream records) is a function of Changes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hashrange.items.types import Key, Row
+from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
 
 
@@ -17,6 +18,8 @@ class Change(NamedTuple):
     key: Key
     old: Row | None
     new: Row | None
+    entries: Sequence[EntryWrite] = ()
+    """What it does to the table's indexes; derived where it is committed."""
 
 
 Plan = Callable[[Row | None], Row | None]

@@ -1,11 +1,14 @@
 """What follows from a write? Functions of Changes, each written once.
 
-So far only statistics. Index rows and stream records take their place here as further functions of the same
-(table, key, old row, new row); none of them reads a store.
+Index entries stand in `entries.py`; here is what a Change and its entries do to the figures of their sources. Stream records
+take their place here as one more function. None of them reads a store.
 """
+
+from collections.abc import Iterable
 
 from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
 from hashrange.items.types import Row
+from hashrange.tables.change import Change
 
 _SIZE = slice(1, ROW_HEADER_BYTES)
 """Where a row carries its DynamoDB item size."""
@@ -26,3 +29,20 @@ def statistics_delta(old: Row | None, new: Row | None) -> tuple[int, int]:
         count += 1
         size_bytes += row_size_bytes(new)
     return count, size_bytes
+
+
+def statistics_deltas(changes: Iterable[Change]) -> dict[bytes, tuple[int, int]]:
+    """Source → by how much its item count and size in bytes change, of the rows and of the index entries."""
+    deltas: dict[bytes, tuple[int, int]] = {}
+
+    def add(source: bytes, old: Row | None, new: Row | None) -> None:
+        if changes_statistics(old, new):
+            count, size_bytes = statistics_delta(old, new)
+            count_before, size_before = deltas.get(source, (0, 0))
+            deltas[source] = (count_before + count, size_before + size_bytes)
+
+    for change in changes:
+        add(change.table.source, change.old, change.new)
+        for entry in change.entries:
+            add(entry.source.source, entry.old and entry.old.row, entry.new and entry.new.row)
+    return deltas

@@ -26,20 +26,32 @@ class ReadSource(msgspec.Struct, frozen=True, gc=False):
     keys: KeySchema
     start_names: tuple[str, ...]
     """Attributes of a continue key: the index's key attributes, then the table's that are not among them."""
+    projected_names: frozenset[str] | None
+    """Attributes that an entry carries, keys included; None for all."""
 
 
 def read_source(table: Table, index_name: str | None) -> ReadSource | None:
     """The table, or its index of that name; None when there is no such index. Worked out once per table, and kept."""
-    sources: dict[str | None, ReadSource] | None = table.__dict__.get("read_sources")
+    if index_name is None:
+        source: ReadSource | None = table.__dict__.get("own_read_source")
+        if source is None:
+            source = table.__dict__["own_read_source"] = _table_source(table)
+        return source
+    return next((source for source in index_sources(table) if source.index and source.index.name == index_name), None)
+
+
+def index_sources(table: Table) -> tuple[ReadSource, ...]:
+    """All indexes of a table, in their order. Worked out once per table, and kept."""
+    sources: tuple[ReadSource, ...] | None = table.__dict__.get("index_read_sources")
     if sources is None:
-        sources = table.__dict__["read_sources"] = {None: _table_source(table)}
-        sources |= {index.name: _index_source(table, index) for index in table.indexes}
-    return sources.get(index_name)
+        sources = tuple([_index_source(table, index) for index in table.indexes])
+        table.__dict__["index_read_sources"] = sources
+    return sources
 
 
 def _table_source(table: Table) -> ReadSource:
     keys = table.keys
-    return ReadSource(table.source, table, None, keys, keys.partition_names + keys.sort_names)
+    return ReadSource(table.source, table, None, keys, keys.partition_names + keys.sort_names, None)
 
 
 def _index_source(table: Table, index: Index) -> ReadSource:
@@ -47,7 +59,9 @@ def _index_source(table: Table, index: Index) -> ReadSource:
     table_names = table.keys.partition_names + table.keys.sort_names
     start_names = tuple(dict.fromkeys(own_names + table_names))
     source = table.table_id.to_bytes(4, "big") + index.index_id.to_bytes(2, "big")
-    return ReadSource(source, table, index, index.keys, start_names)
+    projection = index.projection
+    projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
+    return ReadSource(source, table, index, index.keys, start_names, projected_names)
 
 
 def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:

@@ -6,6 +6,7 @@ from hashrange.errors import ConditionalCheckFailedException
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import Statistics
+from hashrange.tables.change import Change
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, table_maker
 
@@ -19,7 +20,7 @@ def put(store: EmbeddedStore, table: Table, key: bytes, row: Row | None) -> None
 def test_a_written_row_is_read_back(store: EmbeddedStore, table: Table) -> None:
     row = row_of(10)
     change = finish(store.mutate(table, KEY, lambda old: row))
-    assert change == (table, KEY, None, row)
+    assert change == Change(table, KEY, None, row)
     assert finish(store.get(table.source, KEY, consistent=True)) == row
 
 

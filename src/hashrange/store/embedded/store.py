@@ -6,7 +6,7 @@ or read nothing is served until the engine has been reopened (`health.py`), for 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hashrange.clock import Clock
@@ -23,7 +23,8 @@ from hashrange.store.embedded.reading import PageReader, scan_prefix
 from hashrange.store.interface import Page, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change, Plan
-from hashrange.tables.derive import changes_statistics, statistics_delta
+from hashrange.tables.derive import changes_statistics, statistics_deltas
+from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 
@@ -90,9 +91,10 @@ class EmbeddedStore:
             new = plan(old)
             if new == old:
                 return Change(table, key, old, new)
+            change = Change(table, key, old, new, derive_entry_writes(table, key, old, new) if table.indexes else ())
             try:
-                if changes_statistics(old, new):
-                    self._write_counted(source, engine_key, old, new)
+                if change.entries or changes_statistics(old, new):
+                    self._write_changes((change,))
                 else:
                     self.engine.put(engine_key, new)
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
@@ -100,24 +102,26 @@ class EmbeddedStore:
                 attempt += 1
                 continue
             self._commit()
-            return Change(table, key, old, new)
+            return change
 
-    def _write_counted(self, source: bytes, engine_key: bytes, old: Row | None, new: Row | None) -> None:
-        """Write a row and the new figures of its source as one batch."""
-        count, size_bytes = self._statistics.get(source, _EMPTY)
-        count_delta, size_delta = statistics_delta(old, new)
-        count += count_delta
-        size_bytes += size_delta
-        assert count >= 0
-        assert size_bytes >= 0
+    def _write_changes(self, changes: Sequence[Change]) -> None:
+        """Write rows, index entries and the new figures of all their sources as one batch."""
         batch = new_batch()
-        if new is None:
-            batch.delete(engine_key)
-        else:
-            batch.put(engine_key, new)
-        batch.put(layout.STATISTICS_PREFIX + source, layout.encode_statistics(count, size_bytes))
+        for change in changes:
+            _add(batch, change.table.source + change.key, change.new)
+            for source, before, after in change.entries:
+                if before is not None and (after is None or after.key != before.key):
+                    batch.delete(source.source + before.key)
+                if after is not None:
+                    batch.put(source.source + after.key, after.row)
+        figures: dict[bytes, Statistics] = {}
+        for source_id, (count_delta, size_delta) in statistics_deltas(changes).items():
+            count, size_bytes = self._statistics.get(source_id, _EMPTY)
+            figures[source_id] = Statistics(count + count_delta, size_bytes + size_delta)
+            assert min(figures[source_id]) >= 0
+            batch.put(layout.STATISTICS_PREFIX + source_id, layout.encode_statistics(*figures[source_id]))
         self.engine.write(batch)
-        self._statistics[source] = Statistics(count, size_bytes)
+        self._statistics |= figures
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included.
@@ -247,6 +251,13 @@ class EmbeddedStore:
         finally:
             if self._lock is not None:
                 self._lock.release()
+
+
+def _add(batch: Engine, engine_key: bytes, row: Row | None) -> None:
+    if row is None:
+        batch.delete(engine_key)
+    else:
+        batch.put(engine_key, row)
 
 
 def open_store(data_dir: str | None, clock: Clock, loop: asyncio.AbstractEventLoop | None) -> EmbeddedStore:

@@ -1,0 +1,59 @@
+"""Which index entries follow from a write? A function of the row before and the row after, the same for every kind of write.
+
+An entry is a row of its own: the item's key attributes and what the index projects. An index is sparse: an item without one of its
+key attributes has no entry. What stays the same is not written. Must not know a store.
+Source: service behaviour, developer guide on secondary indexes.
+"""
+
+from typing import NamedTuple
+
+from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.sizes import item_size_bytes
+from hashrange.items.types import Item, Key, Row
+from hashrange.tables.schema import Table
+from hashrange.tables.sources import ReadSource, entry_key, index_sources
+
+
+class Entry(NamedTuple):
+    """One row of an index."""
+
+    key: Key
+    row: Row
+
+
+class EntryWrite(NamedTuple):
+    """What a write does to one index: its entry before and after; they differ, and at most one is None."""
+
+    source: ReadSource
+    old: Entry | None
+    new: Entry | None
+
+
+def derive_entry_writes(table: Table, key: Key, old: Row | None, new: Row | None) -> list[EntryWrite]:
+    """What replacing the item at `key` does to the table's indexes. Some 4 µs an index."""
+    sources = index_sources(table)
+    if not sources or old == new:
+        return []
+    old_item = None if old is None else decode_row(old)
+    new_item = None if new is None else decode_row(new)
+    writes = []
+    for source in sources:
+        before = None if old_item is None or old is None else derive_entry(source, key, old_item, old)
+        after = None if new_item is None or new is None else derive_entry(source, key, new_item, new)
+        if before != after:
+            writes.append(EntryWrite(source, before, after))
+    return writes
+
+
+def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | None:
+    """The entry of one item in an index; None when it has none. `row` is the item's own."""
+    index = source.index
+    assert index is not None
+    own_key = entry_key(index, item, key)
+    if own_key is None:
+        return None
+    names = source.projected_names
+    if names is None:
+        return Entry(own_key, row)
+    projected = {name: value for name, value in item.items() if name in names}
+    return Entry(own_key, encode_row(projected, item_size_bytes(projected)))
