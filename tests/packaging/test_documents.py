@@ -1,0 +1,67 @@
+"""What the documents say is true: the README's example runs, links lead somewhere, refused members are listed."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hashrange.operations.registry import OPERATIONS
+from tests.support.servers import ThreadServer
+from tests.support.stores import make_store
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+TABLE_OPERATIONS = ROOT / "src" / "hashrange" / "operations" / "tables"
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    server = ThreadServer(make_store, OPERATIONS)
+    try:
+        code = example.replace("http://localhost:8000", server.endpoint)
+        done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False, timeout=60)
+    finally:
+        server.stop()
+    assert done.stderr == ""
+    assert "'visits': Decimal('2')" in done.stdout
+
+
+def test_the_commands_of_the_documents_are_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in PAGES:
+        named = set(re.findall(r"\bmake ([a-z]+)(?=[ `\n])", page.read_text(encoding="utf-8")))
+        commands = {word for word in named if f"`make {word}" in page.read_text(encoding="utf-8")}
+        assert commands <= targets, page.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def test_the_code_map_names_every_room() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for room in (ROOT / "src" / "hashrange").iterdir():
+        if not room.name.startswith(("__", "py.typed")):
+            assert f"`{room.name.removesuffix('.py')}`" in text
+
+
+def test_every_refused_member_is_listed() -> None:
+    """Members that `refuse_later_members` hears of, from the dict literals that name them."""
+    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    for operation, file in (("CreateTable", "create_table.py"), ("UpdateTable", "update_table.py")):
+        (row,) = re.findall(rf"^\| {operation} \| (`.*)$", page, re.MULTILINE)
+        listed = set(re.findall(r"`([A-Za-z.]+)`", row))
+        refused = {
+            key.value
+            for node in ast.walk(ast.parse((TABLE_OPERATIONS / file).read_text(encoding="utf-8")))
+            if isinstance(node, ast.Dict)
+            for key in node.keys
+            if isinstance(key, ast.Constant) and key.value != "TableDescription"
+        }
+        assert refused
+        assert listed == refused
