@@ -65,6 +65,12 @@ class UnknownOperationException(ApiError):
     namespace = CORAL_SERVICE
 
 
+class UnsupportedOperationException(ApiError):
+    """The operation is in the API and not yet in Hashrange; no SDK tries again."""
+
+    namespace = CORAL_SERVICE
+
+
 class AccessDeniedException(ApiError):
     """The caller may not do this."""
 
@@ -138,6 +144,14 @@ class NumberSetFault(RequestFault):
 
 class ResourceNotFoundException(ApiError):
     """The table, index or resource does not exist."""
+
+
+class TableNotFoundException(ApiError):
+    """The table does not exist, as backup operations say it."""
+
+
+class PolicyNotFoundException(ApiError):
+    """The resource has no policy, or not the revision that was expected."""
 
 
 class ResourceInUseException(ApiError):

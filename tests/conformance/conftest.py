@@ -16,7 +16,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from hashrange.operations.registry import OPERATIONS
+from hashrange.operations.registry import ANSWERED
 from tests.conformance.item_tables import DataTable, make_table
 from tests.support import signing
 from tests.support.raw_client import RawClient
@@ -47,7 +47,7 @@ def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param not in STORES:
         yield str(request.param)
         return
-    server = ThreadServer(STORES[request.param], OPERATIONS)
+    server = ThreadServer(STORES[request.param], ANSWERED)
     yield server.endpoint
     server.stop()
 

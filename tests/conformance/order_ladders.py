@@ -417,6 +417,30 @@ UNTAG_RESOURCE: list[list[Fault]] = [
     ]
 ]
 
+NO_TABLE_FOR_BACKUPS = NO_TABLE._replace(message="Table not found: ", code="TableNotFoundException")
+NAMED_BACKUPS: list[list[Fault]] = [*NAMED[:-1], [NO_TABLE_FOR_BACKUPS]]
+INSIGHTS: list[list[Fault]] = [
+    [types({"IndexName": 5}), NAME_REQUIRED, Fault("constraints", {"IndexName": "a;"}, "at 'indexName' failed to satisfy")],
+    [NAME_LENGTH, Fault("constraints", {"IndexName": "a;"}, "at 'indexName' failed to satisfy")],
+    [
+        PATTERN,
+        NO_TABLE_NAMED,
+        Fault("index", {"IndexName": "no-index"}, "Index: no-index not found", "ResourceNotFoundException"),
+    ],
+]  # fmt: skip
+LIST_BACKUPS: list[list[Fault]] = [
+    [types({"TableName": 5}), NAME_LENGTH, Fault("constraints", {"BackupType": "x"}, "at 'backupType' failed to satisfy")],
+    [types({"TimeRangeLowerBound": "x"}, "STRING_VALUE cannot be converted to Double"), PATTERN],
+]  # fmt: skip
+BAD_TOKEN = Fault("NextToken", {"NextToken": "0123456789abcdef" * 7}, "NextToken is not valid")
+BAD_ARN = Fault("ARN", {"TableArn": "nothing"}, "ARNs must start with 'arn:'")
+MAX_RESULTS = Fault("constraints", {"MaxResults": 101}, "at 'maxResults' failed to satisfy constraint")
+PAGE_SIZE = Fault("constraints", {"PageSize": 26}, "at 'pageSize' failed to satisfy constraint")
+LIST_INSIGHTS: list[list[Fault]] = [
+    [types({"NextToken": 5}), NAME_LENGTH, MAX_RESULTS, BAD_TOKEN, NO_TABLE_NAMED],
+    [PATTERN, BAD_TOKEN],
+]
+
 LADDERS: dict[str, list[Ladder]] = {
     "PutItem": [Ladder(faults) for faults in PUT_ITEM],
     "GetItem": [Ladder(faults) for faults in GET_ITEM],
@@ -433,6 +457,24 @@ LADDERS: dict[str, list[Ladder]] = {
     "TagResource": [Ladder(faults) for faults in TAG_RESOURCE],
     "UntagResource": [Ladder(faults) for faults in UNTAG_RESOURCE],
     "ListTagsOfResource": [Ladder([types({"NextToken": 5}), ARN_REQUIRED])],
+    "DescribeContinuousBackups": [Ladder(faults) for faults in NAMED_BACKUPS],
+    "DescribeContributorInsights": [Ladder(faults) for faults in INSIGHTS],
+    "DescribeKinesisStreamingDestination": [Ladder(faults) for faults in NAMED],
+    "DescribeTableReplicaAutoScaling": [Ladder(faults) for faults in NAMED],
+    "DescribeTimeToLive": [Ladder(faults) for faults in NAMED],
+    "ListBackups": [Ladder(faults) for faults in LIST_BACKUPS],
+    "ListBulkOperations": [Ladder([types({"NextToken": 5}), MAX_RESULTS, BAD_TOKEN])],
+    "ListContributorInsights": [Ladder(faults) for faults in LIST_INSIGHTS],
+    "ListExports": [Ladder([types({"NextToken": 5}), MAX_RESULTS, BAD_ARN, BAD_TOKEN])],
+    "ListGlobalTables": [
+        Ladder(
+            [
+                types({"RegionName": 5}),
+                Fault("constraints", {"Limit": 0}, "at 'limit' failed to satisfy constraint: Member must have value"),
+            ]
+        )
+    ],
+    "ListImports": [Ladder([types({"NextToken": 5}), PAGE_SIZE, BAD_ARN, BAD_TOKEN])],
     "DescribeEndpoints": [],
     "DescribeLimits": [],
 }
@@ -453,6 +495,17 @@ BODIES: dict[str, Body] = {
     "TagResource": {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]},
     "UntagResource": {"ResourceArn": ARN, "TagKeys": ["a"]},
     "ListTagsOfResource": {"ResourceArn": ARN},
+    "DescribeContinuousBackups": {"TableName": TABLE},
+    "DescribeContributorInsights": {"TableName": TABLE},
+    "DescribeKinesisStreamingDestination": {"TableName": TABLE},
+    "DescribeTableReplicaAutoScaling": {"TableName": TABLE},
+    "DescribeTimeToLive": {"TableName": TABLE},
+    "ListBackups": {},
+    "ListBulkOperations": {},
+    "ListContributorInsights": {},
+    "ListExports": {},
+    "ListGlobalTables": {},
+    "ListImports": {},
     "DescribeEndpoints": {},
     "DescribeLimits": {},
 }

@@ -169,6 +169,26 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "TagResource": [{"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]}],
     "UntagResource": [{"ResourceArn": ARN, "TagKeys": ["a"]}],
     "ListTagsOfResource": [{"ResourceArn": ARN, "NextToken": "x"}],
+    "DescribeContinuousBackups": [{"TableName": TABLE}],
+    "DescribeContributorInsights": [{"TableName": TABLE, "IndexName": "global"}, {"TableName": ARN}],
+    "DescribeKinesisStreamingDestination": [{"TableName": TABLE}],
+    "DescribeTableReplicaAutoScaling": [{"TableName": TABLE}],
+    "DescribeTimeToLive": [{"TableName": TABLE}],
+    "ListBackups": [
+        {
+            "TableName": TABLE,
+            "Limit": 5,
+            "TimeRangeLowerBound": 0,
+            "TimeRangeUpperBound": 1.5,
+            "ExclusiveStartBackupArn": f"{ARN}/backup/01234567890123-0123abcd",
+            "BackupType": "ALL",
+        }
+    ],
+    "ListBulkOperations": [{"MaxResults": 5, "NextToken": "0123456789abcdef"}],
+    "ListContributorInsights": [{"TableName": TABLE, "MaxResults": 5}],
+    "ListExports": [{"TableArn": ARN, "MaxResults": 5}],
+    "ListGlobalTables": [{"ExclusiveStartGlobalTableName": "abc", "Limit": 5, "RegionName": "us-east-1"}],
+    "ListImports": [{"TableArn": ARN, "PageSize": 5, "NextToken": "0123456789abcdef" * 7}],
     "DescribeEndpoints": [{}],
     "DescribeLimits": [{}],
 }

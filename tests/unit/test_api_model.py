@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.operations.registry import OPERATIONS
+from hashrange.operations.pending import PENDING
+from hashrange.operations.registry import ANSWERED, OPERATIONS
 from hashrange.wire.shape import Shape, structure_of
 
 MODEL: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "api" / "dynamodb.json").read_text())
@@ -19,7 +20,7 @@ SHAPES: dict[str, Any] = MODEL["shapes"]
 
 KINDS = {
     "string": "String", "boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "blob": "Blob",
-    "list": "List", "map": "Map", "structure": "Structure",
+    "list": "List", "map": "Map", "structure": "Structure", "timestamp": "Double",
 }  # fmt: skip
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
@@ -37,8 +38,15 @@ INDEX_KEYS = "max_length 8, model None"
 DIFFERENCES: set[tuple[str, str]] = {
     ("DeleteItem.TableName", TABLE_NAME_PATTERN),
     ("DeleteTable.TableName", TABLE_NAME_PATTERN),
+    ("DescribeContinuousBackups.TableName", TABLE_NAME_PATTERN),
+    ("DescribeContributorInsights.TableName", TABLE_NAME_PATTERN),
+    ("DescribeKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
     ("DescribeTable.TableName", TABLE_NAME_PATTERN),
+    ("DescribeTableReplicaAutoScaling.TableName", TABLE_NAME_PATTERN),
+    ("DescribeTimeToLive.TableName", TABLE_NAME_PATTERN),
     ("GetItem.TableName", TABLE_NAME_PATTERN),
+    ("ListBackups.TableName", TABLE_NAME_PATTERN),
+    ("ListContributorInsights.TableName", TABLE_NAME_PATTERN),
     ("PutItem.TableName", TABLE_NAME_PATTERN),
     ("Query.TableName", TABLE_NAME_PATTERN),
     ("Scan.TableName", TABLE_NAME_PATTERN),
@@ -165,6 +173,19 @@ def test_requests_are_as_the_model_says(name: str) -> None:
 
 def test_differences_name_operations_that_exist() -> None:
     assert {path.split(".")[0] for path, _ in DIFFERENCES} <= OPERATIONS.keys()
+
+
+STREAMS_NAMES = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+
+
+def test_every_operation_of_the_api_is_answered() -> None:
+    assert ANSWERED.keys() == MODEL["operations"].keys() | STREAMS_NAMES
+    services = {name for name, operation in ANSWERED.items() if operation.service == "DynamoDBStreams_20120810"}
+    assert services == STREAMS_NAMES
+
+
+def test_what_is_built_is_no_longer_pending() -> None:
+    assert not PENDING.keys() & OPERATIONS.keys()
 
 
 def inner_shapes(shape: Shape, path: str) -> Iterator[tuple[str, Shape]]:

@@ -1,7 +1,12 @@
-"""Which operations are there? All records, by name."""
+"""Which operations are there? All records, by name: those that are built, and all that are answered."""
 
+from hashrange.operations.backups import describe_continuous_backups, list_backups
+from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables
+from hashrange.operations.insights import describe_contributor_insights, list_contributor_insights
 from hashrange.operations.items import delete_item, get_item, put_item, query, scan, update_item
 from hashrange.operations.operation import Operation
+from hashrange.operations.pending import PENDING
+from hashrange.operations.streaming import describe_kinesis_streaming_destination
 from hashrange.operations.tables import (
     create_table,
     delete_table,
@@ -14,6 +19,8 @@ from hashrange.operations.tables import (
     untag_resource,
     update_table,
 )
+from hashrange.operations.time_to_live import describe_time_to_live
+from hashrange.operations.transfers import list_bulk_operations, list_exports, list_imports
 
 OPERATIONS: dict[str, Operation] = {
     module.OPERATION.name: module.OPERATION
@@ -21,10 +28,21 @@ OPERATIONS: dict[str, Operation] = {
         create_table,
         delete_item,
         delete_table,
+        describe_continuous_backups,
+        describe_contributor_insights,
         describe_endpoints,
+        describe_kinesis_streaming_destination,
         describe_limits,
         describe_table,
+        describe_table_replica_auto_scaling,
+        describe_time_to_live,
         get_item,
+        list_backups,
+        list_bulk_operations,
+        list_contributor_insights,
+        list_exports,
+        list_global_tables,
+        list_imports,
         list_tables,
         list_tags_of_resource,
         put_item,
@@ -36,3 +54,7 @@ OPERATIONS: dict[str, Operation] = {
         update_table,
     )
 }
+"""The operations that are built."""
+
+ANSWERED: dict[str, Operation] = PENDING | OPERATIONS
+"""What a server answers: every operation of the API, also those that only say that they are not built yet."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
-from hashrange.operations.registry import OPERATIONS
+from hashrange.operations.registry import ANSWERED
 from hashrange.server.listener import Server
 from hashrange.server.process import handled_signals, raise_descriptor_limit, run_on_best_loop, settle_collector
 from hashrange.settings import Settings
@@ -20,7 +20,7 @@ async def serve(
     on_ready: Callable[[str], None],
     *,
     clock: Clock | None = None,
-    operations: Mapping[str, Operation] = OPERATIONS,
+    operations: Mapping[str, Operation] = ANSWERED,
 ) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer what is open, make everything durable, and let go.
 

@@ -27,18 +27,24 @@ TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 4000
 """Longer whole numbers are taken for infinite: Python refuses to read more than 4300 digits."""
 
-REQUIRED_NAMES: dict[str, tuple[str, str]] = {
+REQUIRED_NAMES: dict[str, tuple[str, str | None]] = {
     "CreateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
     "UpdateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
     "DeleteTable": ("TableName", messages.TABLE_NAME_REQUIRED),
     "DescribeTable": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DescribeContinuousBackups": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DescribeContributorInsights": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DescribeKinesisStreamingDestination": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "DescribeTableReplicaAutoScaling": ("TableName", messages.TABLE_NAME_REQUIRED),
     "DescribeTimeToLive": ("TableName", messages.TABLE_NAME_REQUIRED),
     "UpdateTimeToLive": ("TableName", messages.TABLE_NAME_REQUIRED),
+    "ListBackups": ("TableName", None),
+    "ListContributorInsights": ("TableName", None),
     "TagResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
     "UntagResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
     "ListTagsOfResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
 }
-"""Operation → the member that is asked for before all constraints, and the sentence when it is absent."""
+"""Operation → the member that is asked for before all constraints, and the sentence when it is absent (None: it may be)."""
 
 
 def explain(request_type: type[Request], operation_name: str, body: bytes) -> Request:
@@ -95,6 +101,8 @@ def _check_required_name(request: dict[str, Any], operation_name: str) -> None:
     member, sentence = REQUIRED_NAMES[operation_name]
     name = request.get(member)
     if name is None:
+        if sentence is None:
+            return
         raise ValidationException(sentence)
     if member != "TableName":
         return

@@ -106,7 +106,10 @@ def _number(value: Any, shape: Shape) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse_scalar(value, shape.kind)
     if shape.kind == "Double":
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
     if isinstance(value, int):
         return value
     if math.isinf(value):

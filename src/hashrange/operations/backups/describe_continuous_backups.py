@@ -1,0 +1,31 @@
+"""DescribeContinuousBackups: can a table be restored to a point in time? Not yet, no table.
+
+Order of checks: name → table exists (`TableNotFoundException`, as all backup operations say it). The service calls
+continuous backups themselves always ENABLED; what can be switched, and is off, is point-in-time recovery.
+"""
+
+import msgspec
+
+from hashrange.errors import TableNotFoundException
+from hashrange.messages import readback as say
+from hashrange.operations.described import TableRequest
+from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.operation import Operation, Scope
+
+
+class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+
+async def describe_continuous_backups(scope: Scope, request: DescribeContinuousBackupsRequest) -> bytes:
+    """Point-in-time recovery DISABLED, which has no window."""
+    if await find_table(scope, request.TableName) is None:
+        raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
+    described = {
+        "ContinuousBackupsStatus": "ENABLED",
+        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+    }
+    return msgspec.json.encode({"ContinuousBackupsDescription": described})
+
+
+OPERATION = Operation("DescribeContinuousBackups", DescribeContinuousBackupsRequest, describe_continuous_backups)

@@ -1,0 +1,36 @@
+"""ListBackups: the backups of the caller, or of one table. There are none, of a missing table either.
+
+Only the form is checked. A page may start after any backup ARN, as the service's other lists start after any name.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.lookup import table_name
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import TableName as NameOrArn
+
+BackupType = Literal["USER", "SYSTEM", "AWS_BACKUP", "ALL"]
+
+
+class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Which backups, where to go on, and how many to give; times are epoch seconds."""
+
+    TableName: NameOrArn | None = None
+    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    TimeRangeLowerBound: float | None = None
+    TimeRangeUpperBound: float | None = None
+    ExclusiveStartBackupArn: Annotated[str, Meta(min_length=37, max_length=1024)] | None = None
+    BackupType: "BackupType | None" = None
+
+
+async def list_backups(scope: Scope, request: ListBackupsRequest) -> bytes:
+    """An empty, last page."""
+    if request.TableName is not None:
+        table_name(request.TableName)
+    return msgspec.json.encode({"BackupSummaries": []})
+
+
+OPERATION = Operation("ListBackups", ListBackupsRequest, list_backups)

@@ -1,0 +1,52 @@
+"""DescribeTableReplicaAutoScaling: how does each replica of a table scale? Its one Region's, which does not scale yet.
+
+Order of checks: name → table exists. A table of one Region is described as its only replica; dimensions that were never
+configured read as the service shows them, and a global index appears once it is ACTIVE. Source: service behaviour,
+captures to October 2026 of global tables; that of a table without further replicas is our reading.
+"""
+
+from typing import Any
+
+import msgspec
+
+from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.description import describe_table
+from hashrange.tables.states import status
+
+_NOT_SCALED: dict[str, Any] = {"AutoScalingDisabled": True, "ScalingPolicies": []}
+
+
+class DescribeTableReplicaAutoScalingRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+
+async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> bytes:
+    """The table's name and state, and the replica of its own Region."""
+    table = await described_table(scope, request.TableName)
+    now_seconds = scope.clock.service_time()
+    current = status(table, now_seconds)
+    indexes = describe_table(table, now_seconds, 0, 0).get("GlobalSecondaryIndexes", [])
+    replica = {
+        "RegionName": table.region,
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": index["IndexName"],
+                "IndexStatus": index["IndexStatus"],
+                "ProvisionedReadCapacityAutoScalingSettings": _NOT_SCALED,
+                "ProvisionedWriteCapacityAutoScalingSettings": _NOT_SCALED,
+            }
+            for index in indexes
+            if index["IndexStatus"] == "ACTIVE"
+        ],
+        "ReplicaProvisionedReadCapacityAutoScalingSettings": _NOT_SCALED,
+        "ReplicaProvisionedWriteCapacityAutoScalingSettings": _NOT_SCALED,
+        "ReplicaStatus": current,
+    }
+    described = {"TableName": table.name, "TableStatus": current, "Replicas": [replica]}
+    return msgspec.json.encode({"TableAutoScalingDescription": described})
+
+
+OPERATION = Operation(
+    "DescribeTableReplicaAutoScaling", DescribeTableReplicaAutoScalingRequest, describe_table_replica_auto_scaling
+)

@@ -1,0 +1,27 @@
+"""ListGlobalTables: the global tables of the version of 2017. There are none; nothing but the form is checked."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
+
+
+class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where to go on, how many to give, and a Region that must hold a replica."""
+
+    ExclusiveStartGlobalTableName: (
+        Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None
+    ) = None
+    Limit: PositiveInteger | None = None
+    RegionName: str | None = None
+
+
+async def list_global_tables(scope: Scope, request: ListGlobalTablesRequest) -> bytes:
+    """An empty, last page; a start name need not exist."""
+    return msgspec.json.encode({"GlobalTables": []})
+
+
+OPERATION = Operation("ListGlobalTables", ListGlobalTablesRequest, list_global_tables)

@@ -1,0 +1,36 @@
+"""DescribeContributorInsights: are the most used keys of a table or global index watched? Not yet, of none.
+
+Order of checks: names → table exists → it has such a global index.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ResourceNotFoundException
+from hashrange.messages import readback as say
+from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import NAME_PATTERN
+
+
+class DescribeContributorInsightsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN, and one of its global indexes."""
+
+    IndexName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
+
+
+async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> bytes:
+    """DISABLED, which has no rules, mode or time when it was never otherwise."""
+    table = await described_table(scope, request.TableName)
+    reply: dict[str, Any] = {"TableName": table.name}
+    if request.IndexName is not None:
+        if not any(index.is_global and index.name == request.IndexName for index in table.indexes):
+            raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))
+        reply["IndexName"] = request.IndexName
+    reply["ContributorInsightsStatus"] = "DISABLED"
+    return msgspec.json.encode(reply)
+
+
+OPERATION = Operation("DescribeContributorInsights", DescribeContributorInsightsRequest, describe_contributor_insights)

@@ -1,0 +1,36 @@
+"""ListContributorInsights: which tables and indexes were ever watched? None yet.
+
+Order of checks: form → NextToken → the table exists, if one is named.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.described import described_table
+from hashrange.operations.lookup import table_name
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.pages import refuse_token
+from hashrange.operations.shapes import TableName as NameOrArn
+
+
+class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One table or all, where to go on, and how many to give."""
+
+    TableName: NameOrArn | None = None
+    NextToken: str | None = None
+    MaxResults: Annotated[int, Meta(le=100, extra={"shape": "Integer"})] | None = None
+
+
+async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> bytes:
+    """An empty, last page."""
+    if request.TableName is not None:
+        table_name(request.TableName)
+    refuse_token(request.NextToken)
+    if request.TableName is not None:
+        await described_table(scope, request.TableName)
+    return msgspec.json.encode({"ContributorInsightsSummaries": []})
+
+
+OPERATION = Operation("ListContributorInsights", ListContributorInsightsRequest, list_contributor_insights)

@@ -1,0 +1,73 @@
+"""Which operations of the API are not built yet? They are answered all the same, with one sentence and their own error.
+
+A record per name, so that dispatch answers them where it answers every operation: after the JSON, the target and the
+signature. Nothing of the request is looked at. `UnsupportedOperationException`, and not a code of the service's own,
+because no SDK tries it again and no tool takes it for a fault of the request. An operation leaves the list when it is
+built; a test holds this list and the registry against the API model.
+"""
+
+from typing import Literal, NoReturn
+
+import msgspec
+
+from hashrange.errors import UnsupportedOperationException
+from hashrange.messages.readback import OPERATION_NOT_SUPPORTED_YET
+from hashrange.operations.operation import Operation, Scope
+
+DYNAMODB_NAMES = (
+    "BatchExecuteStatement",
+    "BatchGetItem",
+    "BatchWriteItem",
+    "CancelBulkOperation",
+    "CreateBackup",
+    "CreateGlobalTable",
+    "DeleteBackup",
+    "DeleteResourcePolicy",
+    "DescribeBackup",
+    "DescribeBulkOperation",
+    "DescribeExport",
+    "DescribeGlobalTable",
+    "DescribeGlobalTableSettings",
+    "DescribeImport",
+    "DisableKinesisStreamingDestination",
+    "EnableKinesisStreamingDestination",
+    "ExecuteStatement",
+    "ExecuteTransaction",
+    "ExportTableToPointInTime",
+    "GetResourcePolicy",
+    "ImportTable",
+    "PutResourcePolicy",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "SearchVectors",
+    "StartBulkPutItems",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UpdateContinuousBackups",
+    "UpdateContributorInsights",
+    "UpdateGlobalTable",
+    "UpdateGlobalTableSettings",
+    "UpdateKinesisStreamingDestination",
+    "UpdateTableReplicaAutoScaling",
+    "UpdateTimeToLive",
+)
+STREAMS_NAMES = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+
+
+class PendingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Any object; its members are not looked at."""
+
+
+def _pending(name: str, service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"]) -> Operation:
+    """The record of an operation that refuses every request."""
+
+    async def refuse(scope: Scope, request: PendingRequest) -> NoReturn:
+        raise UnsupportedOperationException(OPERATION_NOT_SUPPORTED_YET.format(operation=name))
+
+    return Operation(name, PendingRequest, refuse, service=service)
+
+
+PENDING: dict[str, Operation] = {
+    **{name: _pending(name, "DynamoDB_20120810") for name in DYNAMODB_NAMES},
+    **{name: _pending(name, "DynamoDBStreams_20120810") for name in STREAMS_NAMES},
+}

@@ -1,0 +1,25 @@
+"""ListBulkOperations: the bulk writes of the caller. There are none. Order of checks: form → NextToken."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.pages import HEX_TOKEN_PATTERN, refuse_token
+
+
+class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How many to give, and where to go on."""
+
+    MaxResults: Annotated[int, Meta(ge=1, le=25, extra={"shape": "Integer"})] | None = None
+    NextToken: Annotated[str, Meta(min_length=1, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
+
+
+async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest) -> bytes:
+    """An empty, last page."""
+    refuse_token(request.NextToken)
+    return msgspec.json.encode({"BulkOperationsSummaryList": []})
+
+
+OPERATION = Operation("ListBulkOperations", ListBulkOperationsRequest, list_bulk_operations)

@@ -1,0 +1,33 @@
+"""ListExports: the exports to S3 of the caller, or of one table. There are none, of a missing table either.
+
+Order of checks: form → form of the ARN → NextToken.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.described import ArnOrName
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.pages import refuse_token
+from hashrange.operations.tables.tagged import check_arn
+
+
+class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One table or all, how many to give, and where to go on."""
+
+    TableArn: ArnOrName | None = None
+    MaxResults: Annotated[int, Meta(ge=1, le=25, extra={"shape": "Integer"})] | None = None
+    NextToken: str | None = None
+
+
+async def list_exports(scope: Scope, request: ListExportsRequest) -> bytes:
+    """An empty, last page."""
+    if request.TableArn is not None:
+        check_arn(scope, request.TableArn, "ListExports")
+    refuse_token(request.NextToken)
+    return msgspec.json.encode({"ExportSummaries": []})
+
+
+OPERATION = Operation("ListExports", ListExportsRequest, list_exports)

@@ -1,0 +1,33 @@
+"""ListImports: the imports from S3 of the caller, or into one table. There are none, into a missing table either.
+
+Order of checks: form → form of the ARN → NextToken.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.described import ArnOrName
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.pages import HEX_TOKEN_PATTERN, refuse_token
+from hashrange.operations.tables.tagged import check_arn
+
+
+class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One table or all, how many to give, and where to go on."""
+
+    TableArn: ArnOrName | None = None
+    PageSize: Annotated[int, Meta(ge=1, le=25, extra={"shape": "Integer"})] | None = None
+    NextToken: Annotated[str, Meta(min_length=112, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
+
+
+async def list_imports(scope: Scope, request: ListImportsRequest) -> bytes:
+    """An empty, last page."""
+    if request.TableArn is not None:
+        check_arn(scope, request.TableArn, "ListImports")
+    refuse_token(request.NextToken)
+    return msgspec.json.encode({"ImportSummaryList": []})
+
+
+OPERATION = Operation("ListImports", ListImportsRequest, list_imports)
