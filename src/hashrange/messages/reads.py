@@ -19,7 +19,6 @@ CANNOT_UPDATE_KEY = INVALID_PARAMETERS + "Cannot update attribute {name}. This a
 # --- Query and Scan -----------------------------------------------------------------------------
 
 INDEX_NOT_FOUND = "The table does not have the specified index: {name}"
-INDEX_NOT_READABLE = "Hashrange cannot read from secondary indexes yet: the index {name} is stored and described only"
 GSI_CONSISTENT_READ = "Consistent reads are not supported on global secondary indexes"
 
 NO_KEY_CONDITION = "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
@@ -68,4 +67,9 @@ SELECT_CHOICES = {
 }
 """How SELECT_WITH_PROJECTION names each Select."""
 SELECT_SPECIFIC = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+ALL_ATTRIBUTES_NOT_PROJECTED = (
+    INVALID_PARAMETERS + "Select type ALL_ATTRIBUTES is not supported for global secondary index {index} because its"
+    " projection type is not ALL"
+)
+NOT_PROJECTED = INVALID_PARAMETERS + "Global secondary index {index} does not project [{names}]"
 SELECT_PROJECTED = "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"

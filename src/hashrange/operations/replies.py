@@ -1,8 +1,10 @@
 """How does a reply become bytes? Members are spliced: stored rows go out unread."""
 
+from collections.abc import Sequence
+
 import msgspec
 
-from hashrange.tables.capacity import consumed_capacity
+from hashrange.tables.capacity import IndexUnits, consumed_capacity
 
 ENCODER = msgspec.json.Encoder()
 
@@ -12,6 +14,6 @@ def join_members(members: list[bytes]) -> bytes:
     return b"{" + b",".join(members) + b"}"
 
 
-def capacity_member(table_name: str, units: float, detail: str) -> bytes:
+def capacity_member(table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()) -> bytes:
     """The member ConsumedCapacity; `detail` is TOTAL or INDEXES."""
-    return b'"ConsumedCapacity":' + ENCODER.encode(consumed_capacity(table_name, units, detail))
+    return b'"ConsumedCapacity":' + ENCODER.encode(consumed_capacity(table_name, table_units, detail, indexes))

@@ -1,12 +1,22 @@
 """How many capacity units does a request consume? Pure figures; the rules are the service's.
 
-Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block.
+Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block. Writes cost the table and,
+by what changes in their entries, each of its indexes; reads cost what is read, a table or an index, and what is fetched besides.
 Source: service behaviour, developer guide and captures to Oct 2026.
 """
 
+from collections.abc import Iterable, Sequence
+
+from hashrange.items.rows import row_size_bytes
+from hashrange.items.types import Row
 from hashrange.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from hashrange.tables.change import Change
+from hashrange.tables.entries import EntryWrite
+from hashrange.tables.schema import Index
 
 ConsumedCapacity = dict[str, object]
+IndexUnits = tuple[Index, float]
+"""What one index is charged."""
 
 
 def read_units(size_bytes: int, *, consistent: bool) -> float:
@@ -20,9 +30,42 @@ def write_units(old_size_bytes: int, new_size_bytes: int) -> float:
     return float(-(-max(old_size_bytes, new_size_bytes) // WRITE_UNIT_BYTES) or 1)
 
 
-def consumed_capacity(table_name: str, units: float, detail: str) -> ConsumedCapacity:
-    """The reply's ConsumedCapacity for `ReturnConsumedCapacity` TOTAL or INDEXES."""
-    consumed: ConsumedCapacity = {"TableName": table_name, "CapacityUnits": units}
+def change_units(change: Change) -> float:
+    """Units that a committed write costs its table."""
+    return write_units(_size_bytes(change.old), _size_bytes(change.new))
+
+
+def entry_units(write: EntryWrite) -> float:
+    """Units that a write costs one index: an entry that moves is a delete and a put, what stays the same is free."""
+    old_size_bytes = 0 if write.old is None else row_size_bytes(write.old.row)
+    new_size_bytes = 0 if write.new is None else row_size_bytes(write.new.row)
+    if write.old is None or write.new is None or write.old.key == write.new.key:
+        return write_units(old_size_bytes, new_size_bytes)
+    return write_units(old_size_bytes, 0) + write_units(0, new_size_bytes)
+
+
+def index_units(writes: Iterable[EntryWrite]) -> list[IndexUnits]:
+    """What a write costs each index that it touches."""
+    return [(write.source.index, entry_units(write)) for write in writes if write.source.index is not None]
+
+
+def consumed_capacity(
+    table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()
+) -> ConsumedCapacity:
+    """The reply's ConsumedCapacity for `ReturnConsumedCapacity` TOTAL or INDEXES; an index may stand in it several times."""
+    total = table_units + sum([units for _, units in indexes])
+    consumed: ConsumedCapacity = {"TableName": table_name, "CapacityUnits": total}
     if detail == "INDEXES":
-        consumed["Table"] = {"CapacityUnits": units}
+        consumed["Table"] = {"CapacityUnits": table_units}
+        for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
+            arms: dict[str, float] = {}
+            for index, units in indexes:
+                if index.is_global is is_global:
+                    arms[index.name] = arms.get(index.name, 0.0) + units
+            if arms:
+                consumed[member] = {name: {"CapacityUnits": units} for name, units in arms.items()}
     return consumed
+
+
+def _size_bytes(row: Row | None) -> int:
+    return 0 if row is None else row_size_bytes(row)

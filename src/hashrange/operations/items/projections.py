@@ -6,15 +6,19 @@ Source: service behaviour, captures to Oct 2026.
 from typing import Protocol
 
 from hashrange.errors import RequestFault, ValidationException
+from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection, compile_projection, project_attributes
 from hashrange.messages.reads import (
+    ALL_ATTRIBUTES_NOT_PROJECTED,
     DUPLICATE_ATTRIBUTE,
+    NOT_PROJECTED,
     SELECT_CHOICES,
     SELECT_PROJECTED,
     SELECT_SPECIFIC,
     SELECT_WITH_PROJECTION,
 )
 from hashrange.operations import shapes
+from hashrange.tables.sources import ReadSource
 
 
 class ProjectedRequest(Protocol):
@@ -51,6 +55,26 @@ def requested_projection(request: ProjectedRequest) -> Projection | None:
     if request.AttributesToGet is not None:
         return project_attributes(request.AttributesToGet)
     return None
+
+
+def fetches_items(
+    request: SelectingRequest, source: ReadSource, projection: Projection | None, condition: Condition | None
+) -> bool:
+    """Does a read of an index need more than its entries carry? Then a local index fetches the items, a global one refuses."""
+    index, projected = source.index, source.projected_names
+    if index is None or projected is None:
+        return False
+    if index.is_global:
+        if request.Select == "ALL_ATTRIBUTES":
+            raise ValidationException(ALL_ATTRIBUTES_NOT_PROJECTED.format(index=index.name))
+        if projection is not None and not projection.attributes <= projected:
+            missing = ", ".join(sorted(projection.attributes - projected))
+            raise ValidationException(NOT_PROJECTED.format(index=index.name, names=missing))
+        return False
+    wanted = frozenset() if projection is None else projection.attributes
+    if condition is not None:
+        wanted |= condition.attributes
+    return request.Select == "ALL_ATTRIBUTES" or not wanted <= projected
 
 
 def check_select(request: SelectingRequest, prefix: str = "") -> None:

@@ -33,13 +33,14 @@ from hashrange.operations.items.plans import NO_VALUES, QUERY_PLANS, QueryPlan, 
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
+    fetches_items,
     requested_projection,
 )
 from hashrange.operations.items.read_page import Wanted, page_reply, read_page
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.tables.schema import Table
+from hashrange.tables.sources import ReadSource
 from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
 
 
@@ -83,16 +84,21 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     """One page of matching items."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
+    if request.IndexName is None:
+        _check_count(asked.terms, _KEY_ATTRIBUTES_MAX)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
+
+    if source.index is not None:
+        _check_count(asked.terms, max(_KEY_ATTRIBUTES_MAX, len(source.keys.partition_names + source.keys.sort_names)))
 
     start = None if asked.start_item is None else start_key(source, asked.start_item)
     span = query_span(source, asked.terms, is_reverse=request.ScanIndexForward is False)
     if start is not None and asked.start_item is not None:
         span = continue_query(source, asked.terms, span, start, asked.start_item)
     if asked.filter is not None:
-        _check_filter(table, asked.filter, is_legacy=request.QueryFilter is not None)
+        _check_filter(source, asked.filter, is_legacy=request.QueryFilter is not None)
     if asked.projection is not None:
         check_key_paths(table, asked.projection.nested_attributes)
     if request.Select is not None:
@@ -100,8 +106,9 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
 
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
-    wanted = Wanted(asked.filter, asked.values, asked.projection, is_count)
-    page = await read_page(scope.store, source.source, span, request.Limit, wanted, consistent=consistent)
+    fetches = fetches_items(request, source, asked.projection, asked.filter)
+    wanted = Wanted(asked.filter, asked.values, asked.projection, is_count, fetches)
+    page = await read_page(scope.store, source, span, request.Limit, wanted, consistent=consistent)
     return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
 
@@ -169,20 +176,23 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
 
 
 def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
-    """The key condition's terms with their values in place; more than two can fit no table."""
-    terms = [
-        KeyTerm(name, operator, tuple(values[token] for token in tokens))
+    """The key condition's terms with their values in place."""
+    return [
+        KeyTerm(name, operator, tuple([values[token] for token in tokens]))
         for name, operator, tokens in key_condition.terms
     ]
-    if len(terms) > _KEY_ATTRIBUTES_MAX:
-        raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=_KEY_ATTRIBUTES_MAX))
-    return terms
 
 
-def _check_filter(table: Table, condition: Condition, *, is_legacy: bool) -> None:
+def _check_count(terms: list[KeyTerm], maximum: int) -> None:
+    """Refuse more terms than there are key attributes; no table has more than two."""
+    if len(terms) > maximum:
+        raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
+
+
+def _check_filter(source: ReadSource, condition: Condition, *, is_legacy: bool) -> None:
     """Refuse a filter on the key attributes of what is queried."""
-    check_key_paths(table, condition.nested_attributes)
-    for name in (table.partition_name, table.sort_name):
+    check_key_paths(source.table, condition.nested_attributes)
+    for name in source.keys.partition_names + source.keys.sort_names:
         if name in condition.attributes:
             message = QUERY_FILTER_ON_KEY if is_legacy else FILTER_ON_KEY
             raise ValidationException(message.format(name=name))

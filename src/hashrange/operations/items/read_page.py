@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_row
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
 from hashrange.store.interface import Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
+from hashrange.tables.keys import key_of, lookup_key
+from hashrange.tables.schema import Table
 from hashrange.tables.sources import ReadSource, start_key_of
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
@@ -32,6 +34,8 @@ class Wanted(NamedTuple):
     values: dict[str, Value]
     projection: Projection | None
     is_count: bool
+    fetches_items: bool = False
+    """True when a local index lacks what is wanted, so that each entry's item is read from the table as well."""
 
 
 class ReadPage(NamedTuple):
@@ -41,42 +45,60 @@ class ReadPage(NamedTuple):
     matched_count: int
     scanned_count: int
     size_bytes: int
+    fetched_units: float
+    """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
     """The last evaluated row when a limit ended the page."""
 
 
 async def read_page(
-    store: Store, source: bytes, span: Span, limit: int | None, wanted: Wanted, *, consistent: bool
+    store: Store, source: ReadSource, span: Span, limit: int | None, wanted: Wanted, *, consistent: bool
 ) -> ReadPage:
     """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up."""
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
-    slice_rows = RAW_SLICE_ROWS if is_raw else DECODED_SLICE_ROWS
+    slice_rows = RAW_SLICE_ROWS if is_raw and not wanted.fetches_items else DECODED_SLICE_ROWS
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
     bytes_left = PAGE_SIZE_MAX_BYTES
     items_json: list[bytes] = []
     count = scanned_count = 0
+    fetched_units = 0.0
     while True:
-        page = await store.page(source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
+        page = await store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
         rows = page.rows
         scanned_count += len(rows)
+        if wanted.fetches_items:
+            rows = await _fetch_items(store, source.table, rows, consistent=consistent)
+            fetched_units += sum([read_units(row_size_bytes(row), consistent=consistent) for row in rows])
         if not is_raw:
             count += select_rows(rows, wanted, items_json)
         else:
             count += len(rows)
             if not wanted.is_count:
                 items_json += [row[ROW_HEADER_BYTES:] for row in rows]
-        rows_left -= len(rows)
+        rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
         if page.is_end or page.last_key is None or rows_left <= 0 or bytes_left <= 0:
-            last_evaluated = None if page.is_end or not rows else rows[-1]
-            return ReadPage(items_json, count, scanned_count, PAGE_SIZE_MAX_BYTES - bytes_left, last_evaluated)
+            last_evaluated = None if page.is_end or not page.rows else page.rows[-1]
+            size_bytes = PAGE_SIZE_MAX_BYTES - bytes_left
+            return ReadPage(items_json, count, scanned_count, size_bytes, fetched_units, last_evaluated)
         span = narrow(span, page.last_key)
         await PAUSE
 
 
+async def _fetch_items(store: Store, table: Table, entries: list[Row], *, consistent: bool) -> list[Row]:
+    """The items of a local index's entries, whole."""
+    items = []
+    for entry in entries:
+        key = lookup_key(table, key_of(table, decode_row(entry)))
+        row = await store.get(table.source, key, consistent=consistent)
+        if row is not None:
+            items.append(row)
+    return items
+
+
 def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int:
     """Append the JSON of the rows that pass the filter, projected; returns how many passed."""
-    condition, values, projection, is_count = wanted
+    condition, values, projection, is_count, _ = wanted
     encode = ENCODER.encode
     count = 0
     for row in rows:
@@ -98,5 +120,10 @@ def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool, detail: st
         last_item: Item = decode_row(page.last_evaluated)
         members.append(b'"LastEvaluatedKey":' + ENCODER.encode(start_key_of(source, last_item)))
     if detail is not None and detail != "NONE":
-        members.append(capacity_member(source.table.name, read_units(page.size_bytes, consistent=consistent), detail))
+        units = read_units(page.size_bytes, consistent=consistent)
+        name = source.table.name
+        if source.index is None:
+            members.append(capacity_member(name, units, detail))
+        else:
+            members.append(capacity_member(name, page.fetched_units, detail, [(source.index, units)]))
     return join_members(members)

@@ -19,6 +19,7 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
+    fetches_items,
     requested_projection,
 )
 from hashrange.operations.items.read_page import Wanted, page_reply, read_page
@@ -79,8 +80,9 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
 
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
-    wanted = Wanted(condition, values, projection, is_count)
-    page = await read_page(scope.store, source.source, span, request.Limit, wanted, consistent=consistent)
+    fetches = fetches_items(request, source, projection, condition)
+    wanted = Wanted(condition, values, projection, is_count, fetches)
+    page = await read_page(scope.store, source, span, request.Limit, wanted, consistent=consistent)
     return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
 

@@ -3,7 +3,7 @@
 from hashrange.errors import NumberFault, NumberSetFault, RequestFault, ValidationException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
-from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_NOT_FOUND, INDEX_NOT_READABLE, START_KEY_VALUE
+from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_NOT_FOUND, START_KEY_VALUE
 from hashrange.tables.schema import Table
 from hashrange.tables.sources import ReadSource, read_source
 
@@ -24,12 +24,10 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
 
 
 def requested_source(table: Table, index_name: str | None, *, consistent: bool) -> ReadSource:
-    """The table or index to read; an unknown index is refused in the service's words, a known one as not built yet."""
+    """The table or index to read; an unknown index is refused, and so is a strongly consistent read of a global one."""
     source = read_source(table, index_name)
     if source is None:
         raise ValidationException(INDEX_NOT_FOUND.format(name=index_name))
-    if source.index is not None:
-        if consistent and source.index.is_global:
-            raise ValidationException(GSI_CONSISTENT_READ)
-        raise ValidationException(INDEX_NOT_READABLE.format(name=index_name))
+    if consistent and source.index is not None and source.index.is_global:
+        raise ValidationException(GSI_CONSISTENT_READ)
     return source

@@ -3,14 +3,14 @@
 from typing import Protocol
 
 from hashrange.items.keys import prefix_upper_bound
-from hashrange.items.rows import row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.operations import shapes
 from hashrange.operations.operation import Scope
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
 from hashrange.store.pause import PAUSE
-from hashrange.tables.capacity import write_units
+from hashrange.tables.capacity import change_units, index_units
 from hashrange.tables.change import Change
+from hashrange.tables.sources import index_sources
 from hashrange.tables.span import Span
 
 _COLLECTION_STEP_BYTES = 1 << 20
@@ -38,12 +38,13 @@ async def write_reply(
     if attributes is not None:
         members.append(b'"Attributes":' + attributes)
     if detail is not None and detail != "NONE":
-        old_size_bytes = 0 if change.old is None else row_size_bytes(change.old)
-        new_size_bytes = 0 if change.new is None else row_size_bytes(change.new)
-        members.append(capacity_member(change.table.name, write_units(old_size_bytes, new_size_bytes), detail))
+        units = change_units(change)
+        members.append(capacity_member(change.table.name, units, detail, index_units(change.entries)))
     table = change.table
     if request.ReturnItemCollectionMetrics == "SIZE" and any(not index.is_global for index in table.indexes):
-        size_gb = await _collection_size_bytes(scope, table.source, change.key) // _BYTES_PER_GB
+        local = [source.source for source in index_sources(table) if source.index and not source.index.is_global]
+        size_bytes = sum([await _collection_size_bytes(scope, source, change.key) for source in (table.source, *local)])
+        size_gb = size_bytes // _BYTES_PER_GB
         metrics = {
             "ItemCollectionKey": {table.partition_name: key_item[table.partition_name]},
             "SizeEstimateRangeGB": [float(size_gb), float(size_gb + 1)],
@@ -53,7 +54,10 @@ async def write_reply(
 
 
 async def _collection_size_bytes(scope: Scope, source: bytes, key: Key) -> int:
-    """Sum of the item sizes under the partition key of `key`; hands the loop back between steps."""
+    """Sum of the sizes in `source` under the partition key of `key`; hands the loop back between steps.
+
+    A local index has the table's partition key, so the same bytes begin its keys.
+    """
     prefix = key[: 10 + int.from_bytes(key[8:10], "big")]
     lower, upper = prefix, prefix_upper_bound(prefix)
     size_bytes = 0
