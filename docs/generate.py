@@ -1,19 +1,20 @@
 """Writes the generated pages, or with `--check` says which of them are stale.
 
 docs/settings.md comes from the Settings struct, docs/commands.md from each command's help, and the table of operations in
-docs/compatibility.md from the registry and the API model.
+docs/compatibility.md from the registry.
 """
 
 import contextlib
 import io
-import json
 import os
 import sys
 from pathlib import Path
 
+from hashrange.operations.operation import Operation
+
 DOCS = Path(__file__).parent
-API_MODEL = DOCS.parent / "tests" / "data" / "api" / "dynamodb.json"
 START, END = "<!-- generated: operations -->\n", "<!-- end of generated -->\n"
+STATUSES = SERVED, READ_BACK, NOT_YET = "served", "read back", "not yet"
 
 SETTINGS_HEAD = """# Settings
 
@@ -133,25 +134,24 @@ def help_of(command: str) -> str:
 
 def compatibility_page() -> str:
     """docs/compatibility.md with its table of operations renewed; the rest is written by hand."""
-    from hashrange.operations.registry import OPERATIONS
+    from hashrange.operations.registry import ANSWERED
 
-    model = json.loads(API_MODEL.read_text(encoding="utf-8"))
-    rows = [
-        f"| {name} | {'served' if name in OPERATIONS else 'not yet'} |\n"
-        for name in sorted({*model_operations(model), *OPERATIONS})
-    ]
-    served = f"{len(OPERATIONS)} of {len(rows)} operations of the API model are served.\n\n"
+    statuses = {name: status_of(operation) for name, operation in sorted(ANSWERED.items())}
+    counts = ", ".join(f"{list(statuses.values()).count(status)} {status}" for status in STATUSES)
+    rows = "".join(f"| {name} | {status} |\n" for name, status in statuses.items())
     page = (DOCS / "compatibility.md").read_text(encoding="utf-8")
     before, _, rest = page.partition(START)
     _, _, after = rest.partition(END)
-    return before + START + served + "| operation | status |\n|---|---|\n" + "".join(rows) + END + after
+    table = f"Of {len(statuses)} operations: {counts}.\n\n| operation | status |\n|---|---|\n{rows}"
+    return f"{before}{START}{table}{END}{after}"
 
 
-def model_operations(model: dict[str, object]) -> set[str]:
-    """Names of all operations of the API model."""
-    operations = model["operations"]
-    assert isinstance(operations, dict)
-    return set(operations)
+def status_of(operation: Operation) -> str:
+    """One of STATUSES: tables and items are served; what stands around them is only read back."""
+    module = operation.run.__module__.removeprefix("hashrange.operations.")
+    if module == "pending":
+        return NOT_YET
+    return SERVED if module.startswith(("items.", "tables.")) else READ_BACK
 
 
 PAGES = {"settings.md": settings_page, "commands.md": commands_page, "compatibility.md": compatibility_page}
