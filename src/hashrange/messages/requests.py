@@ -57,6 +57,8 @@ VALUE_AT_LEAST = "Member must have value greater than or equal to {bound}"
 VALUE_AT_MOST = "Member must have value less than or equal to {bound}"
 PATTERN = "Member must satisfy regular expression pattern: {bound}"
 ENUM = "Member must satisfy enum value set: [{bound}]"
+MAP_KEYS = "Map keys must satisfy constraint: [{bound}]"
+MAP_VALUES = "Map value must satisfy constraint: [{bound}]"
 
 # --- newer forms of single constraints (2026), the service's own words ----------------------------
 
@@ -69,3 +71,10 @@ RETURN_VALUES_UNKNOWN = (
     "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 )
 CONDITIONAL_OPERATOR_UNKNOWN = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+BATCH_GET_EMPTY = (
+    "Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
+)
+_BATCH_KEYS = "Value at 'RequestItems.{key}.member.Keys' failed to satisfy constraint: Member must have length "
+BATCH_GET_NO_KEYS = _BATCH_KEYS + "greater than or equal to 1"
+BATCH_GET_MANY_KEYS = _BATCH_KEYS + "less than or equal to 100"
+BATCH_WRITE_EMPTY = "The requestItems parameter is required for BatchWriteItem"

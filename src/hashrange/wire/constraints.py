@@ -13,15 +13,28 @@ from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
 from hashrange.wire.render import lower_camel, render_value
-from hashrange.wire.shape import Shape
+from hashrange.wire.shape import Bounds, Shape
 
-Constraint = Literal["required", "pattern", "min_length", "max_length", "minimum", "maximum", "enumeration"]
+Constraint = Literal[
+    "required", "pattern", "min_length", "max_length", "minimum", "maximum", "enumeration", "keys", "values"
+]
+
+
+class Place(NamedTuple):
+    """Where a value stands in the request."""
+
+    path: str = ""
+    """As messages show it: `requestItems.Music.member.keys`."""
+    form: str = ""
+    """The same with `{key}` for each key of a map."""
+    key: str = ""
+    """The innermost of these keys."""
 
 
 class Violation(NamedTuple):
     """One broken constraint; `text` is the general sentence."""
 
-    path: str
+    place: Place
     constraint: Constraint
     text: str
 
@@ -30,6 +43,7 @@ class SpecialForm(NamedTuple):
     """How an operation words one constraint of one member."""
 
     text: str
+    """`{key}` is the key of the map around it."""
     is_alone: bool = False
     """Reported without the other violations."""
     is_bare: bool = False
@@ -54,32 +68,37 @@ SPECIAL_FORMS: dict[tuple[str, str, Constraint], SpecialForm] = {
     ("UpdateItem", "conditionalOperator", "enumeration"): _CONDITIONAL_OPERATOR,
     ("Query", "conditionalOperator", "enumeration"): _CONDITIONAL_OPERATOR,
     ("Query", "limit", "minimum"): SpecialForm(messages.QUERY_LIMIT),
+    ("BatchGetItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_GET_EMPTY),
+    ("BatchGetItem", "requestItems.{key}.member.keys", "min_length"): SpecialForm(messages.BATCH_GET_NO_KEYS),
+    ("BatchGetItem", "requestItems.{key}.member.keys", "max_length"): SpecialForm(messages.BATCH_GET_MANY_KEYS),
+    ("BatchWriteItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_WRITE_EMPTY, is_bare=True),
 }
-"""(operation, path, constraint) → the newer form. Scan keeps the general sentences, but for the table's name."""
+"""(operation, form of the path, constraint) → the newer form. Scan keeps the general sentences, but for the table's name."""
 
 
 def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str) -> None:
     """Raise ValidationException with every broken constraint of the request, ten at most."""
-    violations = list(_structure_violations(request, shape, ""))
+    violations = list(_structure_violations(request, shape, Place()))
     if violations:
         raise ValidationException(_report(violations, operation_name))
 
 
 def _report(violations: list[Violation], operation_name: str) -> str:
     """The reply's message. When the key is missing too, the operation falls back to the general sentences."""
-    is_key_missing = any(path == "key" and constraint == "required" for path, constraint, _ in violations)
+    is_key_missing = any(place.path == "key" and constraint == "required" for place, constraint, _ in violations)
     texts = []
     alone = None
-    for path, constraint, text in violations:
-        form = None if is_key_missing else SPECIAL_FORMS.get((operation_name, path, constraint))
+    for place, constraint, text in violations:
+        form = None if is_key_missing else SPECIAL_FORMS.get((operation_name, place.form, constraint))
         if form is None:
             texts.append(text)
-        elif form.is_bare:
-            return form.text
-        else:
-            texts.append(form.text)
-            if form.is_alone and alone is None:
-                alone = form.text
+            continue
+        words = form.text.format(key=place.key)
+        if form.is_bare:
+            return words
+        texts.append(words)
+        if form.is_alone and alone is None:
+            alone = words
     return envelope(texts if alone is None else [alone])
 
 
@@ -92,58 +111,105 @@ def envelope(texts: list[str]) -> str:
     return messages.SEVERAL_ERRORS.format(count=len(texts), errors=errors)
 
 
-def _structure_violations(value: dict[str, Any], shape: Shape, prefix: str) -> Iterator[Violation]:
+def _structure_violations(value: dict[str, Any], shape: Shape, place: Place) -> Iterator[Violation]:
     """Each member's own constraints, then those inside it, member by member as declared."""
+    dot = "." if place.path else ""
     for name, inner, is_required in shape.members:
-        path = prefix + lower_camel(name)
+        here = _below(place, dot + lower_camel(name))
         member = value.get(name)
         if member is not None:
-            yield from _value_violations(member, inner, path)
+            yield from _value_violations(member, inner, here)
         elif is_required:
-            yield _violation(path, "required", None, inner, messages.NOT_NULL)
+            yield _violation(here, "required", None, inner, messages.NOT_NULL)
 
 
-def _value_violations(value: Any, shape: Shape, path: str) -> Iterator[Violation]:
+def _value_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
     """The value's own constraints, then those of its members."""
-    yield from _own_violations(value, shape, path)
+    yield from _own_violations(value, shape, place)
+    if shape.kind == "Map":
+        yield from _map_violations(value, shape, place)
+    yield from _inner_violations(value, shape, place)
+
+
+def _inner_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
+    """What is broken inside the value."""
     match shape.kind:
         case "Structure":
-            yield from _structure_violations(value, shape, path + ".")
+            yield from _structure_violations(value, shape, place)
         case "List":
             assert shape.member is not None
             for position, element in enumerate(value, start=1):
-                yield from _value_violations(element, shape.member, f"{path}.{position}.member")
+                yield from _value_violations(element, shape.member, _below(place, f".{position}.member"))
         case "Map":
             assert shape.member is not None
+            violations = _inner_violations if shape.member.kind == "List" else _value_violations
             for key, element in value.items():
-                yield from _value_violations(element, shape.member, f"{path}.{key}.member")
+                here = Place(f"{place.path}.{key}.member", place.form + ".{key}.member", key)
+                yield from violations(element, shape.member, here)
 
 
-def _own_violations(value: Any, shape: Shape, path: str) -> Iterator[Violation]:
+def _below(place: Place, step: str) -> Place:
+    return Place(place.path + step, place.form + step, place.key)
+
+
+def _own_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
     """In the order: pattern, least length, greatest length, least value, greatest value, enumeration."""
     bounds = shape.bounds
-    if bounds.pattern is not None and not _matches(value, bounds.pattern, bounds.is_arn_allowed):
-        yield _violation(path, "pattern", value, shape, messages.PATTERN, bounds.pattern)
+    if bounds.pattern is not None and not _matches(value, bounds):
+        yield _violation(place, "pattern", value, shape, messages.PATTERN, bounds.pattern)
     if bounds.min_length is not None and len(value) < bounds.min_length:
-        yield _violation(path, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
+        yield _violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
     if bounds.max_length is not None and len(value) > bounds.max_length:
-        yield _violation(path, "max_length", value, shape, messages.LENGTH_AT_MOST, bounds.max_length)
+        yield _violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, bounds.max_length)
     if bounds.minimum is not None and value < bounds.minimum:
-        yield _violation(path, "minimum", value, shape, messages.VALUE_AT_LEAST, bounds.minimum)
+        yield _violation(place, "minimum", value, shape, messages.VALUE_AT_LEAST, bounds.minimum)
     if bounds.maximum is not None and value > bounds.maximum:
-        yield _violation(path, "maximum", value, shape, messages.VALUE_AT_MOST, bounds.maximum)
+        yield _violation(place, "maximum", value, shape, messages.VALUE_AT_MOST, bounds.maximum)
     if bounds.enumeration and value not in bounds.enumeration:
-        yield _violation(path, "enumeration", value, shape, messages.ENUM, ", ".join(bounds.enumeration))
+        yield _violation(place, "enumeration", value, shape, messages.ENUM, ", ".join(bounds.enumeration))
 
 
-def _matches(value: str, pattern: str, is_arn_allowed: bool) -> bool:
-    return (is_arn_allowed and value.startswith("arn:")) or re.fullmatch(pattern, value) is not None
+def _map_violations(value: dict[str, Any], shape: Shape, place: Place) -> Iterator[Violation]:
+    """Keys, then values, that break their constraints: each told once, of the map as a whole.
+
+    Only of values that are lists; other values break their constraints at their own paths.
+    """
+    keys, member = shape.keys, shape.member
+    assert member is not None
+    if keys is not None and not all(_is_within(key, keys) for key in value):
+        yield _violation(place, "keys", value, shape, messages.MAP_KEYS, _described(keys))
+    if member.kind == "List" and not all(_is_within(element, member.bounds) for element in value.values()):
+        yield _violation(place, "values", value, shape, messages.MAP_VALUES, _described(member.bounds))
+
+
+def _is_within(value: str | list[Any], bounds: Bounds) -> bool:
+    """Has it an allowed length, and does it match the pattern?"""
+    return (
+        (bounds.min_length is None or len(value) >= bounds.min_length)
+        and (bounds.max_length is None or len(value) <= bounds.max_length)
+        and (bounds.pattern is None or _matches(value, bounds))
+    )
+
+
+def _described(bounds: Bounds) -> str:
+    """Lengths and pattern as the constraints of a map's keys or values are listed."""
+    listed = (
+        (messages.LENGTH_AT_MOST, bounds.max_length),
+        (messages.LENGTH_AT_LEAST, bounds.min_length),
+        (messages.PATTERN, bounds.pattern),
+    )
+    return ", ".join([sentence.format(bound=bound) for sentence, bound in listed if bound is not None])
+
+
+def _matches(value: Any, bounds: Bounds) -> bool:
+    assert bounds.pattern is not None
+    return (bounds.is_arn_allowed and value.startswith("arn:")) or re.fullmatch(bounds.pattern, value) is not None
 
 
 def _violation(
-    path: str, constraint: Constraint, value: Any, shape: Shape, sentence: str, bound: object = None
+    place: Place, constraint: Constraint, value: Any, shape: Shape, sentence: str, bound: object = None
 ) -> Violation:
     text = messages.VIOLATION.format(
-        value=render_value(value, shape), path=path, constraint=sentence.format(bound=bound)
+        value=render_value(value, shape), path=place.path, constraint=sentence.format(bound=bound)
     )
-    return Violation(path, constraint, text)
+    return Violation(place, constraint, text)

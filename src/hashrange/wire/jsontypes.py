@@ -27,7 +27,7 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+
 """Whole groups; the bits of a last group that belong to no byte are zero."""
 
 _STRING = Shape("String")
-_VALUE_MEMBERS = {
+VALUE_MEMBERS = {
     "S": _STRING,
     "N": _STRING,
     "B": Shape("Blob"),
@@ -39,6 +39,7 @@ _VALUE_MEMBERS = {
     "NULL": Shape("Boolean"),
     "BOOL": Shape("Boolean"),
 }
+"""Members of an attribute value, in the order in which the service prints them."""
 
 
 def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:
@@ -182,9 +183,9 @@ def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
         if type(text) is str:
             return value
     return {
-        name: normalise(inner, _VALUE_MEMBERS[name], levels + 1)
+        name: normalise(inner, VALUE_MEMBERS[name], levels + 1)
         for name, inner in value.items()
-        if inner is not None and name in _VALUE_MEMBERS
+        if inner is not None and name in VALUE_MEMBERS
     }
 
 

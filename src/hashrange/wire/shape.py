@@ -43,6 +43,8 @@ class Shape(NamedTuple):
     bounds: Bounds = Bounds()
     member: "Shape | None" = None
     """Form of a list's members or a map's values."""
+    keys: Bounds | None = None
+    """Constraints of a map's keys, where there are any."""
     members: "tuple[Member, ...]" = ()
     """A structure's members, in the order in which their faults are reported."""
 
@@ -109,7 +111,8 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
     if origin in (list, tuple):
         return Shape("List", member=_shape_of(get_args(annotation)[0]))
     if origin is dict:
-        return Shape("Map", member=_shape_of(get_args(annotation)[1]))
+        key, value = get_args(annotation)
+        return Shape("Map", member=_shape_of(value), keys=None if key is str else _shape_of(key).bounds)
     assert isinstance(annotation, type), annotation
     assert issubclass(annotation, msgspec.Struct), annotation
     return structure_of(annotation)

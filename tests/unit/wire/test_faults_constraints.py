@@ -205,3 +205,148 @@ def test_without_the_key_all_faults_are_joined_in_their_general_form() -> None:
         f"4 validation errors detected: {CAPACITY}; {violation('null', 'tableName', 'not be null')}; "
         f"{RETURN_VALUES_GENERAL}; {violation('null', 'key', 'not be null')}"
     )
+
+
+# --- maps whose keys and values have constraints --------------------------------------------------
+
+
+class PutRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An item."""
+
+    Item: shapes.AttributeMap
+
+
+class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A key."""
+
+    Key: shapes.AttributeMap
+
+
+class WriteRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Faults are reported in this order, members are printed in the other one."""
+
+    DeleteRequest: "DeleteRequest | None" = None
+    PutRequest: "PutRequest | None" = None
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Lists by name."""
+
+    Lists: Annotated[dict[Name, Annotated[list[WriteRequest], Meta(min_length=1, max_length=2)]], Meta(max_length=3)]
+
+
+KEYS_OF_LISTS = (
+    "Map keys must satisfy constraint: [Member must have length less than or equal to 8, "
+    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+)
+VALUES_OF_LISTS = (
+    "Map value must satisfy constraint: [Member must have length less than or equal to 2, "
+    "Member must have length greater than or equal to 1]"
+)
+NOTHING = "s={s}, n={n}, b=null, sS=null, nS=null, bS=null, m=null, l=null, nULL=null, bOOL=null"
+
+
+def about_lists(value: str, constraint: str) -> str:
+    return f"Value '{value}' at 'lists' failed to satisfy constraint: {constraint}"
+
+
+def batch_message(lists: dict[str, Any]) -> str:
+    envelope, _, errors = message_of(Batch, "AnyOperation", {"Lists": lists}).partition(" detected: ")
+    return errors if envelope == "1 validation error" else f"{envelope}: {errors}"
+
+
+@pytest.mark.parametrize("key", ["ab", "abcdefghi", "a b"])
+def test_keys_of_a_map_are_told_of_the_map(key: str) -> None:
+    shown = f"{{{key}=[WriteRequest(putRequest=null, deleteRequest=null)]}}"
+    assert batch_message({key: [{}]}) == about_lists(shown, KEYS_OF_LISTS)
+
+
+def test_lists_of_a_map_are_told_once_of_the_map_with_their_attribute_values() -> None:
+    item = {"pk": {"S": "a"}, "n": {"N": "1"}}
+    a, n = NOTHING.format(s="a", n="null"), NOTHING.format(s="null", n="1")
+    put = f"WriteRequest(putRequest=PutRequest(item={{pk=AttributeValue({a}), n=AttributeValue({n})}}), deleteRequest=null)"
+    delete = f"WriteRequest(putRequest=null, deleteRequest=DeleteRequest(key={{pk=AttributeValue({a})}}))"
+    lists = {
+        "one": [{"PutRequest": {"Item": item}}, {"DeleteRequest": {"Key": {"pk": {"S": "a"}}}}, {}],
+        "two": [],
+    }
+    none = "WriteRequest(putRequest=null, deleteRequest=null)"
+    assert batch_message(lists) == about_lists(f"{{one=[{put}, {delete}, {none}], two=[]}}", VALUES_OF_LISTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"B": "AAE="}, "b=java.nio.HeapByteBuffer[pos=0 lim=2 cap=2]"),
+        ({"SS": ["b", "a"]}, "sS=[b, a]"),
+        ({"BS": ["AAEC"]}, "bS=[java.nio.HeapByteBuffer[pos=0 lim=3 cap=3]]"),
+        ({"BOOL": False}, "bOOL=false"),
+        ({"NULL": True}, "nULL=true"),
+        ({"M": {"x": {"S": "é"}}}, f"m={{x=AttributeValue({NOTHING.format(s='é', n='null')})}}"),
+        ({"L": [{"N": "1"}]}, f"l=[AttributeValue({NOTHING.format(s='null', n='1')})]"),
+    ],
+)
+def test_attribute_values_are_printed_whole(value: dict[str, Any], shown: str) -> None:
+    message = batch_message({"a": [{"DeleteRequest": {"Key": {"pk": value}}}]})
+    member = shown.partition("=")[0]
+    parts = [
+        shown if name.startswith(f"{member}=") else name for name in NOTHING.format(s="null", n="null").split(", ")
+    ]
+    assert f"{{pk=AttributeValue({', '.join(parts)})}}" in message
+
+
+def test_values_nested_without_end_are_not_printed_to_their_end() -> None:
+    value: dict[str, Any] = {"S": "innermost"}
+    for _ in range(200):
+        value = {"L": [value]}
+    message = batch_message({"a": [{"DeleteRequest": {"Key": {"pk": value}}}]})
+    assert "l=[AttributeValue(" in message
+    assert "innermost" not in message
+
+
+def test_what_is_broken_inside_keeps_its_own_path_and_order() -> None:
+    message = batch_message({"one": [{}, {"PutRequest": {}, "DeleteRequest": {}}]})
+    assert message == (
+        "2 validation errors: "
+        "Value null at 'lists.one.member.2.member.deleteRequest.key' failed to satisfy constraint: Member must not be null; "
+        "Value null at 'lists.one.member.2.member.putRequest.item' failed to satisfy constraint: Member must not be null"
+    )
+
+
+class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True):
+    """What one table is asked for."""
+
+    Keys: Annotated[list[shapes.AttributeMap], Meta(min_length=1, max_length=2)]
+
+
+LENGTH = "failed to satisfy constraint: Member must have length"
+
+
+class BatchGet(msgspec.Struct, frozen=True, kw_only=True):
+    """As BatchGetItem, in small."""
+
+    RequestItems: Annotated[dict[str, KeysAndAttributes], Meta(min_length=1)]
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ({}, f"'RequestItems' {LENGTH} greater than or equal to 1"),
+        (
+            {"a.{b}": {"Keys": []}},
+            f"'RequestItems.a.{{b}}.member.Keys' {LENGTH} greater than or equal to 1",
+        ),
+        (
+            {"a.b": {"Keys": [{}, {}, {}]}},
+            f"'RequestItems.a.b.member.Keys' {LENGTH} less than or equal to 100",
+        ),
+    ],
+)
+def test_batch_get_item_has_its_own_forms(items: dict[str, Any], expected: str) -> None:
+    message = message_of(BatchGet, "BatchGetItem", {"RequestItems": items})
+    assert message == f"1 validation error detected: Value at {expected}"
+
+
+def test_an_empty_batch_write_item_is_told_bare() -> None:
+    message = message_of(BatchGet, "BatchWriteItem", {"RequestItems": {}})
+    assert message == "The requestItems parameter is required for BatchWriteItem"
