@@ -174,6 +174,28 @@ class ItemCollectionSizeLimitExceededException(ApiError):
     """An item collection with local secondary indexes would exceed its limit."""
 
 
+class TransactionCanceledException(ApiError):
+    """A transaction was refused whole; `CancellationReasons` tells why, action by action."""
+
+    message_member = "Message"
+
+
+class TransactionConflictException(ApiError):
+    """A single write met a transaction that is going on for its item; the client may try again."""
+
+
+class TransactionInProgressException(ApiError):
+    """A transaction with the same token is going on; the client may try again."""
+
+    message_member = "Message"
+
+
+class IdempotentParameterMismatchException(ApiError):
+    """The token belongs to a request of other content."""
+
+    message_member = "Message"
+
+
 class InternalServerError(ApiError):
     """Something failed on our side."""
 

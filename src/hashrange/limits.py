@@ -81,3 +81,13 @@ NUMBER_EXPONENT_MAX = 125
 NUMBER_EXPONENT_MIN = -130
 PARTITION_KEY_MAX_BYTES = 2_048
 SORT_KEY_MAX_BYTES = 1_024
+
+# --- transactions ---
+# Source: developer guide, quotas page; service model of November 2026.
+
+TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
+"""Sum of the sizes of the items that one transaction reads or writes."""
+TOKEN_LIFE_SECONDS = 600
+"""How long a request with the same ClientRequestToken is the same transaction."""
+TRANSACTION_FACTOR = 2
+"""How many times as much as by a single strongly consistent operation a table's own arm is charged."""

@@ -1,0 +1,19 @@
+"""What does the service say about transactions? One home for these sentences.
+
+Source: service behaviour, captures to Oct 2026; members in braces are filled in where the sentence is raised.
+"""
+
+CANCELLED = "Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+CONFLICT = "Transaction is ongoing for the item"
+IN_PROGRESS = "The transaction with the given request token is already in progress."
+"""Our words: the service's are not known."""
+TOKEN_REUSED = "The request uses the same client token as a previous, but non-identical request."  # noqa: S105 - no secret
+"""Our words: the service's are not known."""
+
+SAME_ITEM_TWICE = "Transaction request cannot include multiple operations on one item"
+ONE_ACTION_ONLY = "TransactItems can only contain one of Check, Put, Update or Delete"
+TRANSACTION_TOO_LARGE = (
+    "Collection size of items exceeded, which can also be caused by the aggregate size of the items in the transaction"
+    " exceeding the 4MB limit"
+)
+"""Unconfirmed against the service."""
