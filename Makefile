@@ -5,7 +5,7 @@
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
 #   make bench    measure, beside other servers; writes docs/benchmarks.md
-#   make soak     hours of what `make test` does for seconds
+#   make soak     a thousand kills and power cuts, a million malformed requests
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
 #   make clean    remove the environment and caches; data stays
@@ -84,7 +84,8 @@ bench: $(DEV_READY)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(DEV_READY)
-	HASHRANGE_SOAK=1 $(BIN)/python -m pytest tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
+	HASHRANGE_SOAK=1000 HASHRANGE_FUZZ_REQUESTS=65000 HASHRANGE_FUZZ_ROUNDS=100000 \
+		$(BIN)/python -m pytest tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
 
 wheel: $(DEV_READY)
 	$(BIN)/python -m hatchling build -t wheel

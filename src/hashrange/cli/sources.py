@@ -14,7 +14,7 @@ from hashrange.settings import Option, Settings, options
 
 CONFIG_VARIABLE = "HASHRANGE_CONFIG"
 PREFIX = "HASHRANGE_"
-TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK_", "HASHRANGE_BENCH_")
+TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK", "HASHRANGE_BENCH_")
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
 """Kubernetes sets these, and HASHRANGE_PORT=tcp://…, in every pod beside a service that is named hashrange."""
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
