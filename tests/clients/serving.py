@@ -1,0 +1,49 @@
+"""The server as a user starts it: a process of the installed command, on a free port of the loopback."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+
+class ServerProcess:
+    """`hashrange serve`; without a folder it keeps everything in memory."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.place = ["--in-memory"] if folder is None else ["--data-dir", str(folder)]
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        """On the port that it had before, if it had one."""
+        command = [sys.executable, "-m", "hashrange", "serve", "--port", str(self.port), *self.place]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"(http://127\.0\.0\.1:(\d+))", line)
+        assert found, line or self.process.communicate()[1]
+        self.endpoint, self.port = found[1], int(found[2])
+
+    def stop(self) -> None:
+        """Politely; it must have had nothing to complain about."""
+        if sys.platform == "win32":
+            self.process.terminate()
+            self.process.communicate(timeout=30)
+            return
+        self.process.send_signal(signal.SIGTERM)
+        _, errors = self.process.communicate(timeout=30)
+        assert (self.process.returncode, errors) == (0, "")
+
+    def restart(self) -> None:
+        """What is on disk is all that is left."""
+        self.stop()
+        self.start()
