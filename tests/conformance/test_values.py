@@ -110,7 +110,7 @@ def test_a_bad_number_is_refused(table: DataTable, written: str, message: str) -
         assert table.refusal("PutItem", Item=fresh_key() | {"v": value}) == ENVELOPE + message
 
 
-EMPTY_SETS = [
+EMPTY_SETS: list[tuple[Value, str]] = [
     ({"SS": []}, INVALID + "An string set  may not be empty"),
     ({"NS": []}, INVALID + "An number set  may not be empty"),
     ({"BS": []}, INVALID + "Binary sets should not be empty"),
