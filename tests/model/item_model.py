@@ -142,7 +142,7 @@ def _project(value: Native, paths: list[Path]) -> Native | None:
     if () in paths:
         return value
     kind, _ = value
-    heads = sorted({path[0] for path in paths if isinstance(path[0], str) == (kind == "M")})  # type: ignore[type-var]
+    heads = sorted({path[0] for path in paths if isinstance(path[0], str) == (kind == "M")})
     found: list[tuple[str | int, Native]] = []
     for head in heads:
         inner = resolve({"": value}, ("", head))

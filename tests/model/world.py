@@ -1,0 +1,83 @@
+"""A table over one of the stores, driven operation by operation, and the model that it is held against."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from hashrange.clock import SystemClock
+from hashrange.errors import ApiError
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.settings import Settings
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.interface import Store
+from hashrange.store.suspending import SuspendingStore
+from tests.model.item_model import ModelTable, Refused
+
+TABLE = "model"
+
+
+def drive(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
+    """Run an operation to its end, whatever turns it gives away."""
+    while True:
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as stop:
+            body: bytes = stop.value
+            return body
+        assert waits_for is None
+
+
+class World:
+    """A table over a store, and its model."""
+
+    def __init__(self, kind: str, data_dir: str | None, seed: int, key_types: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.data_dir = data_dir
+        self.seed = seed
+        self.model = ModelTable(len(key_types) == 2)
+        self.key_types = key_types
+        self.open()
+        names = self.model.key_names
+        self.ask("CreateTable", {
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind} for name, kind in zip(names, key_types, strict=True)
+            ],
+            "KeySchema": [
+                {"AttributeName": name, "KeyType": role} for name, role in zip(names, ("HASH", "RANGE"), strict=False)
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        })  # fmt: skip
+
+    def open(self) -> None:
+        self.embedded: EmbeddedStore = open_store(self.data_dir, SystemClock(), None)
+        store: Store = self.embedded
+        if self.kind == "suspending":
+            store = SuspendingStore(self.embedded, self.seed)
+        self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
+
+    def restart(self) -> None:
+        """Close and open again; a store in memory would be empty."""
+        if self.data_dir is not None:
+            self.embedded.close_now()
+            self.open()
+
+    def ask(self, name: str, members: dict[str, Any]) -> Any:
+        """The reply of an operation; a refusal is raised."""
+        operation = OPERATIONS[name]
+        request: Any = msgspec.convert({"TableName": TABLE} | members, operation.request)
+        return msgspec.json.decode(drive(operation.run(self.scope, request)))
+
+    def expect(self, name: str, members: dict[str, Any], outcome: Callable[[], Any]) -> Any:
+        """The reply, or None where both refuse; fails when only one does, or for another reason."""
+        try:
+            expected = outcome()
+        except Refused as refused:
+            try:
+                reply = self.ask(name, members)
+            except ApiError as heard:
+                assert heard.message in refused.messages, (heard.message, refused.messages)
+                return None
+            raise AssertionError(f"{reply} instead of a refusal: {refused.messages}") from None
+        return self.ask(name, members), expected
