@@ -5,13 +5,14 @@ Ordering: rows of one source are ordered by the bytes of their keys. Durability:
 content depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never
 suspends between reading the old row and committing the new one; other stores may, and may call a plan again.
 
-Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises.
+Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises; writes and transactions that
+meet a transaction going on for the same item raise the service's own errors, which no embedded store has cause to.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from hashrange.errors import StorageError
+from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.schema import Table
@@ -30,11 +31,56 @@ class Page(NamedTuple):
     """True when the span held nothing more; False when a limit ended the page, even at the very last row."""
 
 
+class Step(NamedTuple):
+    """One action of a transaction. No two steps of a transaction name the same item."""
+
+    table: Table
+    key: Key | None
+    """None: there is no such key, and the plan, called with None, only refuses."""
+    plan: Plan
+
+
+class Token(NamedTuple):
+    """Makes a transaction happen once, however often it is asked for: a row of the same commit."""
+
+    name: bytes
+    """Whose token it is, and which: account, Region and the client's own text."""
+    digest: bytes
+    """Hash of what is asked for; the same token with another one is refused."""
+    now_seconds: float
+    """Service time."""
+    expires_at_seconds: float
+    """Service time from which on the token means a new transaction."""
+    report: Callable[[Sequence[Change]], bytes]
+    """What a replay must be able to tell of the committed changes. Pure."""
+
+
+class Transacted(NamedTuple):
+    """A transaction that took place: now, or when its token was first used."""
+
+    changes: Sequence[Change]
+    """One for each step, in order; those with `old == new` only looked. Empty for a replay."""
+    report: bytes | None = None
+    """Of a replay: what `Token.report` told of the changes then."""
+
+
+class TransactionRefused(HashrangeError):
+    """Some steps of a transaction refused, and nothing was done: the reasons, one for each step, None for the willing."""
+
+    def __init__(self, reasons: list[ApiError | None]) -> None:
+        super().__init__(reasons)
+        self.reasons = reasons
+
+
 class Statistics(NamedTuple):
     """Exact figures of one source."""
 
     item_count: int
     size_bytes: int
+
+
+Check = Callable[[Sequence[Change]], None]
+"""Looks at the planned changes of a whole transaction. Pure: it may refuse by raising, and may be called again."""
 
 
 class Catalog(Protocol):
@@ -82,7 +128,27 @@ class Store(Protocol):
         ...
 
     async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
-        """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit."""
+        """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
+
+        Raises TransactionConflictException when a transaction is going on for the item.
+        """
+        ...
+
+    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+        """Replace the rows of all steps, over tables and partitions, in one commit, or none.
+
+        Every plan is called with its row as of one point in time; if one refuses, nothing is done and TransactionRefused holds
+        all refusals. `check` may refuse the changes as a whole, by raising. A token that was used for the same digest and has
+        not expired makes it a replay: no plan is called; for another digest IdempotentParameterMismatchException is raised,
+        and TransactionInProgressException while its first use is still going on.
+        """
+        ...
+
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+        """The rows at all these places, in their order, as of one point in time.
+
+        Raises TransactionRefused when a transaction is going on for one of them.
+        """
         ...
 
     def statistics(self, source: bytes) -> Statistics:

@@ -3,15 +3,31 @@
 It yields to the loop at each call and lets concurrent requests overtake each other by a seed; now and then a commit
 loses its race, so that the plan is called again; a read that need not be consistent may be served from before the last
 commits. It catches plans that change something: a second call on the same row must give the same result.
+
+A transaction marks its items as ongoing and suspends before it is committed: whoever else writes one of them meanwhile is refused,
+as is a second use of its token.
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
-from hashrange.errors import StorageError
+from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
 from hashrange.items.types import Key, Row
-from hashrange.store.interface import Page, Statistics, Store
+from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
+from hashrange.store.interface import (
+    Check,
+    Page,
+    Statistics,
+    Step,
+    Store,
+    Token,
+    Transacted,
+    TransactionRefused,
+)
 from hashrange.store.pause import PAUSE
+from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
@@ -20,6 +36,9 @@ PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
 STALE_READ_PROBABILITY = 0.25
 REMEMBERED_CHANGES_MAX = 64
+
+Place = tuple[bytes, Key]
+"""Source and key of a row."""
 
 
 class SuspendingCatalog:
@@ -66,9 +85,17 @@ class SuspendingStore:
     def __init__(self, inner: Store, seed: int) -> None:
         self.inner = inner
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
-        self._before: dict[tuple[bytes, Key], Row | None] = {}
+        self._before: dict[Place, Row | None] = {}
+        self._ongoing: set[Place] = set()
+        """What transactions are about to write or look at."""
+        self._writing: Counter[Place] = Counter()
+        """What single writes are about to write."""
+        self._tokens: set[bytes] = set()
+        """Tokens of transactions that are going on."""
         self.lost_races = 0
         """How many commits were made to lose, for tests that want to know."""
+        self.conflicts = 0
+        """How many writes and transactions were refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
 
     async def suspend(self) -> None:
@@ -99,13 +126,75 @@ class SuspendingStore:
     async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
         """As the inner store, but a plan may first be called for commits that then lose their race."""
         await self.suspend()
-        while self.chance(LOST_RACE_PROBABILITY):
-            await self._lose_race(table, key, plan)
-        change = await self.inner.mutate(table, key, lambda row: _planned(plan, row))
+        place = (table.source, key)
+        if place in self._ongoing:
+            self.conflicts += 1
+            raise TransactionConflictException(CONFLICT)
+        self._writing[place] += 1
+        try:
+            while self.chance(LOST_RACE_PROBABILITY):
+                await self._lose_race(table, key, plan)
+            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row))
+        finally:
+            self._writing[place] -= 1
+            if not self._writing[place]:
+                del self._writing[place]
         if change.old != change.new:
             self._remember(table.source, key, change.old)
         await self.suspend()
         return change
+
+    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+        """As the inner store, between pauses, its items marked meanwhile; plans may first be called for nothing."""
+        await self.suspend()
+        if token is not None and token.name in self._tokens:
+            raise TransactionInProgressException(IN_PROGRESS)
+        places = {(table.source, key) for table, key, _ in steps if key is not None}
+        self._refuse_conflicts([key is not None and self._is_taken((table.source, key)) for table, key, _ in steps])
+        self._ongoing |= places
+        if token is not None:
+            self._tokens.add(token.name)
+        try:
+            await self.suspend()
+            while self.chance(LOST_RACE_PROBABILITY):
+                rows = [
+                    None if key is None else await self.inner.get(table.source, key, consistent=True)
+                    for table, key, _ in steps
+                ]
+                with suppress(ApiError, TransactionRefused):  # these rows are of no one point in time, or it is a replay
+                    check(plan_steps(steps, rows))
+                self.lost_races += 1
+                await self.suspend()
+            twice = [Step(table, key, _twice(plan)) for table, key, plan in steps]
+            transacted = await self.inner.transact(twice, token, check)
+        finally:
+            self._ongoing -= places
+            if token is not None:
+                self._tokens.discard(token.name)
+        for change in transacted.changes:
+            if change.old != change.new:
+                self._remember(change.table.source, change.key, change.old)
+        await self.suspend()
+        return transacted
+
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+        """As the inner store, between pauses; refused while a transaction is about to write one of the rows."""
+        await self.suspend()
+        self._refuse_conflicts([(table.source, key) in self._ongoing for table, key in places])
+        rows = await self.inner.snapshot_get(places)
+        await self.suspend()
+        return rows
+
+    def _is_taken(self, place: Place) -> bool:
+        return place in self._ongoing or place in self._writing
+
+    def _refuse_conflicts(self, are_taken: list[bool]) -> None:
+        if any(are_taken):
+            self.conflicts += 1
+            reasons: list[ApiError | None] = [
+                TransactionConflictException(CONFLICT) if is_taken else None for is_taken in are_taken
+            ]
+            raise TransactionRefused(reasons)
 
     async def _lose_race(self, table: Table, key: Key, plan: Plan) -> None:
         """Plan against the row of now, throw the result away. A refusal stands: its commit would not have raced."""
@@ -138,6 +227,11 @@ class SuspendingStore:
     async def close(self) -> None:
         """Close the inner store."""
         await self.inner.close()
+
+
+def _twice(plan: Plan) -> Plan:
+    """The same plan, called twice whenever it is called."""
+    return lambda row: _planned(plan, row)
 
 
 def _planned(plan: Plan, row: Row | None) -> Row | None:

@@ -23,6 +23,10 @@ COUNTER_PREFIX = _SYSTEM + b"\x00\x03"
 """‖ name: the next number to be given out, 8 bytes."""
 PROBE_KEY = _SYSTEM + b"\x00\x04"
 """One empty row, written to find out whether writing works again."""
+TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
+"""‖ account, Region and token of a transaction: expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖ report."""
+EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
+"""‖ the same expiry ‖ the same name: one empty row for each token."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 TABLE_ID_MAX = 2**32 - 2

@@ -1,6 +1,6 @@
 """The store on one machine: RocksDB, one process, one event loop.
 
-`get`, `mutate` and every catalog change run from their read to their commit without suspending: that is the whole
+`get`, `mutate`, `transact` and every catalog change run from their read to their commit without suspending: that is the whole
 concurrency control. A commit is atomic in the engine, and durable once the barrier says so. After a failed write, sync
 or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageBusy, StorageError
+from hashrange.errors import ApiError, StorageBusy, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
@@ -20,8 +20,10 @@ from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.reading import PageReader, scan_prefix
-from hashrange.store.interface import Page, Statistics
+from hashrange.store.embedded.tokens import Tokens
+from hashrange.store.interface import Check, Page, Statistics, Step, Token, Transacted
 from hashrange.store.pause import PAUSE
+from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.derive import changes_statistics, statistics_deltas
 from hashrange.tables.entries import derive_entry_writes
@@ -53,6 +55,7 @@ class EmbeddedStore:
         self._loop = loop
         self._housekeeper = Housekeeper()
         self._statistics: dict[bytes, Statistics] = {}
+        self._tokens = Tokens(self._housekeeper)
         barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
         self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
         self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
@@ -94,7 +97,7 @@ class EmbeddedStore:
             change = Change(table, key, old, new, derive_entry_writes(table, key, old, new) if table.indexes else ())
             try:
                 if change.entries or changes_statistics(old, new):
-                    self._write_changes((change,))
+                    self._write_changes(new_batch(), (change,))
                 else:
                     self.engine.put(engine_key, new)
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
@@ -104,9 +107,49 @@ class EmbeddedStore:
             self._commit()
             return change
 
-    def _write_changes(self, changes: Sequence[Change]) -> None:
-        """Write rows, index entries and the new figures of all their sources as one batch."""
-        batch = new_batch()
+    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+        """Replace the rows of all steps in one commit, or none. Suspends only when the engine is stalled, then starts again."""
+        attempt = 0
+        while True:
+            try:
+                report = None if token is None else self._tokens.replayed_report(self.engine, token)
+                if report is not None:
+                    return Transacted((), report)
+                get = self.engine.get
+                rows: list[Row | None] = [None if key is None else get(table.source + key) for table, key, _ in steps]
+            except ApiError:
+                raise
+            except Exception as error:
+                raise self.fail(error) from error
+            changes = plan_steps(steps, rows)
+            check(changes)
+            written = [change for change in changes if change.new != change.old]
+            if token is None and not written:
+                return Transacted(changes)
+            try:
+                batch = new_batch()
+                if token is not None:
+                    self._tokens.add(self.engine, batch, token, changes)
+                self._write_changes(batch, written)
+            except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
+                await self._wait_out_stall(error, attempt)
+                attempt += 1
+                continue
+            self._tokens.committed()
+            self._commit()
+            return Transacted(changes)
+
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+        """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
+        get = self.engine.get
+        try:
+            rows: list[Row | None] = [get(table.source + key) for table, key in places]
+        except Exception as error:
+            raise self.fail(error) from error
+        return rows
+
+    def _write_changes(self, batch: Engine, changes: Sequence[Change]) -> None:
+        """Write rows, index entries and the new figures of all their sources, with what stands in the batch."""
         for change in changes:
             _add(batch, change.table.source + change.key, change.new)
             for source, before, after in change.entries:
@@ -213,6 +256,7 @@ class EmbeddedStore:
 
     def load(self) -> None:
         """Read catalog and statistics from the engine, which has just been opened."""
+        self._tokens = Tokens(self._housekeeper)
         prefix_bytes = len(layout.STATISTICS_PREFIX)
         self._statistics = {
             engine_key[prefix_bytes:]: layout.decode_statistics(row)
