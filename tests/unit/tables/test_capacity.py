@@ -1,0 +1,54 @@
+"""Capacity units by size, and what the reply tells of them."""
+
+import pytest
+
+from hashrange.tables.capacity import consumed_capacity, read_units, write_units
+
+KB = 1024
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "consistent", "eventual"),
+    [
+        (0, 1, 0.5),
+        (1, 1, 0.5),
+        (4 * KB, 1, 0.5),
+        (4 * KB + 1, 2, 1),
+        (8 * KB, 2, 1),
+        (8 * KB + 1, 3, 1.5),
+        (1024 * KB, 256, 128),
+    ],
+)
+def test_reads_count_blocks_of_4_kb_and_at_least_one(size_bytes: int, consistent: float, eventual: float) -> None:
+    assert read_units(size_bytes, consistent=True) == consistent
+    assert read_units(size_bytes, consistent=False) == eventual
+    assert isinstance(read_units(size_bytes, consistent=True), float)
+    assert isinstance(read_units(size_bytes, consistent=False), float)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "units"),
+    [
+        (0, 0, 1),
+        (0, 1, 1),
+        (1, 0, 1),
+        (0, KB, 1),
+        (0, KB + 1, 2),
+        (KB + 1, 0, 2),
+        (5 * KB, KB, 5),
+        (KB, 5 * KB, 5),
+        (0, 400 * KB, 400),
+    ],
+)
+def test_writes_count_blocks_of_1_kb_of_the_larger_of_old_and_new(old: int, new: int, units: float) -> None:
+    assert write_units(old, new) == units
+    assert isinstance(write_units(old, new), float)
+
+
+def test_the_table_stands_apart_only_when_asked_for() -> None:
+    assert consumed_capacity("t", 2.5, "TOTAL") == {"TableName": "t", "CapacityUnits": 2.5}
+    assert consumed_capacity("t", 2.5, "INDEXES") == {
+        "TableName": "t",
+        "CapacityUnits": 2.5,
+        "Table": {"CapacityUnits": 2.5},
+    }
