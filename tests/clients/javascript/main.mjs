@@ -1,0 +1,11 @@
+// Reads a call per line, {"call": "placeOrder", "with": {…}}, and answers each with a line of JSON.
+
+import { createInterface } from "node:readline";
+import { Shop } from "./shop.mjs";
+
+const shop = new Shop(process.argv[2]);
+for await (const line of createInterface({ input: process.stdin })) {
+  const step = JSON.parse(line);
+  process.stdout.write(JSON.stringify(await shop[step.call](step.with)) + "\n");
+}
+shop.end();
