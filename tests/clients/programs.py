@@ -29,10 +29,10 @@ def node(folder: Path) -> str:
 
 
 def java(folder: Path) -> str:
-    """Path of Java, after `mvn package` in `folder`: classes in `folder`/target/classes, libraries in target/lib."""
+    """Path of Java, after `mvn compile` in `folder`: classes in `folder`/target/classes, libraries in target/lib."""
     path = program("java", "the AWS SDK for Java")
     sources = sorted(source.relative_to(folder).as_posix() for source in folder.glob("src/**/*.java"))
-    command = [program("mvn", "the AWS SDK for Java"), "-q", "-B", "package"]
+    command = [program("mvn", "the AWS SDK for Java"), "-q", "-B", "compile"]
     prepare(folder, command, ["pom.xml", *sources], "target")
     return path
 
