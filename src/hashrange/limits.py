@@ -39,6 +39,8 @@ ACCOUNT_CAPACITY_UNITS_MAX = 80_000
 TABLE_CAPACITY_UNITS_MAX = 40_000
 """DescribeLimits: read, and write, capacity units of one table."""
 ENDPOINT_CACHE_MINUTES = 1_440
+RESOURCE_POLICY_MAX_BYTES = 20_480
+"""UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to October 2026."""
 
 # --- reads and writes of items ---
 # Source: developer guide, capacity and quotas pages.

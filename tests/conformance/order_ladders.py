@@ -4,6 +4,7 @@ Source: the service's order of checks (captures to October 2026). A ladder's nei
 exclude each other (legacy and expression parameters), an operation has several ladders.
 """
 
+import json
 from typing import Any, NamedTuple
 
 TABLE = "order-of-checks"
@@ -441,6 +442,37 @@ LIST_INSIGHTS: list[list[Fault]] = [
     [PATTERN, BAD_TOKEN],
 ]
 
+REVISION_LENGTH = Fault(
+    "constraints", {"ExpectedRevisionId": ""}, "at 'expectedRevisionId' failed to satisfy constraint"
+)
+POLICY_ARN = Fault("ARN", {"ResourceArn": "nothing"}, "ARNs must start with 'arn:': nothing")
+NO_POLICY_TABLE = Fault(
+    "table", {"ResourceArn": f"arn:aws:dynamodb:us-east-1:000000000000:table/{MISSING}"},
+    f"Requested resource not found: Table: {MISSING} not found", "ResourceNotFoundException",
+)  # fmt: skip
+OTHER_REVISION = Fault(
+    "revision", {"ExpectedRevisionId": "1"}, "Requested update for policy with revision id 1, but table",
+    "PolicyNotFoundException",
+)  # fmt: skip
+STATEMENT = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
+LOCKOUT = {"Statement": STATEMENT | {"Action": "dynamodb:PutResourcePolicy"}}
+PUT_POLICY: list[list[Fault]] = [
+    [
+        types({"ConfirmRemoveSelfResourceAccess": 5}),
+        REVISION_LENGTH,
+        POLICY_ARN,
+        Fault("size", {"Policy": "{" + " " * 20_480}, "Maximum policy size of 20480 bytes exceeded"),
+        NO_POLICY_TABLE,
+        OTHER_REVISION,
+    ],
+    [Fault("document", {"Policy": "{"}, "This policy contains invalid Json"), NO_POLICY_TABLE],
+    [
+        Fault("lockout", {"Policy": json.dumps(LOCKOUT)}, "will not allow you to update", "AccessDeniedException"),
+        NO_POLICY_TABLE,
+    ],
+]
+DELETE_POLICY = [types({"ExpectedRevisionId": 5}), REVISION_LENGTH, POLICY_ARN, NO_POLICY_TABLE, OTHER_REVISION]
+
 LADDERS: dict[str, list[Ladder]] = {
     "PutItem": [Ladder(faults) for faults in PUT_ITEM],
     "GetItem": [Ladder(faults) for faults in GET_ITEM],
@@ -457,6 +489,9 @@ LADDERS: dict[str, list[Ladder]] = {
     "TagResource": [Ladder(faults) for faults in TAG_RESOURCE],
     "UntagResource": [Ladder(faults) for faults in UNTAG_RESOURCE],
     "ListTagsOfResource": [Ladder([types({"NextToken": 5}), ARN_REQUIRED])],
+    "DeleteResourcePolicy": [Ladder(DELETE_POLICY)],
+    "GetResourcePolicy": [Ladder([types({"ResourceArn": 5})]), Ladder([POLICY_ARN]), Ladder([NO_POLICY_TABLE])],
+    "PutResourcePolicy": [Ladder(faults) for faults in PUT_POLICY],
     "DescribeContinuousBackups": [Ladder(faults) for faults in NAMED_BACKUPS],
     "DescribeContributorInsights": [Ladder(faults) for faults in INSIGHTS],
     "DescribeKinesisStreamingDestination": [Ladder(faults) for faults in NAMED],
@@ -495,6 +530,9 @@ BODIES: dict[str, Body] = {
     "TagResource": {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]},
     "UntagResource": {"ResourceArn": ARN, "TagKeys": ["a"]},
     "ListTagsOfResource": {"ResourceArn": ARN},
+    "DeleteResourcePolicy": {"ResourceArn": ARN},
+    "GetResourcePolicy": {"ResourceArn": ARN},
+    "PutResourcePolicy": {"ResourceArn": ARN, "Policy": json.dumps({"Statement": STATEMENT})},
     "DescribeContinuousBackups": {"TableName": TABLE},
     "DescribeContributorInsights": {"TableName": TABLE},
     "DescribeKinesisStreamingDestination": {"TableName": TABLE},

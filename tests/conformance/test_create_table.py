@@ -270,7 +270,6 @@ def test_names_of_tables_and_indexes_have_few_characters(raw: RawClient, name: s
 @pytest.mark.parametrize(
     ("member", "value"),
     [
-        ("ResourcePolicy", "{}"),
         ("GlobalTableSourceArn", "arn:aws:dynamodb:us-west-2:000000000000:table/elsewhere"),
         ("GlobalTableSettingsReplicationMode", "ENABLED"),
         (

@@ -80,6 +80,20 @@ NEW_TABLE = {
     "TableClass": "STANDARD",
     "DeletionProtectionEnabled": False,
 }
+POLICY = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "a",
+                "Effect": "Allow",
+                "Principal": {"AWS": ["000000000000"]},
+                "Action": ["dynamodb:GetItem"],
+                "Resource": ARN,
+            }
+        ],
+    }
+)
 BODIES: dict[str, list[dict[str, Any]]] = {
     "PutItem": [
         {"TableName": TABLE, "Item": ITEM} | CONDITION | RETURNS,
@@ -174,6 +188,16 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "DescribeKinesisStreamingDestination": [{"TableName": TABLE}],
     "DescribeTableReplicaAutoScaling": [{"TableName": TABLE}],
     "DescribeTimeToLive": [{"TableName": TABLE}],
+    "GetResourcePolicy": [{"ResourceArn": ARN}],
+    "PutResourcePolicy": [
+        {
+            "ResourceArn": ARN,
+            "Policy": POLICY,
+            "ExpectedRevisionId": "NO_POLICY",
+            "ConfirmRemoveSelfResourceAccess": False,
+        }
+    ],
+    "DeleteResourcePolicy": [{"ResourceArn": ARN, "ExpectedRevisionId": "1"}],
     "ListBackups": [
         {
             "TableName": TABLE,

@@ -6,6 +6,7 @@ from hashrange.operations.insights import describe_contributor_insights, list_co
 from hashrange.operations.items import delete_item, get_item, put_item, query, scan, update_item
 from hashrange.operations.operation import Operation
 from hashrange.operations.pending import PENDING
+from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.streaming import describe_kinesis_streaming_destination
 from hashrange.operations.tables import (
     create_table,
@@ -27,6 +28,7 @@ OPERATIONS: dict[str, Operation] = {
     for module in (
         create_table,
         delete_item,
+        delete_resource_policy,
         delete_table,
         describe_continuous_backups,
         describe_contributor_insights,
@@ -37,6 +39,7 @@ OPERATIONS: dict[str, Operation] = {
         describe_table_replica_auto_scaling,
         describe_time_to_live,
         get_item,
+        get_resource_policy,
         list_backups,
         list_bulk_operations,
         list_contributor_insights,
@@ -46,6 +49,7 @@ OPERATIONS: dict[str, Operation] = {
         list_tables,
         list_tags_of_resource,
         put_item,
+        put_resource_policy,
         query,
         scan,
         tag_resource,

@@ -56,6 +56,15 @@ class Index(msgspec.Struct, frozen=True):
     updating_until_seconds: float = 0.0
 
 
+class ResourcePolicy(msgspec.Struct, frozen=True):
+    """What is stored of a table's or stream's resource policy; a deleted one keeps its place in the order of changes."""
+
+    document: str | None
+    """Canonical JSON; None once the policy has been deleted."""
+    revision: int
+    """Service-time milliseconds of the change, counted up where two changes meet."""
+
+
 class Table(msgspec.Struct, frozen=True, dict=True):
     """A table as the catalog stores it. Times are service-time seconds since the epoch."""
 
@@ -100,6 +109,10 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     """Ids of indexes are never reused."""
     stream_view_type: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None
     stream_label: str | None = None
+    policy: ResourcePolicy | None = None
+    """The resource policy; None when there never was one."""
+    stream_policies: dict[str, ResourcePolicy] = {}
+    """Resource policies of the table's streams, by stream label."""
 
     # Derived facts, computed once and read on every request (`dict=True` keeps them beside the declared fields).
 

@@ -8,7 +8,9 @@ from typing import Any, cast
 import msgspec
 
 from hashrange.clock import VirtualClock
+from hashrange.operations.global_tables import describe_table_replica_auto_scaling
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.tables import (
     create_table,
     delete_table,
@@ -36,6 +38,16 @@ OPERATIONS: dict[str, Operation] = {
         update_table,
     )
 }
+POLICIES: dict[str, Operation] = {
+    module.OPERATION.name: module.OPERATION
+    for module in (
+        delete_resource_policy,
+        describe_table_replica_auto_scaling,
+        get_resource_policy,
+        put_resource_policy,
+    )
+}
+"""What changes and describes a table without being part of it."""
 ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 
 
@@ -107,13 +119,13 @@ class ControlPlane:
 
     def call(self, name: str, **members: Any) -> Any:
         """Decode, run and decode again, as the server does."""
-        operation = OPERATIONS[name]
+        operation = (OPERATIONS | POLICIES)[name]
         request: Any = msgspec.json.decode(json.dumps(members), type=operation.request)
         return self.run(name, request)
 
     def run(self, name: str, request: Any) -> Any:
         """The reply to a request struct, decoded."""
-        return json.loads(asyncio.run(OPERATIONS[name].run(self.scope, request)))
+        return json.loads(asyncio.run((OPERATIONS | POLICIES)[name].run(self.scope, request)))
 
     def create(self, name: str = "music", **members: Any) -> Any:
         """A table with the partition key `id`, on demand unless said otherwise; its description."""

@@ -1,8 +1,8 @@
 """CreateTable: a new table under a free name.
 
-Order of checks: member constraints (slow path) → what the request alone shows (`creation_checks`) → members of a
-later day → the name is free → the account's quota. The reply says CREATING; the table is ACTIVE after the
-configured delay, with a delay of zero in the next call.
+Order of checks: member constraints (slow path) → what the request alone shows (`creation_checks`) → the resource
+policy → members of a later day → the name is free → the account's quota. The reply says CREATING; the table is ACTIVE
+after the configured delay, with a delay of zero in the next call.
 """
 
 import msgspec
@@ -12,12 +12,14 @@ from hashrange.errors import LimitExceededException, ResourceInUseException, Val
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import purge_gone_tables, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.policies.document import read_document, stored_form
+from hashrange.operations.policies.revisions import next_revision
 from hashrange.operations.tables.creation import make_table
 from hashrange.operations.tables.creation_checks import check_creation
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.tables.description import describe_table
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import ResourcePolicy, Table
 
 
 async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
@@ -26,9 +28,11 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
     if name == request.TableName and name.startswith("arn:"):
         raise ValidationException(say.ARN_NOT_TABLE.format(arn=name))
     check_creation(request)
+    document = None
+    if request.ResourcePolicy is not None:
+        document = stored_form(read_document(request.ResourcePolicy, "table"))
     refuse_later_members(
         {
-            "ResourcePolicy": request.ResourcePolicy,
             "GlobalTableSourceArn": request.GlobalTableSourceArn,
             "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,
             "VectorIndexes": request.VectorIndexes,
@@ -43,7 +47,10 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
     active_at_seconds = now_seconds + scope.settings.table_state_delay_seconds
 
     def make(table_id: int) -> Table:
-        return make_table(request, name, table_id, scope.account, scope.region, now_seconds, active_at_seconds)
+        table = make_table(request, name, table_id, scope.account, scope.region, now_seconds, active_at_seconds)
+        if document is None:
+            return table
+        return msgspec.structs.replace(table, policy=ResourcePolicy(document, next_revision(None, now_seconds)))
 
     table = await scope.store.catalog.create(make)
     if table is None:

@@ -1,0 +1,52 @@
+"""DeleteResourcePolicy: a table or stream loses its policy; where there is none, that is no fault.
+
+Order of checks: member constraints → form of the ARN → the table and stream exist → the table is not being created or
+deleted → the expected revision → the last change has been applied. The reply carries the revision that went; of a
+policy deleted before, that of its deletion; of one that never was, none.
+"""
+
+import msgspec
+
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.policies import members
+from hashrange.operations.policies.resource import (
+    find_resource,
+    parse_resource,
+    policy_of,
+    refuse_pending,
+    refuse_unready,
+    with_policy,
+)
+from hashrange.operations.policies.revisions import check_revision, next_revision
+from hashrange.tables.schema import ResourcePolicy
+
+
+class DeleteResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A resource, and which policy it has now."""
+
+    ResourceArn: members.ResourceArn
+    ExpectedRevisionId: members.RevisionId | None = None
+
+
+async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequest) -> bytes:
+    """Store that the policy is gone."""
+    resource = parse_resource(scope, request.ResourceArn)
+    while True:
+        table = await find_resource(scope, resource)
+        now_seconds = scope.clock.service_time()
+        refuse_unready(table, now_seconds)
+        old = policy_of(table, resource)
+        if request.ExpectedRevisionId is not None:
+            check_revision(resource, old, request.ExpectedRevisionId)
+        if old is None:
+            return b"{}"
+        reply = msgspec.json.encode({"RevisionId": str(old.revision)})
+        if old.document is None:
+            return reply
+        refuse_pending(resource, old, now_seconds, scope.settings.table_state_delay_seconds)
+        deleted = ResourcePolicy(None, next_revision(old, now_seconds))
+        if await scope.store.catalog.replace(table, with_policy(table, resource, deleted)):
+            return reply
+
+
+OPERATION = Operation("DeleteResourcePolicy", DeleteResourcePolicyRequest, delete_resource_policy)

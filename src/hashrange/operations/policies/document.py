@@ -1,0 +1,74 @@
+"""What does a resource policy say? Its JSON text, read, checked and brought into the form in which it is kept.
+
+The service keeps a canonical form, and two documents of one form are one policy: members in a fixed order, no blanks,
+lists of one element as the element, accounts as their root ARN, a single statement as a list. A document without a
+Version is kept without one and shown with that of 2008. Order of checks: size → JSON → Version and statements (each in
+`statements`) → statement ids. Source: service behaviour, captures of October 2026.
+"""
+
+from typing import Any
+
+import msgspec
+
+from hashrange.errors import ValidationException
+from hashrange.limits import RESOURCE_POLICY_MAX_BYTES
+from hashrange.messages import policies as say
+from hashrange.operations.policies.statements import Kind, read_statement
+
+Document = dict[str, Any]
+"""A canonical document: Version and Id where given, Statement as a list."""
+
+_VERSIONS = ("2012-10-17", "2008-10-17")
+_VERSION_START = '{"Version":'
+_SHOWN_WITHOUT_VERSION = '{"Version":"2008-10-17",'
+_MEMBERS = ("Version", "Id", "Statement")
+
+
+def read_document(text: str, kind: Kind) -> Document:
+    """The canonical document of a table's or stream's policy; raises ValidationException."""
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) > RESOURCE_POLICY_MAX_BYTES:
+        raise ValidationException(say.DOCUMENT_TOO_LARGE.format(limit=RESOURCE_POLICY_MAX_BYTES))
+    given = _decode(raw)
+    unknown = given.keys() - set(_MEMBERS)
+    if unknown:
+        raise ValidationException(say.ELEMENT_UNKNOWN.format(element=min(unknown)))
+    document: Document = {}
+    if "Version" in given:
+        if given["Version"] not in _VERSIONS:
+            raise ValidationException(say.VERSION_INVALID)
+        document["Version"] = given["Version"]
+    if "Id" in given:
+        if not isinstance(given["Id"], str):
+            raise ValidationException(say.ELEMENT_INVALID.format(element="Id"))
+        document["Id"] = given["Id"]
+    statements = given.get("Statement") or []
+    if not isinstance(statements, list):
+        statements = [statements]
+    if not statements:
+        raise ValidationException(say.STATEMENT_EMPTY)
+    document["Statement"] = [read_statement(statement, kind) for statement in statements]
+    ids = [statement["Sid"] for statement in document["Statement"] if "Sid" in statement]
+    if len(set(ids)) < len(ids):
+        raise ValidationException(say.STATEMENT_IDS_REPEATED)
+    return document
+
+
+def stored_form(document: Document) -> str:
+    """The text that is kept; equal texts are the same policy."""
+    return msgspec.json.encode(document).decode()
+
+
+def shown_form(stored: str) -> str:
+    """The text that GetResourcePolicy gives."""
+    return stored if stored.startswith(_VERSION_START) else _SHOWN_WITHOUT_VERSION + stored[1:]
+
+
+def _decode(raw: bytes) -> dict[str, Any]:
+    try:
+        given = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        raise ValidationException(say.DOCUMENT_NOT_JSON) from None
+    if not isinstance(given, dict):
+        raise ValidationException(say.DOCUMENT_NOT_JSON)
+    return given

@@ -1,0 +1,31 @@
+"""GetResourcePolicy: the policy of a table or stream, in its canonical form.
+
+Order of checks: member constraints → form of the ARN → the table exists → the stream does → it has a policy.
+"""
+
+import msgspec
+
+from hashrange.errors import PolicyNotFoundException
+from hashrange.messages import policies as say
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.policies import members
+from hashrange.operations.policies.document import shown_form
+from hashrange.operations.policies.resource import find_resource, parse_resource, policy_of
+
+
+class GetResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The ARN of a table or stream."""
+
+    ResourceArn: members.ResourceArn
+
+
+async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -> bytes:
+    """The document and its revision."""
+    resource = parse_resource(scope, request.ResourceArn)
+    policy = policy_of(await find_resource(scope, resource), resource)
+    if policy is None or policy.document is None:
+        raise PolicyNotFoundException(say.POLICY_NOT_FOUND.format(arn=resource.arn))
+    return msgspec.json.encode({"Policy": shown_form(policy.document), "RevisionId": str(policy.revision)})
+
+
+OPERATION = Operation("GetResourcePolicy", GetResourcePolicyRequest, get_resource_policy)

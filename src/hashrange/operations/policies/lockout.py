@@ -1,0 +1,36 @@
+"""Would a policy keep its author from ever changing it? A plain Deny of PutResourcePolicy to the author's account does.
+
+Statements with a Condition are not taken for a lockout: nothing is known of the caller but the account. Everything else
+of a policy is stored and not enforced.
+"""
+
+from fnmatch import fnmatchcase
+
+from hashrange.operations.policies.document import Document
+from hashrange.operations.policies.principals import names_account
+from hashrange.operations.policies.statements import Statement, patterns_of
+
+_ACTION = "dynamodb:putresourcepolicy"
+
+
+def locks_out(document: Document, account: str, arn: str) -> bool:
+    """True when a statement of the canonical document denies the account the next PutResourcePolicy on the resource."""
+    return any(_denies(statement, account, arn) for statement in document["Statement"])
+
+
+def _denies(statement: Statement, account: str, arn: str) -> bool:
+    if statement["Effect"] != "Deny" or "Condition" in statement:
+        return False
+    if "Principal" in statement:
+        is_named = names_account(statement["Principal"], account)
+    else:
+        is_named = not names_account(statement["NotPrincipal"], account)
+    return is_named and _covers(statement, "Action", _ACTION) and _covers(statement, "Resource", arn)
+
+
+def _covers(statement: Statement, element: str, name: str) -> bool:
+    """True when the element's patterns, or their negation, take in the name."""
+    patterns = patterns_of(statement, element)
+    if element == "Action":
+        patterns = [pattern.lower() for pattern in patterns]
+    return any(fnmatchcase(name, pattern) for pattern in patterns) == (element in statement)

@@ -1,0 +1,72 @@
+"""Whom does a statement of a resource policy name? Principals, checked for their form and made canonical.
+
+`"*"`, or a map from the kind of principal to one name or several. An account's number becomes the ARN of its root;
+a name given twice stands once. Whether a principal exists is not asked. Source: service behaviour, captures of October
+2026.
+"""
+
+import re
+
+from hashrange.errors import ValidationException
+from hashrange.messages import policies as say
+
+Principal = str | dict[str, str | list[str]]
+
+EVERYBODY = "*"
+_KINDS = ("AWS", "Service", "Federated", "CanonicalUser")
+_ACCOUNT = re.compile("[0-9]{12}").fullmatch
+_AWS_NAME = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::[0-9]{12}:.+|A[A-Z0-9]{15,}", re.DOTALL).fullmatch
+"""An ARN of an account's root, user, role or session, or the unique id that the service shows for a deleted one."""
+
+
+def root_of(account: str) -> str:
+    """The ARN that stands for a whole account."""
+    return f"arn:aws:iam::{account}:root"
+
+
+def read_principal(given: object) -> Principal:
+    """The canonical principal; raises ValidationException."""
+    if given == EVERYBODY:
+        return EVERYBODY
+    if not isinstance(given, dict) or not given:
+        raise ValidationException(say.PRINCIPAL_INVALID)
+    principal: dict[str, str | list[str]] = {}
+    for kind, names in given.items():
+        several = names if isinstance(names, list) else [names]
+        if kind not in _KINDS or not several:
+            raise ValidationException(say.PRINCIPAL_INVALID)
+        canonical = list(dict.fromkeys(_name(kind, name) for name in several))
+        principal[kind] = canonical[0] if len(canonical) == 1 else canonical
+    return principal
+
+
+def is_everybody(principal: Principal | None) -> bool:
+    """True when the principal takes in every AWS account."""
+    if principal is None or isinstance(principal, str):
+        return principal == EVERYBODY
+    return EVERYBODY in _aws_names(principal)
+
+
+def names_account(principal: Principal, account: str) -> bool:
+    """True when the principal takes in the account as a whole."""
+    if is_everybody(principal):
+        return True
+    assert isinstance(principal, dict), "no other string is canonical"
+    return root_of(account) in _aws_names(principal)
+
+
+def _aws_names(principal: dict[str, str | list[str]]) -> list[str]:
+    names = principal.get("AWS", [])
+    return [names] if isinstance(names, str) else names
+
+
+def _name(kind: str, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise ValidationException(say.PRINCIPAL_INVALID)
+    if kind != "AWS" or name == EVERYBODY:
+        return name
+    if _ACCOUNT(name):
+        return root_of(name)
+    if not _AWS_NAME(name):
+        raise ValidationException(say.PRINCIPAL_INVALID)
+    return name

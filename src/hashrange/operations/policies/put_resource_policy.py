@@ -1,0 +1,62 @@
+"""PutResourcePolicy: a table or stream gets a policy, or another one. It is stored; nothing enforces it yet.
+
+Order of checks: member constraints → form of the ARN → the document (`document`) → it leaves the caller able to change
+it, unless that is confirmed → the table and stream exist → the table is not being created or deleted → the expected
+revision → the last change has been applied. The policy that is there already keeps its revision, whatever the blanks.
+"""
+
+import msgspec
+
+from hashrange.errors import AccessDeniedException
+from hashrange.messages import policies as say
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.policies import members
+from hashrange.operations.policies.document import read_document, stored_form
+from hashrange.operations.policies.lockout import locks_out
+from hashrange.operations.policies.resource import (
+    find_resource,
+    parse_resource,
+    policy_of,
+    refuse_pending,
+    refuse_unready,
+    with_policy,
+)
+from hashrange.operations.policies.revisions import NO_POLICY, check_revision, next_revision, refuse_existing
+from hashrange.tables.schema import ResourcePolicy
+
+
+class PutResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A resource, a policy for it, and which policy it has now."""
+
+    ResourceArn: members.ResourceArn
+    Policy: str
+    ExpectedRevisionId: members.RevisionId | None = None
+    ConfirmRemoveSelfResourceAccess: bool | None = None
+
+
+async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -> bytes:
+    """Store the policy and give its revision."""
+    resource = parse_resource(scope, request.ResourceArn)
+    document = read_document(request.Policy, resource.kind)
+    if not request.ConfirmRemoveSelfResourceAccess and locks_out(document, scope.account, resource.arn):
+        raise AccessDeniedException(say.LOCKED_OUT)
+    stored = stored_form(document)
+    expected = request.ExpectedRevisionId
+    while True:
+        table = await find_resource(scope, resource)
+        now_seconds = scope.clock.service_time()
+        refuse_unready(table, now_seconds)
+        old = policy_of(table, resource)
+        if expected == NO_POLICY:
+            refuse_existing(resource, old)
+        elif expected is not None:
+            check_revision(resource, old, expected)
+        if old is not None and old.document == stored:
+            return msgspec.json.encode({"RevisionId": str(old.revision)})
+        refuse_pending(resource, old, now_seconds, scope.settings.table_state_delay_seconds)
+        new = ResourcePolicy(stored, next_revision(old, now_seconds))
+        if await scope.store.catalog.replace(table, with_policy(table, resource, new)):
+            return msgspec.json.encode({"RevisionId": str(new.revision)})
+
+
+OPERATION = Operation("PutResourcePolicy", PutResourcePolicyRequest, put_resource_policy)

@@ -1,0 +1,100 @@
+"""Which resource does a policy belong to? The ARN of a table or of one of its streams.
+
+Order of checks: it is an ARN → of DynamoDB → of the caller's account → of this Region → of a table or stream; later,
+the table exists → the stream does → the table is not just being created or deleted. Source: service behaviour,
+captures of October 2026.
+"""
+
+import re
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
+from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
+from hashrange.messages import policies as say
+from hashrange.messages import tables as tables_say
+from hashrange.operations.lookup import find_table
+from hashrange.operations.operation import Scope
+from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.operations.tables.use import refuse_busy
+from hashrange.tables.schema import ResourcePolicy, Table
+from hashrange.tables.states import serves_items, status
+
+_NAME = f"{NAME_PATTERN.removesuffix('+')}{{{TABLE_NAME_LENGTH_MIN},{TABLE_NAME_LENGTH_MAX}}}"
+_ARN = re.compile(rf"arn:([^:]*):dynamodb:([^:]*):([^:]*):table/({_NAME})(?:/(index|stream)/([^/]+))?").fullmatch
+
+
+class Resource(NamedTuple):
+    """What an ARN names."""
+
+    arn: str
+    table_name: str
+    stream_label: str | None
+
+    @property
+    def kind(self) -> Literal["table", "stream"]:
+        """What carries the policy."""
+        return "table" if self.stream_label is None else "stream"
+
+    @property
+    def name(self) -> str:
+        """The table's name, or the stream's label."""
+        return self.table_name if self.stream_label is None else self.stream_label
+
+
+def parse_resource(scope: Scope, arn: str) -> Resource:
+    """The resource that the ARN names, whether it exists or not; raises ValidationException."""
+    if not arn.startswith("arn:"):
+        raise ValidationException(say.ARN_START.format(arn=arn))
+    match = _ARN(arn)
+    if match is None:
+        raise ValidationException(say.ARN_NOT_A_RESOURCE.format(arn=arn))
+    partition, region, account, table_name, part, label = match.groups()
+    if account != scope.account:
+        raise ValidationException(say.OTHER_ACCOUNT)
+    if partition != "aws" or region != scope.region:
+        raise ValidationException(say.ARN_ELSEWHERE.format(arn=arn))
+    if part == "index":
+        raise ValidationException(say.ARN_OF_INDEX.format(arn=arn))
+    return Resource(arn, table_name, label)
+
+
+async def find_resource(scope: Scope, resource: Resource) -> Table:
+    """The table of the resource, in whatever state; raises ResourceNotFoundException."""
+    table = await find_table(scope, resource.table_name)
+    if table is None:
+        raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=resource.table_name))
+    if resource.stream_label is not None and resource.stream_label != table.stream_label:
+        raise ResourceNotFoundException(
+            say.STREAM_NOT_FOUND.format(label=resource.stream_label, name=resource.table_name)
+        )
+    return table
+
+
+def refuse_unready(table: Table, now_seconds: float) -> None:
+    """Refuse a change of policy while the table is being created (it is not found then) or deleted."""
+    if status(table, now_seconds) == "CREATING":
+        raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=table.name))
+    if not serves_items(table, now_seconds):
+        refuse_busy(table, now_seconds)
+
+
+def refuse_pending(resource: Resource, policy: ResourcePolicy | None, now_seconds: float, delay_seconds: float) -> None:
+    """Refuse another change while the last one is being applied: as long as table states are told to last."""
+    if policy is not None and policy.revision / 1000 + delay_seconds > now_seconds and delay_seconds > 0:
+        raise ResourceInUseException(say.POLICY_PENDING.format(kind=resource.kind.capitalize(), name=resource.name))
+
+
+def policy_of(table: Table, resource: Resource) -> ResourcePolicy | None:
+    """What is stored for the resource; a deleted policy is a policy without a document."""
+    if resource.stream_label is None:
+        return table.policy
+    return table.stream_policies.get(resource.stream_label)
+
+
+def with_policy(table: Table, resource: Resource, policy: ResourcePolicy) -> Table:
+    """The table with another policy for the resource; policies of its former streams go."""
+    if resource.stream_label is None:
+        return msgspec.structs.replace(table, policy=policy)
+    return msgspec.structs.replace(table, stream_policies={resource.stream_label: policy})

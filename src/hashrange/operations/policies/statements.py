@@ -1,0 +1,160 @@
+"""What does one statement of a resource policy say? A decoded object, checked and made canonical.
+
+Order of checks: the elements are known → Effect → Principal → Action → Resource → Condition → names of actions →
+resources are of the policy's kind → nobody may do everything. Sid, Action and Resource keep what was written; one
+element in a list is the element. Source: service behaviour, captures of October 2026.
+"""
+
+import re
+from typing import Any, Literal
+
+from hashrange.errors import ValidationException
+from hashrange.messages import policies as say
+from hashrange.operations.policies.principals import is_everybody, read_principal
+
+Kind = Literal["table", "stream"]
+Statement = dict[str, Any]
+
+_ELEMENTS = (
+    "Sid",
+    "Effect",
+    "Principal",
+    "NotPrincipal",
+    "Action",
+    "NotAction",
+    "Resource",
+    "NotResource",
+    "Condition",
+)
+_EFFECTS = {"allow": "Allow", "deny": "Deny"}
+_ACTION = re.compile(r"dynamodb:([a-z*?]+)").fullmatch
+_ARN = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:(.+)", re.DOTALL).fullmatch
+_STREAM_ACTIONS = {"describestream", "getrecords", "getsharditerator"}
+_POLICY_ACTIONS = {"getresourcepolicy", "putresourcepolicy", "deleteresourcepolicy"}
+_ACCOUNT_ACTIONS = {"liststreams"}
+"""Actions of no single resource."""
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    """One or several, as several."""
+    return [value] if isinstance(value, str) else value
+
+
+def patterns_of(statement: Statement, element: str) -> list[str]:
+    """What the element, or its negation, holds."""
+    return as_list(statement[element if element in statement else "Not" + element])
+
+
+def read_statement(given: object, kind: Kind) -> Statement:
+    """The canonical statement; raises ValidationException."""
+    if not isinstance(given, dict):
+        raise ValidationException(say.ELEMENT_INVALID.format(element="Statement"))
+    unknown = given.keys() - set(_ELEMENTS)
+    if unknown:
+        raise ValidationException(say.ELEMENT_UNKNOWN.format(element=min(unknown)))
+    statement: Statement = {}
+    if "Sid" in given:
+        statement["Sid"] = _text(given["Sid"], "Sid")
+    effect = _EFFECTS.get(_text(_required(given, "Effect"), "Effect").lower())
+    if effect is None:
+        raise ValidationException(say.ELEMENT_INVALID.format(element="Effect"))
+    statement["Effect"] = effect
+    name = _either(given, "Principal")
+    statement[name] = read_principal(given[name])
+    for element in ("Action", "Resource"):
+        name = _either(given, element)
+        statement[name] = _texts(given[name], name)
+    if "Condition" in given:
+        statement["Condition"] = _condition(given["Condition"])
+    _check_actions(statement, kind)
+    _check_resources(statement, kind)
+    if effect == "Allow" and "Condition" not in statement and is_everybody(statement.get("Principal")):
+        raise ValidationException(say.UNBOUNDED)
+    return statement
+
+
+def _required(given: dict[str, Any], element: str) -> Any:
+    if element not in given:
+        raise ValidationException(say.FIELD_MISSING.format(field=element))
+    return given[element]
+
+
+def _either(given: dict[str, Any], element: str) -> str:
+    """Which of the element and its negation stands there; exactly one does."""
+    negation = "Not" + element
+    if negation in given:
+        if element in given:
+            raise ValidationException(say.ELEMENT_INVALID.format(element=negation))
+        return negation
+    _required(given, element)
+    return element
+
+
+def _text(value: object, element: str) -> str:
+    if not isinstance(value, str):
+        raise ValidationException(say.ELEMENT_INVALID.format(element=element))
+    return value
+
+
+def _texts(value: object, element: str) -> str | list[str]:
+    """A string, or a list of several; a list of one is its string."""
+    if not isinstance(value, list):
+        return _text(value, element)
+    if not value:
+        raise ValidationException(say.ELEMENT_INVALID.format(element=element))
+    texts = [_text(one, element) for one in value]
+    return texts[0] if len(texts) == 1 else texts
+
+
+def _condition(given: object) -> dict[str, Any]:
+    """Operator → key → one value or several, all as strings."""
+    if not isinstance(given, dict) or not all(isinstance(keys, dict) for keys in given.values()):
+        raise ValidationException(say.ELEMENT_INVALID.format(element="Condition"))
+    return {
+        operator: {key: _texts(_as_text(value), "Condition") for key, value in keys.items()}
+        for operator, keys in given.items()
+    }
+
+
+def _as_text(value: object) -> object:
+    """Truth values and numbers of a condition as the strings that they stand for."""
+    if isinstance(value, list):
+        return [_as_text(one) for one in value]
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _check_actions(statement: Statement, kind: Kind) -> None:
+    """Actions are DynamoDB's, and of the kind of resource; wildcards may stand for any."""
+    actions = patterns_of(statement, "Action")
+    refused = _ACCOUNT_ACTIONS | _STREAM_ACTIONS if kind == "table" else _ACCOUNT_ACTIONS
+    invalid = []
+    for action in actions:
+        match = _ACTION(action.lower())
+        if action != "*" and (match is None or match[1] in refused):
+            invalid.append(f'"{action}"')
+    if invalid:
+        raise ValidationException(say.ACTIONS_INVALID.format(names=", ".join(invalid)))
+
+
+def _check_resources(statement: Statement, kind: Kind) -> None:
+    """ARNs, of a stream for a stream's policy and of no stream for a table's; which table they name is not asked."""
+    has_table_actions = any(
+        name not in _STREAM_ACTIONS | _POLICY_ACTIONS and "*" not in name and "?" not in name
+        for name in (action.lower().removeprefix("dynamodb:") for action in as_list(statement.get("Action", [])))
+    )
+    for resource in patterns_of(statement, "Resource"):
+        if resource == "*":
+            continue
+        match = _ARN(resource)
+        if match is None:
+            raise ValidationException(say.RESOURCE_NOT_ARN.format(resource=resource))
+        relative_id: str = match[1]
+        is_stream = "/stream/" in relative_id
+        if kind == "table":
+            is_fit = not is_stream
+        else:
+            is_fit = (is_stream or "*" in relative_id) and not has_table_actions
+        if not is_fit:
+            raise ValidationException(say.RESOURCE_INVALID.format(relative_id=relative_id, arn=resource))
