@@ -66,14 +66,6 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     return await write_reply(scope, request, change, key_item, attributes)
 
 
-def _check_result(item: Item) -> tuple[Item, int]:
-    """Check what an update made, and measure it; refused bare, as everything found while writing."""
-    try:
-        return check_item(item)
-    except RequestFault as fault:
-        raise ValidationException(fault.message) from None
-
-
 def _returned_attributes(return_values: str | None, change: Change, update: Update | None) -> bytes | None:
     """The JSON of the reply's Attributes; None for no such member."""
     if return_values is None or return_values == "NONE":

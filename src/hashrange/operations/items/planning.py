@@ -1,0 +1,125 @@
+"""What do a put, an update, a delete and a check plan? The same functions for single writes and for transactions.
+
+Each makes a Plan: a pure function from the row before to the row after, which refuses by raising.
+"""
+
+from hashrange.errors import RequestFault, ValidationException
+from hashrange.expressions.condition import Condition
+from hashrange.expressions.update import Update
+from hashrange.items.rows import decode_row, encode_row, row_size_bytes
+from hashrange.items.sizes import attribute_size_bytes, item_size_bytes
+from hashrange.items.types import Item, Row, Value
+from hashrange.items.values import check_item
+from hashrange.limits import ITEM_SIZE_MAX_BYTES
+from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
+from hashrange.operations.items.conditions import NO_ITEM, check_condition
+from hashrange.tables.change import Plan
+from hashrange.tables.index_keys import check_updated_index_keys
+from hashrange.tables.schema import Table
+
+
+def plan_put(row: Row, condition: Condition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
+    """Put a whole item. `on_failure`, here and below: ReturnValuesOnConditionCheckFailure."""
+    if condition is None:
+        return lambda old: row
+
+    def plan(old: Row | None) -> Row:
+        check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
+        return row
+
+    return plan
+
+
+def plan_delete(condition: Condition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
+    """Remove the item."""
+
+    def plan(old: Row | None) -> None:
+        if condition is not None:
+            check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
+
+    return plan
+
+
+def plan_check(condition: Condition, values: dict[str, Value], on_failure: str | None) -> Plan:
+    """Leave the item as it is, if the condition holds."""
+
+    def plan(old: Row | None) -> Row | None:
+        check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
+        return old
+
+    return plan
+
+
+def plan_update(
+    table: Table,
+    key_item: Item,
+    update: Update | None,
+    condition: Condition | None,
+    values: dict[str, Value],
+    on_failure: str | None,
+    *,
+    is_heavy: bool,
+) -> Plan:
+    """Change the item, or create it; `is_heavy` is what `updates.check_targets` said. No update only creates."""
+
+    def plan(old: Row | None) -> Row | None:
+        item = None if old is None else decode_row(old)
+        if is_heavy:
+            _check_statement_size(update, values, item)
+        if condition is not None:
+            check_condition(condition, values, item, old, on_failure)
+        if update is None:
+            return encode_row(key_item, item_size_bytes(key_item)) if old is None else old
+        if item is None or old is None:
+            return _create(table, update, values, key_item) if update.can_create else None
+        return _change(table, update, values, item, row_size_bytes(old))
+
+    return plan
+
+
+def _check_statement_size(update: Update | None, values: dict[str, Value], item: Item | None) -> None:
+    """Refuse a statement that weighs more than an item may, before its condition is looked at."""
+    if (
+        update is not None
+        and update.statement_size_bytes(values, NO_ITEM if item is None else item) > ITEM_SIZE_MAX_BYTES
+    ):
+        raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+
+
+def _create(table: Table, update: Update, values: dict[str, Value], key_item: Item) -> Row:
+    """The row of an item that the update creates."""
+    new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
+    if size_bytes > ITEM_SIZE_MAX_BYTES:
+        raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+    if table.indexes:
+        check_updated_index_keys(table, new, update.attributes)
+    return encode_row(new, size_bytes)
+
+
+def _change(table: Table, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Row:
+    """The row of an existing item after the update; its size is the old one's and what the targets add or lose."""
+    new = update.apply(item, values)
+    size_bytes = old_size_bytes
+    for name in update.attributes:
+        if name in item:
+            size_bytes -= attribute_size_bytes(name, item[name])
+        if name in new:
+            # A value may have moved below the deepest level allowed only where a target is nested.
+            size_bytes += (
+                _check_result({name: new[name]})[1]
+                if update.has_nested_targets
+                else attribute_size_bytes(name, new[name])
+            )
+    if size_bytes > ITEM_SIZE_MAX_BYTES:
+        raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+    if table.indexes:
+        check_updated_index_keys(table, new, update.attributes)
+    return encode_row(new, size_bytes)
+
+
+def _check_result(item: Item) -> tuple[Item, int]:
+    """Check what an update made, and measure it; refused bare, as everything found while writing."""
+    try:
+        return check_item(item)
+    except RequestFault as fault:
+        raise ValidationException(fault.message) from None
