@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from hashrange.cli.main import DONE, FAILED, count
+from hashrange.cli.parsing import command_parser, parse
 
 EXAMPLE = """example:
   hashrange check ./hashrange-data
@@ -14,7 +15,7 @@ Reads every row, and changes nothing. Stop the server first: a folder has one us
 
 def run(words: list[str]) -> int:
     """Verify one folder; returns the exit code."""
-    data_dir: str = build_parser().parse_args(words).data_dir
+    data_dir: str = parse(build_parser(), words).data_dir
     from hashrange.store.embedded.check import check_store
 
     report = check_store(data_dir, show_progress if sys.stderr.isatty() else None)
@@ -31,13 +32,7 @@ def run(words: list[str]) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="hashrange check",
-        description="Verify that a data folder is sound.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = command_parser("check", "Verify that a data folder is sound.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
     return parser
 

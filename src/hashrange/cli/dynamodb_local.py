@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 
-from hashrange.cli.sources import SettingsError
+from hashrange.cli.parsing import UsageError
 
 DELAY_SECONDS = 3
 """`-delayTransientStatuses`: so long tables stay CREATING, as they do for some seconds there."""
@@ -23,7 +23,7 @@ def is_dynamodb_local(words: list[str]) -> bool:
 
 
 def translate(words: list[str]) -> list[str]:
-    """The same command line in our flags, which may stand among theirs; raises SettingsError."""
+    """The same command line in our flags, which may stand among theirs; raises UsageError."""
     return [word for part in _parts(iter(words)) for word in part]
 
 
@@ -43,7 +43,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
             known = ", ".join(
                 [*WITH_VALUE, *WITHOUT_VALUE, "-cors", "-delayTransientStatuses", *sorted(WITHOUT_EFFECT)]
             )
-            raise SettingsError(f"{word} is no flag of DynamoDB Local that Hashrange understands; it knows {known}.")
+            raise UsageError(f"{word} is no flag of DynamoDB Local that Hashrange understands; it knows {known}.")
         else:
             yield [word]
 
@@ -51,5 +51,5 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
 def _value(flag: str, words: Iterator[str]) -> str:
     value = next(words, None)
     if value is None:
-        raise SettingsError(f"{flag} needs a value behind it.")
+        raise UsageError(f"{flag} needs a value behind it.")
     return value

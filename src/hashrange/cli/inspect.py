@@ -6,6 +6,7 @@ import json
 import msgspec
 
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
+from hashrange.cli.parsing import command_parser, parse
 from hashrange.errors import ApiError
 from hashrange.tables.schema import KeySchema
 
@@ -18,7 +19,7 @@ Changes nothing. Stop the server first: a folder has one user at a time.
 
 def run(words: list[str]) -> int:
     """Show one folder, one table or one item; returns the exit code."""
-    options = build_parser().parse_args(words)
+    options = parse(build_parser(), words)
     if options.key is None:
         return show_tables(options.data_dir, options.table)
     if options.table is None:
@@ -32,16 +33,12 @@ def run(words: list[str]) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="hashrange inspect",
-        description="Show a data folder's tables, or the item at a key.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = command_parser("inspect", "Show a data folder's tables, or the item at a key.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
-    parser.add_argument("--table", metavar="NAME", help="Only this table.")
-    parser.add_argument("--key", metavar="JSON", help="The primary key of one item, in DynamoDB's JSON; needs --table.")
+    parser.add_argument("--table", metavar="NAME", default=None, help="Only this table.")
+    parser.add_argument(
+        "--key", metavar="JSON", default=None, help="The primary key of one item, in DynamoDB's JSON; needs --table."
+    )
     return parser
 
 

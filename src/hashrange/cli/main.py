@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 it could not be done, or a check found faults; 2 the comma
 import sys
 from importlib import import_module
 
+from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
 
 COMMANDS = {
@@ -39,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(words)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except UsageError as error:
+        return refuse(str(error), WRONG_USE)
     except HashrangeError as error:
         return refuse(str(error), FAILED)
 

@@ -5,8 +5,9 @@ import sys
 from typing import Any
 
 from hashrange.cli.dynamodb_local import is_dynamodb_local, translate
-from hashrange.cli.main import DONE, FAILED, WRONG_USE, refuse
-from hashrange.cli.sources import CONFIG_VARIABLE, SettingsError, current_environment, load_settings
+from hashrange.cli.main import DONE, FAILED, refuse
+from hashrange.cli.parsing import command_parser, parse
+from hashrange.cli.sources import CONFIG_VARIABLE, current_environment, load_settings
 from hashrange.errors import HashrangeError
 from hashrange.settings import Option, Settings, options
 
@@ -25,14 +26,11 @@ READY = (
 
 def run(words: list[str]) -> int:
     """Serve until asked to stop; returns the exit code."""
-    try:
-        if is_dynamodb_local(words):
-            words = translate(words)
-        flags = vars(build_parser().parse_args(words))
-        config = flags.pop("config", None)
-        settings, warnings = load_settings(flags, current_environment(), config)
-    except SettingsError as error:
-        return refuse(str(error), WRONG_USE)
+    if is_dynamodb_local(words):
+        words = translate(words)
+    flags = vars(parse(build_parser(), words))
+    config = flags.pop("config", None)
+    settings, warnings = load_settings(flags, current_environment(), config)
     start_logging(settings)
     for warning in warnings:
         print(f"hashrange: {warning}", file=sys.stderr)
@@ -41,15 +39,9 @@ def run(words: list[str]) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """One flag per option; values stay text, `cli.sources` checks them."""
-    parser = argparse.ArgumentParser(
-        prog="hashrange serve",
-        usage="hashrange serve [OPTION …]",
-        description="Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C.",
-        epilog=EXAMPLE.format(variable=CONFIG_VARIABLE),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
+    description = "Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C."
+    parser = command_parser("serve", description, EXAMPLE.format(variable=CONFIG_VARIABLE))
+    parser.usage = "hashrange serve [OPTION …]"
     parser.add_argument("--config", metavar="FILE", help="TOML file of these options.")
     for option in options():
         _add_flag(parser, option)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.errors import HashrangeError
+from hashrange.cli.parsing import UsageError, hint
 from hashrange.settings import Option, Settings, options
 
 CONFIG_VARIABLE = "HASHRANGE_CONFIG"
@@ -21,10 +21,6 @@ TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", ""})
 
 
-class SettingsError(HashrangeError):
-    """An option cannot be used: the message names it, its value and the way out."""
-
-
 class Loaded(NamedTuple):
     """The settings that hold, and what the operator should hear about them."""
 
@@ -33,7 +29,7 @@ class Loaded(NamedTuple):
 
 
 def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], config: str | None = None) -> Loaded:
-    """Merge all sources. `flags` are values by TOML key, as typed or as parsed; raises SettingsError.
+    """Merge all sources. `flags` are values by TOML key, as typed or as parsed; raises UsageError.
 
     `config` names the TOML file; else HASHRANGE_CONFIG does; else there is none.
     """
@@ -52,14 +48,14 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
     settings = msgspec.structs.replace(Settings(), **{by_key[key].field: value for key, value in chosen.items()})
     if (settings.tls_cert is None) != (settings.tls_key is None):
         given, missing = ("--tls-cert", "--tls-key") if settings.tls_key is None else ("--tls-key", "--tls-cert")
-        raise SettingsError(f"{given} is set but {missing} is not: HTTPS needs both, plain HTTP neither.")
+        raise UsageError(f"{given} is set but {missing} is not: HTTPS needs both, plain HTTP neither.")
     return Loaded(settings, warnings)
 
 
 def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
     """Let one source win over those before it; `data_dir` and `in_memory` are two answers to one question."""
     if found.get("in_memory") and "data_dir" in found:
-        raise SettingsError(f"{source} asks for both in_memory and data_dir ({found['data_dir']}); keep one of them.")
+        raise UsageError(f"{source} asks for both in_memory and data_dir ({found['data_dir']}); keep one of them.")
     if "data_dir" in found:
         chosen["in_memory"] = False
     chosen.update(found)
@@ -73,16 +69,16 @@ def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
         with open(path, "rb") as file:
             data = tomllib.load(file)
     except OSError as error:
-        raise SettingsError(
+        raise UsageError(
             f"the settings file {path} cannot be read: {error.strerror}. Mend --config (or {CONFIG_VARIABLE})."
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the settings file {path} is not TOML: {error}.") from None
+        raise UsageError(f"the settings file {path} is not TOML: {error}.") from None
     found = {}
     for key, value in data.items():
         option = by_key.get(key)
         if option is None:
-            raise SettingsError(f"{path} has an unknown option {key}.{_hint(key, list(by_key))}")
+            raise UsageError(f"{path} has an unknown option {key}.{hint(key, list(by_key))}")
         found[key] = _checked(option, f"{key} in {path}", value)
     return found
 
@@ -101,7 +97,7 @@ def _read_environment(
             found[option.key] = _parsed(option, variable, text)
         elif option is None and not variable.startswith((*TESTS_PREFIXES, *KUBERNETES_PREFIXES)):
             warnings.append(
-                f"the environment variable {variable} is no option of Hashrange.{_hint(variable, list(by_variable))}"
+                f"the environment variable {variable} is no option of Hashrange.{hint(variable, list(by_variable))}"
             )
     return found
 
@@ -140,22 +136,14 @@ def _checked(option: Option, name: str, value: Any) -> Any:
     return value
 
 
-def _refusal(option: Option, name: str, value: Any) -> SettingsError:
+def _refusal(option: Option, name: str, value: Any) -> UsageError:
     shown = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else repr(value)
-    return SettingsError(f"{name} is {shown}; it must be {option.expected}{_such_as(option)}.")
+    return UsageError(f"{name} is {shown}; it must be {option.expected}{_such_as(option)}.")
 
 
 def _such_as(option: Option) -> str:
     """A value to copy, where the words alone do not give one."""
     return f", such as {option.default:g}" if option.kind in {"integer", "number"} else ""
-
-
-def _hint(name: str, known: list[str]) -> str:
-    """The option that was probably meant, or where to find them all."""
-    import difflib
-
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {close[0]}?" if close else " `hashrange serve --help` lists them all."
 
 
 def current_environment() -> Mapping[str, str]:

@@ -1,11 +1,11 @@
 """`hashrange version`: what exactly is running here?"""
 
-import argparse
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from hashrange import __version__
 from hashrange.cli.main import DONE
+from hashrange.cli.parsing import command_parser, parse
 
 EXAMPLE = """example:
   hashrange version
@@ -15,12 +15,7 @@ PARTS = ("rocksdict", "msgspec", "httptools", "zlib-ng", "uvloop")
 
 def run(words: list[str]) -> int:
     """Print the versions; returns the exit code."""
-    argparse.ArgumentParser(
-        prog="hashrange version",
-        description="Print the versions of Hashrange and of what it stands on.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    ).parse_args(words)
+    parse(command_parser("version", "Print the versions of Hashrange and of what it stands on.", EXAMPLE), words)
     print(f"hashrange {__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})")
     for name in PARTS:
         print(f"  {name} {version_of(name)}")

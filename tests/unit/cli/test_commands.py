@@ -57,6 +57,8 @@ def test_version_names_what_is_running(capsys: Printed) -> None:
         (["serve", "--port", "web"], '--port is "web"'),
         (["-port", "web"], '--port is "web"'),
         (["-inMemory", "-database", "x"], "-database is no flag of DynamoDB Local"),
+        (["serve", "--prot", "1"], "`hashrange serve` does not know --prot. Did you mean --port?"),
+        (["check", "--colour=1", "x"], "`hashrange check` does not know --colour. `hashrange check --help` lists what"),
         (["serve", "--config", "no.toml"], "the settings file no.toml cannot be read"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.cli.dynamodb_local import is_dynamodb_local, translate
-from hashrange.cli.sources import SettingsError
+from hashrange.cli.parsing import UsageError
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,6 @@ def test_our_own_flags_are_left_alone(words: str) -> None:
     ],
 )
 def test_an_unknown_flag_is_refused(words: str, message: str) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(UsageError) as caught:
         translate(words.split())
     assert str(caught.value).startswith(message)

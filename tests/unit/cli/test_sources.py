@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.cli.sources import SettingsError, load_settings
+from hashrange.cli.parsing import UsageError
+from hashrange.cli.sources import load_settings
 from hashrange.settings import Settings, options
 
 SAMPLES: dict[str, tuple[str, Any]] = {
@@ -51,7 +52,7 @@ def test_flags_win_over_environment_and_environment_over_file(tmp_path: Path) ->
 def test_the_environment_may_name_the_file_and_the_flag_wins(tmp_path: Path) -> None:
     config = write(tmp_path, "port = 1")
     assert load_settings({}, {"HASHRANGE_CONFIG": config}).settings.port == 1
-    with pytest.raises(SettingsError, match=r"no\.toml cannot be read"):
+    with pytest.raises(UsageError, match=r"no\.toml cannot be read"):
         load_settings({}, {"HASHRANGE_CONFIG": config}, str(tmp_path / "no.toml"))
 
 
@@ -103,7 +104,7 @@ def test_in_memory_and_a_folder_are_two_answers_to_one_question(
 def test_a_bad_value_is_refused_in_one_sentence(
     flags: dict[str, Any], environment: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(UsageError) as caught:
         load_settings(flags, environment)
     assert str(caught.value).startswith(message)
 
@@ -112,7 +113,7 @@ def test_a_bad_value_is_refused_in_one_sentence(
     ("text", "message"),
     [
         ("prot = 1", "has an unknown option prot. Did you mean port?"),
-        ("colour = 1", "has an unknown option colour. `hashrange serve --help` lists them all."),
+        ("colour = 1", "has an unknown option colour. `hashrange serve --help` lists what it knows."),
         ('port = "8000"', 'is "8000"; it must be a whole number from 0 to 65,535, such as 8000.'),
         ("port = true", "is true; it must be a whole number"),
         ("access_log = 1", "is 1; it must be true or false."),
@@ -123,7 +124,7 @@ def test_a_bad_value_is_refused_in_one_sentence(
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(UsageError) as caught:
         load_settings({}, {}, write(tmp_path, text))
     assert message in str(caught.value)
     assert "hashrange.toml" in str(caught.value)

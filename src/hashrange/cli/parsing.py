@@ -1,0 +1,40 @@
+"""How is a command's line read? One parser for each command, made alike; what it does not know is refused in one sentence."""
+
+import argparse
+from collections.abc import Sequence
+
+from hashrange.errors import HashrangeError
+
+
+class UsageError(HashrangeError):
+    """The command line cannot be used: the message names the word, the reason and the way out."""
+
+
+def command_parser(name: str, description: str, example: str) -> argparse.ArgumentParser:
+    """The parser of `hashrange NAME`, without its arguments; options that are not given stay unset."""
+    return argparse.ArgumentParser(
+        prog=f"hashrange {name}",
+        description=description,
+        epilog=example,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+
+
+def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments; raises UsageError for words that the command does not know."""
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        word = unknown[0].partition("=")[0]
+        known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 - argparse has no public list
+        raise UsageError(f"`{parser.prog}` does not know {word}.{hint(word, known, parser.prog)}")
+    return arguments
+
+
+def hint(name: str, known: Sequence[str], command: str = "hashrange serve") -> str:
+    """The name that was probably meant, or where to find them all; begins with a blank."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]}?" if close else f" `{command} --help` lists what it knows."
