@@ -433,9 +433,9 @@ def test_of_a_set_only_members_that_are_added_weigh(table: DataTable) -> None:
 def test_a_value_cannot_move_too_deep(table: DataTable) -> None:
     too_deep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
     key = fresh_key()
-    table.put(key | {"deep": nested(31), "less": nested(30), "m": {"M": {}}})
+    table.put(key | {"deep": nested(31), "flatter": nested(30), "m": {"M": {}}})
     assert table.refusal("UpdateItem", Key=key, UpdateExpression="SET m.a = deep") == too_deep
-    table.update(key, "SET m.a = less, b = deep")
+    table.update(key, "SET m.a = flatter, b = deep")
 
 
 def test_what_a_value_was_does_not_hide_what_it_is(table: DataTable) -> None:
