@@ -7,13 +7,13 @@ condition.
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException
-from hashrange.items.rows import decode_row, row_json
-from hashrange.items.types import Row
+from hashrange.items.rows import row_json
 from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import check_condition, check_key_paths, requested_condition
+from hashrange.operations.items.conditions import check_key_paths, requested_condition
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
+from hashrange.operations.items.planning import plan_delete
 from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
@@ -52,11 +52,7 @@ async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
     key = lookup_key(table, key_item)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
-
-    def plan(old: Row | None) -> None:
-        if condition is not None:
-            item = None if old is None else decode_row(old)
-            check_condition(condition, values, item, old, request.ReturnValuesOnConditionCheckFailure)
+    plan = plan_delete(condition, values, request.ReturnValuesOnConditionCheckFailure)
 
     change = await scope.store.mutate(table, key, plan)
     attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None

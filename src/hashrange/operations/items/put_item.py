@@ -7,14 +7,14 @@ item keys → condition.
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
-from hashrange.items.rows import decode_row, encode_row, row_json
-from hashrange.items.types import Row
+from hashrange.items.rows import encode_row, row_json
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE, RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import check_condition, check_key_paths, requested_condition
+from hashrange.operations.items.conditions import check_key_paths, requested_condition
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
+from hashrange.operations.items.planning import plan_put
 from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
@@ -58,17 +58,11 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
         check_item_index_keys(table, item)
     row = encode_row(item, size_bytes)
 
-    if condition is None:
-        change = await scope.store.mutate(table, key, lambda old: row)
-    else:
+    if condition is not None:
         check_key_paths(table, condition.nested_attributes)
+    plan = plan_put(row, condition, values, request.ReturnValuesOnConditionCheckFailure)
 
-        def plan(old: Row | None) -> Row:
-            existing = None if old is None else decode_row(old)
-            check_condition(condition, values, existing, old, request.ReturnValuesOnConditionCheckFailure)
-            return row
-
-        change = await scope.store.mutate(table, key, plan)
+    change = await scope.store.mutate(table, key, plan)
     attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
     return await write_reply(scope, request, change, item, attributes)
 
