@@ -133,7 +133,7 @@ def installed(contenders: Sequence[Contender], results: Results) -> list[Contend
     """Those that are at hand, installed if need be before anything is measured; the others become Skips."""
     ready = []
     for contender in contenders:
-        with sections.skipping(results, contender.title):
+        with sections.skipping(results, contender):
             version = contender.version()
             say(f"{contender.title}: {version}")
             results.versions[contender.title.partition(",")[0]] = version

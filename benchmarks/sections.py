@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -15,7 +16,7 @@ from benchmarks.client import ReplyError
 from benchmarks.generator import LoadFailed
 from benchmarks.inprocess import measure_in_process
 from benchmarks.measure import Pace, Table, measure, measure_beside_scan
-from benchmarks.peers import NotInstallable
+from benchmarks.peers import ROOT, NotInstallable
 from benchmarks.results import Figure, FootprintFigure, Results, Skip, StartFigure
 from benchmarks.running import running
 from benchmarks.servers import BY_NAME, Contender
@@ -27,6 +28,7 @@ IDLE_SECONDS = 1.0
 """A server rests so long before its idle memory is read."""
 SETTLE_SECONDS = 2.0
 """And so long after a load."""
+REASON_LENGTH_MAX = 200
 GROWTH_REQUESTS = 100_000
 """Large tables are asked for more different keys, so that not all of them are in caches."""
 
@@ -52,13 +54,14 @@ class Choice:
 
 
 @contextmanager
-def skipping(results: Results, what: str) -> Iterator[None]:
-    """What goes wrong within is written down as a Skip."""
+def skipping(results: Results, contender: Contender, what: str = "") -> Iterator[None]:
+    """What goes wrong within is written down as a Skip, without the paths of this machine."""
     try:
         yield
     except (NotInstallable, LoadFailed, ReplyError, OSError) as reason:
-        say(f"  {what}: skipped: {reason}")
-        results.skips.append(Skip(what, str(reason)))
+        say(f"  {contender.title}{what}: skipped: {reason}")
+        text = str(reason).replace(str(ROOT) + "/", "").replace(str(Path.home()), "~")
+        results.skips.append(Skip(contender.name, f"{contender.title}{what}", text[-REASON_LENGTH_MAX:]))
 
 
 def progress(label: str, items: int) -> Callable[[int], None]:
@@ -86,9 +89,10 @@ def run_load(choice: Choice, results: Results, table_items: int) -> None:
     plan = choice.plan
     for contender in choice.contenders:
         for item_bytes in choice.item_bytes:
-            label = f"{contender.name}, {item_bytes} B, {table_items:,} items"
+            where = f", {item_bytes} B, {table_items:,} items"
+            label = contender.name + where
             say(label)
-            with skipping(results, label), running(contender, choice.pace.cores) as server:
+            with skipping(results, contender, where), running(contender, choice.pace.cores) as server:
                 table = Table(
                     server.fill(plan, item_bytes, table_items, progress(label, table_items)), item_bytes, table_items
                 )
@@ -96,7 +100,7 @@ def run_load(choice: Choice, results: Results, table_items: int) -> None:
                 counts = choice.connections if is_first else choice.connections[:1]
                 for workload in choice.workloads:
                     for connections in sorted({workload.connections(count) for count in counts}, reverse=True):
-                        with skipping(results, f"{label}, {workload.name}, {connections} connections"):
+                        with skipping(results, contender, f"{where}, {workload.name}, {connections} connections"):
                             add(results, measure(server, plan, workload, table, connections, choice.pace))
 
 
@@ -105,7 +109,7 @@ def run_latency(choice: Choice, results: Results) -> None:
     plan = choice.plan
     for contender in on_disk(choice.contenders):
         say(f"{contender.name}: beside a Scan")
-        with skipping(results, f"{contender.name} beside a Scan"), running(contender, choice.pace.cores) as server:
+        with skipping(results, contender, ", beside a Scan"), running(contender, choice.pace.cores) as server:
             table = Table(server.fill(plan, plan.item_bytes[0], plan.table_items), plan.item_bytes[0], plan.table_items)
             for name in ("get", "put"):
                 workload = plan.named(name)
@@ -117,9 +121,9 @@ def run_slow_sync(choice: Choice, results: Results) -> None:
     """PutItem on disk with every sync slowed down: does group commit carry it?"""
     plan = choice.plan
     for contender in on_disk(choice.contenders):
-        what = f"{contender.name}, syncs {plan.slow_sync.delay_us} µs slower"
-        say(what)
-        with skipping(results, what):
+        what = f", syncs {plan.slow_sync.delay_us} µs slower"
+        say(contender.name + what)
+        with skipping(results, contender, what):
             environment = slow_sync_environment(plan.slow_sync.delay_us)
             with running(contender, choice.pace.cores, environment) as server:
                 table = Table(
@@ -138,7 +142,7 @@ def run_start(choice: Choice, results: Results) -> None:
         say(f"{contender.name}: start")
         ready_ms: list[float] = []
         idle_mb: list[float] = []
-        with skipping(results, f"{contender.name}, start"):
+        with skipping(results, contender, ", start"):
             for _ in range(STARTS):
                 with running(contender, choice.pace.cores) as server:
                     ready_ms.append(server.ready_ms)
@@ -153,7 +157,7 @@ def run_footprint(choice: Choice, results: Results) -> None:
     items = plan.footprint.items
     for contender in choice.contenders:
         say(f"{contender.name}: {items:,} items")
-        with skipping(results, f"{contender.name}, {items:,} items"), running(contender, choice.pace.cores) as server:
+        with skipping(results, contender, f", {items:,} items"), running(contender, choice.pace.cores) as server:
             began = time.perf_counter()
             server.fill(plan, plan.footprint.item_bytes, items, progress(contender.name, items))
             load_seconds = time.perf_counter() - began
@@ -170,7 +174,7 @@ def run_growth(choice: Choice, results: Results, sizes: Sequence[int]) -> None:
     item_bytes = plan.item_bytes[0]
     workloads = [workload for workload in choice.workloads if workload.is_in_growth_check]
     wide_plan = msgspec.structs.replace(plan, requests_prepared=GROWTH_REQUESTS)
-    with skipping(results, "growth"), running(contender, choice.pace.cores) as server:
+    with skipping(results, contender, ", growth"), running(contender, choice.pace.cores) as server:
         maker = server.fill(plan, item_bytes, 0)
         filled = 0
         for items in sizes:

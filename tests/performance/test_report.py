@@ -71,7 +71,7 @@ def test_growth_is_the_largest_table_over_the_smallest() -> None:
 
 def test_skips_carry_their_reason_and_results_survive_a_file(tmp_path: Path) -> None:
     run = results(figure("ours-disk", 20))
-    run.skips.append(Skip("Dynoxide, disk", "cargo is not installed"))
+    run.skips.append(Skip("dynoxide-disk", "Dynoxide, disk", "cargo is not installed"))
     run.starts.append(StartFigure("ours-disk", 120, 44))
     run.footprints.append(FootprintFigure("ours-disk", 100_000, 6, 80, 50))
     run.save(tmp_path / "results.json")
@@ -84,5 +84,7 @@ def test_skips_carry_their_reason_and_results_survive_a_file(tmp_path: Path) -> 
 def test_a_later_run_replaces_what_it_measured_again() -> None:
     earlier = results(figure("ours-disk", 20), figure("dynoxide-disk", 40))
     later = results(figure("ours-disk", 25))
+    earlier.skips += [Skip("ours-disk", "start", "a typing error"), Skip("local-disk", "start", "no Java")]
     later.add_earlier(earlier)
+    assert [skip.reason for skip in later.skips] == ["no Java"]
     assert [(one.server, one.cpu_us) for one in later.figures] == [("dynoxide-disk", 40), ("ours-disk", 25)]
