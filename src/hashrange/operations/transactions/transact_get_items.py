@@ -1,0 +1,156 @@
+"""TransactGetItems: up to 100 distinct items as of one point in time.
+
+Order of checks: per action, in the order of the request, parameters → Key values → ProjectionExpression; then items named twice
+→ tables. What does not fit a table's keys becomes a reason.
+"""
+
+from typing import Annotated, ClassVar, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ApiError, ResourceNotFoundException, ValidationException
+from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.projection import Projection
+from hashrange.items.rows import decode_row, row_json, row_size_bytes
+from hashrange.items.types import Item, Key, Row
+from hashrange.items.values import check_item
+from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
+from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.parameters import GET_ITEM, check_parameters
+from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.projections import requested_projection
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.replies import ENCODER, join_members
+from hashrange.operations.transactions.reasons import cancelled
+from hashrange.store.interface import TransactionRefused
+from hashrange.store.pause import PAUSE
+from hashrange.tables.keys import lookup_key
+from hashrange.tables.schema import Table
+from hashrange.tables.transaction_capacity import transaction_capacity, transaction_read_units
+
+PROJECTED_SLICE_BYTES = 256 * 1024
+"""Item sizes projected between two hand-backs of the loop."""
+
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One item, whole or in part. Transactions know no legacy parameters."""
+
+    AttributesToGet: ClassVar[None] = None
+    Key: shapes.AttributeMap
+    TableName: shapes.TableName
+    ProjectionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+
+
+class TransactGetItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One action."""
+
+    Get: "Get"
+
+
+class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=100)]
+
+
+class Lookup(NamedTuple):
+    """One Get whose values and projection are sound."""
+
+    table_name: str
+    key_item: Item
+    projection: Projection | None
+
+
+async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> bytes:
+    """The items in the order of the request; an empty object for one that is not there. 5 µs an item."""
+    lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
+    places = _places(scope, lookups)
+    try:
+        rows = await scope.store.snapshot_get(places)
+    except TransactionRefused as refusal:
+        raise cancelled(refusal.reasons) from None
+    if sum([row_size_bytes(row) for row in rows if row is not None]) > TRANSACTION_SIZE_MAX_BYTES:
+        raise ValidationException(TRANSACTION_TOO_LARGE)
+    members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
+    detail = request.ReturnConsumedCapacity
+    if detail is not None and detail != "NONE":
+        sizes = [
+            (table.name, 0 if row is None else row_size_bytes(row))
+            for (table, _), row in zip(places, rows, strict=True)
+        ]
+        units = transaction_read_units(sizes)
+        capacities = [transaction_capacity(name, units[name], detail, "Read") for name in units]
+        members.append(b'"ConsumedCapacity":' + ENCODER.encode(capacities))
+    return join_members(members)
+
+
+def _checked_lookup(get: Get) -> Lookup:
+    """Raises the first fault that needs no table."""
+    if get.ProjectionExpression is None and get.ExpressionAttributeNames is None:
+        return Lookup(get.TableName, check_item(get.Key)[0], None)
+    check_parameters(get, GET_ITEM)
+    key_item = check_item(get.Key)[0]
+    projection = requested_projection(get)
+    check_unused(get.ExpressionAttributeNames, NO_VALUES, projection)
+    return Lookup(get.TableName, key_item, projection)
+
+
+def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[Table, Key]]:
+    """Where the items stand; refuses items named twice, then missing tables, then whatever does not fit its table's keys."""
+    places = []
+    named: list[object] = []
+    reasons: list[ApiError | None] = []
+    is_table_missing = False
+    for name, key_item, projection in lookups:
+        table = find_active_table(scope, name)
+        if table is None:
+            is_table_missing = True
+            named.append((name, _encode_sorted(key_item)))
+            continue
+        try:
+            key = lookup_key(table, key_item)
+            named.append(table.source + key)
+            if projection is not None:
+                check_key_paths(table, projection.nested_attributes)
+        except ValidationException as fault:
+            reasons.append(fault)
+            continue
+        places.append((table, key))
+        reasons.append(None)
+    if len(set(named)) < len(named):
+        raise ValidationException(SAME_ITEM_TWICE)
+    if is_table_missing:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    if len(places) < len(lookups):
+        raise cancelled(reasons)
+    return places
+
+
+async def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
+    """One JSON object for each Get; whole items are spliced unread, large projected ones are projected in slices."""
+    responses = []
+    slice_left_bytes = PROJECTED_SLICE_BYTES
+    for lookup, row in zip(lookups, rows, strict=True):
+        if row is None:
+            responses.append(b"{}")
+        elif lookup.projection is None:
+            responses.append(b'{"Item":' + row_json(row) + b"}")
+        else:
+            responses.append(b'{"Item":' + ENCODER.encode(lookup.projection.project(decode_row(row))) + b"}")
+            slice_left_bytes -= len(row)
+            if slice_left_bytes <= 0:
+                slice_left_bytes = PROJECTED_SLICE_BYTES
+                await PAUSE
+    return responses
+
+
+OPERATION = Operation(name="TransactGetItems", request=TransactGetItemsRequest, run=transact_get_items, wording="older")
