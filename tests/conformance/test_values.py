@@ -275,3 +275,18 @@ def test_an_item_too_large_is_refused_before_the_table_is_looked_up(table: DataT
         table.refusal("PutItem", Item=item, TableName="absent-table")
         == "Item size has exceeded the maximum allowed size"
     )
+
+
+@pytest.mark.parametrize("levels", [33, 61, 100, 500, 5_000, 100_000])
+def test_any_depth_is_refused_or_no_json(table: DataTable, levels: int) -> None:
+    """As deep as a body may go: told as too deep, or as no JSON that can be read, never as an error of ours."""
+    body = (
+        f'{{"TableName": "{table.name}", "Item": {{"pk": {{"S": "deep"}}, "v": '
+        + '{"L": [' * levels + '{"S": "x"}' + "]}" * levels + "}}"
+    )  # fmt: skip
+    reply = table.raw("PutItem", body.encode())
+    assert reply.status == 400, reply.body
+    code = reply.json()["__type"].partition("#")[2]
+    assert code == "SerializationException" or TOO_DEEP in reply.json()["message"]
+    if levels <= 100:
+        assert code == "ValidationException"
