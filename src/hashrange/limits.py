@@ -51,6 +51,14 @@ PAGE_SIZE_MAX_BYTES = 1024 * 1024
 """Evaluated item sizes of one page of a Query or Scan; the item that reaches it is still on the page."""
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
+BATCH_GET_KEYS_MAX = 100
+"""Keys of one BatchGetItem, over all its tables."""
+BATCH_GET_SIZE_MAX_BYTES = 16 * 1024 * 1024
+"""Item sizes in one reply of BatchGetItem; the item that would exceed it is left to the next request."""
+BATCH_GET_PARTITION_MAX_BYTES = 1024 * 1024
+"""Item sizes of one partition in one reply of BatchGetItem."""
+BATCH_WRITE_REQUESTS_MAX = 25
+"""Puts and deletes of one BatchWriteItem, over all its tables."""
 
 # --- expressions ---
 # Source: developer guide, limits of expression parameters.

@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.order_ladders import BODIES, KEY, LADDERS, TABLE, Body, Fault, Ladder, text
+from tests.conformance import order_ladders
+from tests.conformance.batch_ladders import BATCH_BODIES, BATCH_LADDERS
+from tests.conformance.order_ladders import KEY, TABLE, Body, Fault, Ladder, text
 from tests.support.raw_client import RawClient, Reply
 
+BODIES = order_ladders.BODIES | BATCH_BODIES
+LADDERS = order_ladders.LADDERS | BATCH_LADDERS
 SINGLE = [
     pytest.param(name, ladder, fault, id=f"{name}-{number}-{fault.name}")
     for name, ladders in LADDERS.items()

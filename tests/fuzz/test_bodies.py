@@ -103,6 +103,31 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"TableName": TABLE, "Key": KEY} | READ,
         {"TableName": ARN, "Key": KEY, "AttributesToGet": ["text", "list"]},
     ],
+    "BatchGetItem": [
+        {
+            "RequestItems": {
+                TABLE: {"Keys": [KEY, KEY | {"sk": {"N": "2"}}], "ConsistentRead": True}
+                | {name: READ[name] for name in ("ProjectionExpression", "ExpressionAttributeNames")},
+                ARN: {"Keys": [KEY | {"sk": {"N": "3"}}], "AttributesToGet": ["text", "list"]},
+            },
+            "ReturnConsumedCapacity": "INDEXES",
+        },
+        {"RequestItems": {ARN: {"Keys": [KEY]}}},
+    ],
+    "BatchWriteItem": [
+        {
+            "RequestItems": {
+                TABLE: [
+                    {"PutRequest": {"Item": ITEM}},
+                    {"DeleteRequest": {"Key": KEY | {"sk": {"N": "2"}}}},
+                    {"PutRequest": {"Item": ITEM | {"sk": {"N": "3"}}}},
+                ]
+            },
+            "ReturnConsumedCapacity": "INDEXES",
+            "ReturnItemCollectionMetrics": "SIZE",
+        },
+        {"RequestItems": {ARN: [{"PutRequest": {"Item": ITEM}}]}},
+    ],
     "UpdateItem": [
         {
             "TableName": TABLE,

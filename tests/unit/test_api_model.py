@@ -54,6 +54,9 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("UpdateTable.TableName", TABLE_NAME_PATTERN),
     ("CreateTable.TableName", TABLE_NAME_PATTERN),
     ("CreateTable.TableName", "min_length 3, model 1"),  # no name of an existing table: three characters (2026 capture)
+    ("BatchGetItem.RequestItems", f"keys' {TABLE_NAME_PATTERN}"),
+    ("BatchWriteItem.RequestItems", f"keys' {TABLE_NAME_PATTERN}"),
+    ("BatchGetItem.RequestItems.AttributesToGet", ATTRIBUTES_TO_GET),
     ("GetItem.AttributesToGet", ATTRIBUTES_TO_GET),
     ("Query.AttributesToGet", ATTRIBUTES_TO_GET),
     ("Scan.AttributesToGet", ATTRIBUTES_TO_GET),
@@ -80,6 +83,10 @@ ENUMERATIONS_IN_ORDER = {
 """Member → the order in which the service lists its values in a fault (captures)."""
 
 MEMBERS_IN_ORDER = {
+    "BatchGetItem": "ReturnConsumedCapacity RequestItems",
+    "BatchGetItem.RequestItems": "Keys AttributesToGet",
+    "BatchWriteItem": "ReturnConsumedCapacity ReturnItemCollectionMetrics RequestItems",
+    "BatchWriteItem.RequestItems": "DeleteRequest PutRequest",
     "DeleteItem": (
         "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics Key ConditionalOperator Expected"
     ),
@@ -135,6 +142,11 @@ def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]
     compare("minimum", shape.bounds.minimum, least if is_number else None)
     compare("maximum", shape.bounds.maximum, most if is_number else None)
     compare("pattern", shape.bounds.pattern, model.get("pattern"))
+    if shape.keys is not None:
+        key_model = SHAPES[model["key"]]
+        compare("keys' min_length", shape.keys.min_length, key_model.get("min"))
+        compare("keys' max_length", shape.keys.max_length, key_model.get("max"))
+        compare("keys' pattern", shape.keys.pattern, key_model.get("pattern"))
     compare("enumeration", sorted(shape.bounds.enumeration), sorted(model.get("enum", [])))
     if found and found & {(path, f"kind {shape.kind!r}, model {KINDS[model['type']]!r}")}:
         return found

@@ -73,3 +73,9 @@ ALL_ATTRIBUTES_NOT_PROJECTED = (
 )
 NOT_PROJECTED = INVALID_PARAMETERS + "Global secondary index {index} does not project [{names}]"
 SELECT_PROJECTED = "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+
+# --- batches ------------------------------------------------------------------------------------
+
+BATCH_DUPLICATE_KEYS = "Provided list of item keys contains duplicates"
+BATCH_TOO_MANY = "Too many items requested for the {operation} call"
+"""Over several tables; unconfirmed for BatchWriteItem. For one table it is a constraint of the request."""

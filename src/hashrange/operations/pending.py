@@ -16,8 +16,6 @@ from hashrange.operations.operation import Operation, Scope
 
 DYNAMODB_NAMES = (
     "BatchExecuteStatement",
-    "BatchGetItem",
-    "BatchWriteItem",
     "CancelBulkOperation",
     "CreateBackup",
     "CreateGlobalTable",

@@ -3,7 +3,16 @@
 from hashrange.operations.backups import describe_continuous_backups, list_backups
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables
 from hashrange.operations.insights import describe_contributor_insights, list_contributor_insights
-from hashrange.operations.items import delete_item, get_item, put_item, query, scan, update_item
+from hashrange.operations.items import (
+    batch_get_item,
+    batch_write_item,
+    delete_item,
+    get_item,
+    put_item,
+    query,
+    scan,
+    update_item,
+)
 from hashrange.operations.operation import Operation
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
@@ -26,6 +35,8 @@ from hashrange.operations.transfers import list_bulk_operations, list_exports, l
 OPERATIONS: dict[str, Operation] = {
     module.OPERATION.name: module.OPERATION
     for module in (
+        batch_get_item,
+        batch_write_item,
         create_table,
         delete_item,
         delete_resource_policy,

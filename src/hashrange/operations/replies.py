@@ -1,6 +1,6 @@
 """How does a reply become bytes? Members are spliced: stored rows go out unread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -17,3 +17,9 @@ def join_members(members: list[bytes]) -> bytes:
 def capacity_member(table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()) -> bytes:
     """The member ConsumedCapacity; `detail` is TOTAL or INDEXES."""
     return b'"ConsumedCapacity":' + ENCODER.encode(consumed_capacity(table_name, table_units, detail, indexes))
+
+
+def capacities_member(tables: Iterable[tuple[str, float, Sequence[IndexUnits]]], detail: str) -> bytes:
+    """The same of a batch: one for each (table's name, the table's own units, its indexes' units)."""
+    capacities = [consumed_capacity(name, units, detail, indexes) for name, units, indexes in tables]
+    return b'"ConsumedCapacity":' + ENCODER.encode(capacities)

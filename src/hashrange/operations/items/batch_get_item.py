@@ -1,0 +1,214 @@
+"""BatchGetItem: up to 100 items of several tables by their primary keys; no snapshot, each item is read by itself.
+
+Order of checks: per table mixing of parameters → AttributesToGet repeats → ProjectionExpression → each key's values →
+keys repeated → keys counted so far; then all tables → per table key schema.
+
+What does not fit a reply (16 MB in all, 1 MB of one partition) comes back in UnprocessedKeys, as it was asked for.
+Open in what is known of the service, our choices: a partition is here an item collection, all that is stored under one
+partition key value; the item that would exceed a limit is left out; a table that is named twice, by name and by ARN,
+is answered under both names, and its keys count as repeated across them.
+"""
+
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.projection import Projection
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.types import Item, Key
+from hashrange.items.values import check_item
+from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_PARTITION_MAX_BYTES, BATCH_GET_SIZE_MAX_BYTES
+from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.parameters import GET_ITEM, check_parameters
+from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
+from hashrange.operations.items.writes import collection_prefix
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.replies import ENCODER, capacities_member, join_members
+from hashrange.store.pause import PAUSE
+from hashrange.tables.capacity import read_units
+from hashrange.tables.keys import lookup_key
+from hashrange.tables.schema import Table
+
+SLICE_BYTES = 512 * 1024
+"""Item sizes read between two hand-backs of the loop; some 4 ms when they are projected."""
+
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """What one table is asked for; members in the order in which their faults are reported."""
+
+    Keys: Annotated[list[shapes.AttributeMap], Meta(min_length=1, max_length=BATCH_GET_KEYS_MAX)]
+    AttributesToGet: shapes.AttributeNameList | None = None
+    ConsistentRead: bool | None = None
+    ProjectionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+
+
+class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    RequestItems: Annotated[dict[shapes.TableName, KeysAndAttributes], Meta(min_length=1, max_length=100)]
+
+
+class TableRead(NamedTuple):
+    """What is to be read of one table, all checks passed."""
+
+    name: str
+    """As the request has it: a name or an ARN."""
+    entry: KeysAndAttributes
+    table: Table
+    keys: list[Key]
+    projection: Projection | None
+
+
+class TableReply(NamedTuple):
+    """What one table gave."""
+
+    items_json: list[bytes]
+    sizes_bytes: list[int]
+    """Of each key that was processed; 0 for an absent item."""
+    unprocessed: list[int]
+    """Positions of the keys that were not."""
+
+
+class Room:
+    """How much more the reply may hold."""
+
+    __slots__ = ("is_full", "left_bytes", "slice_left_bytes")
+
+    def __init__(self) -> None:
+        self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
+        self.slice_left_bytes = SLICE_BYTES
+        self.is_full = False
+        """True from the first item that did not fit."""
+
+
+async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
+    """The items found, by table; a list for every table asked. Costs 4 µs an item for 100 keys."""
+    reads = _checked_reads(scope, request)
+    room = Room()
+    responses, unprocessed = [], []
+    units: dict[str, float] = {}
+    for read in reads:
+        reply = await _read_table(scope, read, room)
+        name = ENCODER.encode(read.name)
+        responses.append(name + b":[" + b",".join(reply.items_json) + b"]")
+        if reply.unprocessed:
+            keys = [read.entry.Keys[position] for position in reply.unprocessed]
+            unprocessed.append(name + b":" + ENCODER.encode(msgspec.structs.replace(read.entry, Keys=keys)))
+        if reply.sizes_bytes:
+            consistent = read.entry.ConsistentRead is True
+            table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
+            units[read.table.name] = units.get(read.table.name, 0.0) + table_units
+    members = [
+        b'"Responses":' + join_members(responses),
+        b'"UnprocessedKeys":' + join_members(unprocessed),
+    ]
+    detail = request.ReturnConsumedCapacity
+    if detail is not None and detail != "NONE":
+        members.append(capacities_member([(name, table_units, ()) for name, table_units in units.items()], detail))
+    return join_members(members)
+
+
+def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
+    """The request against itself, then against its tables."""
+    checked = []
+    count = 0
+    for name, entry in request.RequestItems.items():
+        projection = _checked_projection(entry)
+        key_items = [check_item(key)[0] for key in entry.Keys]
+        if len({_encode_sorted(key_item) for key_item in key_items}) < len(key_items):
+            raise ValidationException(BATCH_DUPLICATE_KEYS)
+        count += len(key_items)
+        if count > BATCH_GET_KEYS_MAX:
+            raise ValidationException(BATCH_TOO_MANY.format(operation="BatchGetItem"))
+        checked.append((name, entry, key_items, projection))
+    tables = [find_active_table(scope, name) for name in request.RequestItems]
+    if None in tables:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    reads = []
+    for table, (name, entry, key_items, projection) in zip(tables, checked, strict=True):
+        assert table is not None
+        keys = _located(table, key_items, projection)
+        reads.append(TableRead(name, entry, table, keys, projection))
+    if len({table.table_id for table in tables if table is not None}) < len(tables):
+        _refuse_repeats_across_names(reads)
+    return reads
+
+
+def _checked_projection(entry: KeysAndAttributes) -> Projection | None:
+    """The projection asked for, its parameters held against each other."""
+    if entry.ProjectionExpression is None and entry.AttributesToGet is None and entry.ExpressionAttributeNames is None:
+        return None
+    check_parameters(entry, GET_ITEM)
+    check_attributes_to_get(entry.AttributesToGet)
+    projection = requested_projection(entry)
+    check_unused(entry.ExpressionAttributeNames, NO_VALUES, projection)
+    return projection
+
+
+def _located(table: Table, key_items: list[Item], projection: Projection | None) -> list[Key]:
+    """Where the items stand. Refuses keys that do not fit the table, and a projection that looks into keys."""
+    keys = [lookup_key(table, key_item) for key_item in key_items]
+    if projection is not None:
+        check_key_paths(table, projection.nested_attributes)
+    return keys
+
+
+def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
+    places = [(read.table.table_id, key) for read in reads for key in read.keys]
+    if len(set(places)) < len(places):
+        raise ValidationException(BATCH_DUPLICATE_KEYS)
+
+
+async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
+    """One table's items, in the order of their keys, as far as there is room."""
+    get, source, projection = scope.store.get, read.table.source, read.projection
+    consistent = read.entry.ConsistentRead is True
+    items_json: list[bytes] = []
+    sizes_bytes: list[int] = []
+    unprocessed: list[int] = []
+    partitions: dict[bytes, int] = {}
+    for position, key in enumerate(read.keys):
+        if room.is_full:
+            unprocessed.append(position)
+            continue
+        row = await get(source, key, consistent=consistent)
+        if row is None:
+            sizes_bytes.append(0)
+            continue
+        size_bytes = row_size_bytes(row)
+        partition = collection_prefix(key)
+        partition_bytes = partitions.get(partition, 0) + size_bytes
+        if size_bytes > room.left_bytes or partition_bytes > BATCH_GET_PARTITION_MAX_BYTES:
+            room.is_full = size_bytes > room.left_bytes
+            unprocessed.append(position)
+            continue
+        partitions[partition] = partition_bytes
+        room.left_bytes -= size_bytes
+        sizes_bytes.append(size_bytes)
+        items_json.append(
+            row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))
+        )
+        room.slice_left_bytes -= size_bytes
+        if room.slice_left_bytes <= 0:
+            room.slice_left_bytes = SLICE_BYTES
+            await PAUSE
+    return TableReply(items_json, sizes_bytes, unprocessed)
+
+
+def _is_eventual(request: BatchGetItemRequest) -> bool:
+    """Only when no table asks for a consistent read."""
+    return not any(entry.ConsistentRead is True for entry in request.RequestItems.values())
+
+
+OPERATION = Operation(name="BatchGetItem", request=BatchGetItemRequest, run=batch_get_item, is_eventual=_is_eventual)
