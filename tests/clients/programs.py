@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import venv
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,18 @@ def java(folder: Path) -> str:
     command = [program("mvn", "the AWS SDK for Java"), "-q", "-B", "compile"]
     prepare(folder, command, ["pom.xml", *sources], "target")
     return path
+
+
+def aws_cli(folder: Path) -> list[str]:
+    """The words that run the AWS CLI, after it was installed into `folder`/target, an environment of its own."""
+    path = folder / "target" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not path.exists():
+        venv.create(folder / "target", with_pip=True)
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    prepare(
+        folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], "target"
+    )
+    return [str(path), "-m", "awscli"]
 
 
 def prepare(folder: Path, command: list[str], asked_by: list[str], made: str) -> None:
