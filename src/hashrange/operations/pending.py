@@ -36,8 +36,6 @@ DYNAMODB_NAMES = (
     "RestoreTableToPointInTime",
     "SearchVectors",
     "StartBulkPutItems",
-    "TransactGetItems",
-    "TransactWriteItems",
     "UpdateContinuousBackups",
     "UpdateContributorInsights",
     "UpdateGlobalTable",

@@ -30,6 +30,7 @@ from hashrange.operations.tables import (
     update_table,
 )
 from hashrange.operations.time_to_live import describe_time_to_live
+from hashrange.operations.transactions import transact_get_items, transact_write_items
 from hashrange.operations.transfers import list_bulk_operations, list_exports, list_imports
 
 OPERATIONS: dict[str, Operation] = {
@@ -64,6 +65,8 @@ OPERATIONS: dict[str, Operation] = {
         query,
         scan,
         tag_resource,
+        transact_get_items,
+        transact_write_items,
         untag_resource,
         update_item,
         update_table,
