@@ -12,9 +12,11 @@ from tests.conformance.item_tables import (
     Item,
     Value,
     fresh_key,
+    make_table,
     number,
     text,
 )
+from tests.support.raw_client import RawClient
 
 ITEM: Item = {
     "s": text("banana"),
@@ -62,6 +64,12 @@ HOLDS: list[tuple[str, Condition, bool]] = [
     ("b", asked("BEGINS_WITH", {"B": "AQ=="}), True), ("absent", asked("BEGINS_WITH", text("a")), False),
     ("n", asked("BEGINS_WITH", text("5")), False),
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sorted_table(raw: RawClient) -> DataTable:
+    """A table of our own, as Scan sees all of it."""
+    return make_table(raw, "S", "S")
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,12 @@ MEGABYTE = 1_048_576
 QUARTER = MEGABYTE // 4
 
 
+@pytest.fixture(scope="module")
+def sorted_table(raw: RawClient) -> DataTable:
+    """A table of our own, as whole megabytes go into it."""
+    return make_table(raw, "S", "S")
+
+
 def sized(partition: Value, sort: int, size_bytes: int) -> Item:
     """An item of so many bytes, names included."""
     item = {"pk": partition, "sk": text(f"{sort:04}"), "x": text("")}
