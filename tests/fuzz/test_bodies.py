@@ -205,6 +205,40 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "DeleteTable": [{"TableName": "fuzzed-too"}],
     "DescribeTable": [{"TableName": TABLE}, {"TableName": ARN}],
     "ListTables": [{"Limit": 5, "ExclusiveStartTableName": "abc"}],
+    "TransactWriteItems": [
+        {
+            "TransactItems": [
+                {"Put": {"TableName": TABLE, "Item": ITEM} | CONDITION},
+                {"Delete": {"TableName": ARN, "Key": KEY | {"sk": {"N": "2"}}}},
+                {
+                    "Update": {
+                        "TableName": TABLE,
+                        "Key": KEY | {"sk": {"N": "3"}},
+                        "UpdateExpression": "ADD n :n REMOVE a.b[1]",
+                    }
+                    | {"ExpressionAttributeValues": {":n": {"N": "1"}}}
+                },
+            ],
+            "ClientRequestToken": "token",
+            "ReturnConsumedCapacity": "INDEXES",
+        },
+        {
+            "TransactItems": [{"ConditionCheck": {"TableName": TABLE, "Key": KEY} | CONDITION}],
+            "ReturnItemCollectionMetrics": "SIZE",
+        },
+    ],
+    "TransactGetItems": [
+        {
+            "TransactItems": [
+                {
+                    "Get": {"TableName": TABLE, "Key": KEY}
+                    | {"ProjectionExpression": "#t, list[0]", "ExpressionAttributeNames": {"#t": "text"}}
+                },
+                {"Get": {"TableName": ARN, "Key": KEY | {"sk": {"N": "2"}}}},
+            ],
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+    ],
     "TagResource": [{"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]}],
     "UntagResource": [{"ResourceArn": ARN, "TagKeys": ["a"]}],
     "ListTagsOfResource": [{"ResourceArn": ARN, "NextToken": "x"}],

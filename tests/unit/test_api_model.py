@@ -50,6 +50,11 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("PutItem.TableName", TABLE_NAME_PATTERN),
     ("Query.TableName", TABLE_NAME_PATTERN),
     ("Scan.TableName", TABLE_NAME_PATTERN),
+    ("TransactGetItems.TransactItems.Get.TableName", TABLE_NAME_PATTERN),
+    ("TransactWriteItems.TransactItems.ConditionCheck.TableName", TABLE_NAME_PATTERN),
+    ("TransactWriteItems.TransactItems.Put.TableName", TABLE_NAME_PATTERN),
+    ("TransactWriteItems.TransactItems.Delete.TableName", TABLE_NAME_PATTERN),
+    ("TransactWriteItems.TransactItems.Update.TableName", TABLE_NAME_PATTERN),
     ("UpdateItem.TableName", TABLE_NAME_PATTERN),
     ("UpdateTable.TableName", TABLE_NAME_PATTERN),
     ("CreateTable.TableName", TABLE_NAME_PATTERN),
@@ -103,6 +108,7 @@ MEMBERS_IN_ORDER = {
         "Select IndexName TotalSegments ReturnConsumedCapacity TableName ConditionalOperator ScanFilter Segment Limit "
         "AttributesToGet"
     ),
+    "TransactWriteItems": "ReturnConsumedCapacity ReturnItemCollectionMetrics",
     "UpdateItem": (
         "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics ReturnValues Key ConditionalOperator Expected"
     ),
