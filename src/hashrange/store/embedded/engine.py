@@ -21,6 +21,7 @@ MEMORY_BLOCK_CACHE_BYTES = 8 * MIB
 """In memory a block that is not cached costs its decompression, no disk."""
 MEMORY_FILE_BYTES = 3_900_000
 """The in-memory file system doubles a file's room as it grows: files just below a power of two waste least."""
+METADATA_BLOCK_BYTES = 4096
 BLOOM_BITS_PER_KEY = 10
 OPEN_FILES_MAX = 256
 BACKGROUND_JOBS = 2
@@ -156,6 +157,11 @@ def _block_options(cache_bytes: int) -> rocksdict.BlockBasedOptions:
     blocks.set_block_cache(rocksdict.Cache(cache_bytes))
     blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
     blocks.set_format_version(5)
+    # Index and filter count against the cache, so that memory does not grow with a table; in parts of a block's size, so that one
+    # get does not bring in (and throw out) the whole filter of a file: 5 µs instead of 150 among 300,000 items.
     blocks.set_cache_index_and_filter_blocks(True)
-    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    blocks.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
+    blocks.set_partition_filters(True)
+    blocks.set_metadata_block_size(METADATA_BLOCK_BYTES)
+    blocks.set_pin_top_level_index_and_filter(True)
     return blocks
