@@ -28,9 +28,7 @@ def test_a_deleted_policy_leaves_a_revision(client: Any, raw: RawClient) -> None
     assert client.delete_resource_policy(ResourceArn=arn)["RevisionId"] == deletion
     assert fault(raw, "DeleteResourcePolicy", {"ResourceArn": arn, "ExpectedRevisionId": revision}) == (
         "PolicyNotFoundException",
-        NOT_FOUND
-        + f"Requested update for policy with revision id {revision}, but the policy associated to target table "
-        f"{name} has revision id {deletion}.",
+        NOT_FOUND + f"revision {revision} was expected, and the policy of table {name} has revision {deletion}.",
     )
     again = client.put_resource_policy(ResourceArn=arn, Policy=policy, ExpectedRevisionId="NO_POLICY")["RevisionId"]
     assert int(again) > int(deletion)
@@ -42,7 +40,7 @@ def test_the_expected_revision(client: Any, raw: RawClient) -> None:
     request = {"ResourceArn": arn, "ExpectedRevisionId": "123"}
     assert fault(raw, "DeleteResourcePolicy", request) == (
         "PolicyNotFoundException",
-        NOT_FOUND + f"Requested update for policy with revision id 123, but table {name} has no associated policy.",
+        NOT_FOUND + f"revision 123 was expected, and table {name} has no policy.",
     )
     client.put_resource_policy(ResourceArn=arn, Policy=document(statement(arn)))
     assert fault(raw, "DeleteResourcePolicy", request)[0] == "PolicyNotFoundException"
