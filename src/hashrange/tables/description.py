@@ -4,20 +4,26 @@ Members stand in the order of the service model. Times are epoch seconds. Nothin
 Source: service model of November 2026; which members appear when, from captures and the developer guide.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
 from hashrange.tables.decreases import decreases_today
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
-from hashrange.tables.states import Status, status
+from hashrange.tables.sources import index_source_id
+from hashrange.tables.states import Status, index_status, status
+
+Figures = Callable[[bytes], tuple[int, int]]
+"""Item count and size in bytes of a source: what a store knows."""
 
 
 def describe_table(
-    table: Table, now_seconds: float, item_count: int, size_bytes: int, shown_status: Status | None = None
+    table: Table, now_seconds: float, figures: Figures, shown_status: Status | None = None
 ) -> dict[str, Any]:
     """TableDescription in wire form; `shown_status` is what the reply of the operation that changed it says."""
     current = shown_status or status(table, now_seconds)
+    item_count, size_bytes = figures(table.source)
     description: dict[str, Any] = {
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": kind} for name, kind in table.attribute_types.items()
@@ -33,7 +39,7 @@ def describe_table(
         "TableId": table.uuid,
     }
     _add_billing(description, table, current)
-    _add_indexes(description, table, now_seconds, current)
+    _add_indexes(description, table, now_seconds, figures, current)
     _add_stream(description, table)
     _add_settings(description, table, current)
     return description
@@ -124,36 +130,34 @@ def _add_billing(description: dict[str, Any], table: Table, current: Status) -> 
     description["BillingModeSummary"] = summary
 
 
-def _add_indexes(description: dict[str, Any], table: Table, now_seconds: float, current: Status) -> None:
-    local = [_describe_index(table, index) for index in table.indexes if not index.is_global]
+def _add_indexes(
+    description: dict[str, Any], table: Table, now_seconds: float, figures: Figures, current: Status
+) -> None:
+    local = [_describe_index(table, index, figures) for index in table.indexes if not index.is_global]
     if local:
         description["LocalSecondaryIndexes"] = local
     described = []
     for index in table.indexes:
         if not index.is_global:
             continue
-        index_status = _index_status(index, now_seconds, current)
-        one = _describe_index(table, index)
-        one["IndexStatus"] = index_status
+        shown = index_status(index, current, now_seconds)
+        one = _describe_index(table, index, figures)
+        one["IndexStatus"] = shown
+        if shown == "CREATING" and index.state == "CREATING":
+            one["Backfilling"] = current == "ACTIVE"
         one["ProvisionedThroughput"] = _throughput(index, now_seconds)
         maximum = _on_demand(index)
         if maximum:
             one["OnDemandThroughput"] = maximum
-        one["WarmThroughput"] = _warm(table, index, index_status)
+        one["WarmThroughput"] = _warm(table, index, shown)
         described.append(one)
     if described:
         description["GlobalSecondaryIndexes"] = described
 
 
-def _index_status(index: Index, now_seconds: float, table_status: Status) -> str:
-    """A global index is created and deleted with its table, and UPDATING by itself."""
-    if table_status in ("CREATING", "DELETING"):
-        return table_status
-    return "UPDATING" if index.updating_until_seconds > now_seconds else "ACTIVE"
-
-
-def _describe_index(table: Table, index: Index) -> dict[str, Any]:
-    """What local and global indexes have in common. Entries are not kept yet, so counts are zero."""
+def _describe_index(table: Table, index: Index, figures: Figures) -> dict[str, Any]:
+    """What local and global indexes have in common."""
+    item_count, size_bytes = figures(index_source_id(table, index))
     projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
     if index.projection.non_key_names:
         projection["NonKeyAttributes"] = list(index.projection.non_key_names)
@@ -161,8 +165,8 @@ def _describe_index(table: Table, index: Index) -> dict[str, Any]:
         "IndexName": index.name,
         "KeySchema": describe_keys(index.keys),
         "Projection": projection,
-        "IndexSizeBytes": 0,
-        "ItemCount": 0,
+        "IndexSizeBytes": size_bytes,
+        "ItemCount": item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
 

@@ -54,6 +54,10 @@ class Index(msgspec.Struct, frozen=True):
     decreases_today: int = 0
     decreases_left: int = 4
     updating_until_seconds: float = 0.0
+    state: Literal["CREATING", "ACTIVE", "DELETING"] = "ACTIVE"
+    """CREATING until it has an entry for every item that fits it; a DELETING one has no entries any more."""
+    deleted_at_seconds: float = 0.0
+    """When DELETING: shown until then, and gone afterwards."""
 
 
 class ResourcePolicy(msgspec.Struct, frozen=True):

@@ -12,8 +12,13 @@ Derived once per table and kept beside it; must not know rows.
 import msgspec
 
 from hashrange.items.keys import encode_component, encode_composite_partition, encode_partition
+from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item, Key, Value
+from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table
+
+_UTF8_BYTES_MAX = 4
+"""Bytes of one character, at most."""
 
 
 class ReadSource(msgspec.Struct, frozen=True, gc=False):
@@ -41,12 +46,17 @@ def read_source(table: Table, index_name: str | None) -> ReadSource | None:
 
 
 def index_sources(table: Table) -> tuple[ReadSource, ...]:
-    """All indexes of a table, in their order. Worked out once per table, and kept."""
+    """The indexes of a table, but for those being deleted, in their order. Worked out once per table, and kept."""
     sources: tuple[ReadSource, ...] | None = table.__dict__.get("index_read_sources")
     if sources is None:
-        sources = tuple([_index_source(table, index) for index in table.indexes])
+        sources = tuple([_index_source(table, index) for index in table.indexes if index.state != "DELETING"])
         table.__dict__["index_read_sources"] = sources
     return sources
+
+
+def index_source_id(table: Table, index: Index) -> bytes:
+    """The 6 bytes that name an index's entries in the store."""
+    return table.table_id.to_bytes(4, "big") + index.index_id.to_bytes(2, "big")
 
 
 def _table_source(table: Table) -> ReadSource:
@@ -58,7 +68,7 @@ def _index_source(table: Table, index: Index) -> ReadSource:
     own_names = index.keys.partition_names + index.keys.sort_names
     table_names = table.keys.partition_names + table.keys.sort_names
     start_names = tuple(dict.fromkeys(own_names + table_names))
-    source = table.table_id.to_bytes(4, "big") + index.index_id.to_bytes(2, "big")
+    source = index_source_id(table, index)
     projection = index.projection
     projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
     return ReadSource(source, table, index, index.keys, start_names, projected_names)
@@ -72,12 +82,15 @@ def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
 
 
 def entry_key(index: Index, item: Item, item_key: Key) -> Key | None:
-    """The key of an item's entry in an index; None when the item lacks a key attribute, or has it in another type."""
+    """The key of an item's entry in an index; None when the item lacks a key attribute, or has it in another type.
+
+    Nor has an item an entry whose key attributes are longer than keys may be: it was there before the index.
+    """
     keys = index.keys
-    partition = _scalars(item, keys.partition_names, keys.partition_types)
+    partition = _scalars(item, keys.partition_names, keys.partition_types, PARTITION_KEY_MAX_BYTES)
     if partition is None:
         return None
-    sort = _scalars(item, keys.sort_names, keys.sort_types)
+    sort = _scalars(item, keys.sort_names, keys.sort_types, SORT_KEY_MAX_BYTES)
     if sort is None:
         return None
     key = partition_bytes(keys, partition)
@@ -91,13 +104,22 @@ def start_key_of(source: ReadSource, item: Item) -> Item:
     return {name: item[name] for name in source.start_names}
 
 
-def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...]) -> list[str] | None:
-    """The scalars of key attributes; None when one is missing, of another type, or empty."""
+def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...], size_max_bytes: int) -> list[str] | None:
+    """The scalars of key attributes; None when one is missing, of another type, or empty, or all are too long together."""
     scalars = []
+    length = 0
     for name, key_type in zip(names, types, strict=True):
         value: Value | None = item.get(name)
         scalar: str | None = None if value is None else value.get(key_type)
         if not scalar:
             return None
         scalars.append(scalar)
+        length += len(scalar)
+    if length > size_max_bytes // _UTF8_BYTES_MAX and _sizes_bytes(item, names) > size_max_bytes:
+        return None
     return scalars
+
+
+def _sizes_bytes(item: Item, names: tuple[str, ...]) -> int:
+    """Bytes of the strings and binaries among the named attributes; numbers cannot be too long."""
+    return sum([value_size_bytes(item[name]) for name in names if "N" not in item[name]])

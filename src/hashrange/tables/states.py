@@ -7,7 +7,9 @@ Source: service behaviour, developer guide "Table and index states".
 
 from typing import Literal
 
-from hashrange.tables.schema import Table
+import msgspec
+
+from hashrange.tables.schema import Index, Table
 
 Status = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
 
@@ -26,6 +28,32 @@ def status(table: Table, now_seconds: float) -> Status:
     if table.updating_until_seconds > now_seconds:
         return "UPDATING"
     return "ACTIVE"
+
+
+def index_status(index: Index, table_status: Status, now_seconds: float) -> Status:
+    """The state of a global index that is not gone; it is created and deleted with its table, and UPDATING by itself."""
+    if table_status in ("CREATING", "DELETING"):
+        return table_status
+    if index.state != "ACTIVE":
+        return index.state
+    return "UPDATING" if index.updating_until_seconds > now_seconds else "ACTIVE"
+
+
+def may_backfill(table: Table, now_seconds: float) -> bool:
+    """True when entries may be made for a CREATING index: while the table is UPDATING, room is made for them."""
+    return table.updating_until_seconds <= now_seconds
+
+
+def without_gone_indexes(table: Table, now_seconds: float) -> Table:
+    """The table without the deleted indexes whose deadline has passed, and definitions that only they used."""
+    indexes = tuple([one for one in table.indexes if one.state != "DELETING" or one.deleted_at_seconds > now_seconds])
+    if len(indexes) == len(table.indexes):
+        return table
+    used = {
+        name for keys in (table.keys, *[one.keys for one in indexes]) for name in keys.partition_names + keys.sort_names
+    }
+    types = {name: kind for name, kind in table.attribute_types.items() if name in used}
+    return msgspec.structs.replace(table, indexes=indexes, attribute_types=types)
 
 
 def serves_items(table: Table, now_seconds: float) -> bool:

@@ -26,7 +26,7 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTab
     table = await described_table(scope, request.TableName)
     now_seconds = scope.clock.service_time()
     current = status(table, now_seconds)
-    indexes = describe_table(table, now_seconds, 0, 0).get("GlobalSecondaryIndexes", [])
+    indexes = describe_table(table, now_seconds, scope.store.statistics).get("GlobalSecondaryIndexes", [])
     replica = {
         "RegionName": table.region,
         "GlobalSecondaryIndexes": [

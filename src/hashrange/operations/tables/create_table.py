@@ -55,7 +55,9 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
     table = await scope.store.catalog.create(make)
     if table is None:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
-    return msgspec.json.encode({"TableDescription": describe_table(table, now_seconds, 0, 0, "CREATING")})
+    return msgspec.json.encode(
+        {"TableDescription": describe_table(table, now_seconds, scope.store.statistics, "CREATING")}
+    )
 
 
 OPERATION = Operation("CreateTable", CreateTableRequest, create_table)

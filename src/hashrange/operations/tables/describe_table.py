@@ -21,8 +21,7 @@ async def describe_table(scope: Scope, request: DescribeTableRequest) -> bytes:
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
-    count, size_bytes = scope.store.statistics(table.source)
-    return msgspec.json.encode({"Table": describe(table, scope.clock.service_time(), count, size_bytes)})
+    return msgspec.json.encode({"Table": describe(table, scope.clock.service_time(), scope.store.statistics)})
 
 
 OPERATION = Operation("DescribeTable", DescribeTableRequest, describe_table)

@@ -34,8 +34,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
         new = updated_table(request, table, now_seconds, until_seconds)
         refuse_later_members(_later_members(request))
         if await scope.store.catalog.replace(table, new):
-            count, size_bytes = scope.store.statistics(table.source)
-            description = describe_table(new, now_seconds, count, size_bytes, "UPDATING")
+            description = describe_table(new, now_seconds, scope.store.statistics, "UPDATING")
             return msgspec.json.encode({"TableDescription": description})
 
 
