@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import venv
@@ -9,43 +10,49 @@ from pathlib import Path
 
 import pytest
 
-FETCH_TIMEOUT_SECONDS = 200
-TRIES = 3
+FETCH_TIMEOUT_SECONDS = 130
+TRIES = 2
+"""Registries fail now and then; both tries together stay under pytest's own limit."""
 
 
-def program(name: str, needed_for: str) -> str:
+def program(name: str, least: int = 0) -> str:
     """Path of an installed program; without it, the test is skipped (and fails on CI, see tests/conftest.py)."""
     found = shutil.which(name)
     if found is None:
-        pytest.skip(f"{name} is not installed; {needed_for} needs it")
+        pytest.skip(f"{name} is not installed")
+    if least:
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+        version = re.search(r"\d+", said)
+        assert version, said
+        if int(version[0]) < least:
+            pytest.skip(f"{name} {version[0]} is too old; the AWS SDK needs {least}")
     return found
 
 
 def node(folder: Path) -> str:
     """Path of Node, after `npm ci` in `folder`: its libraries are in `folder`/node_modules."""
-    path = program("node", "the AWS SDK for JavaScript")
-    command = [program("npm", "the AWS SDK for JavaScript"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    path = program("node", least=20)
+    command = [program("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
     prepare(folder, command, ["package.json", "package-lock.json"], "node_modules")
     return path
 
 
 def java(folder: Path) -> str:
     """Path of Java, after `mvn compile` in `folder`: classes in `folder`/target/classes, libraries in target/lib."""
-    path = program("java", "the AWS SDK for Java")
+    path = program("java", least=17)
     sources = sorted(source.relative_to(folder).as_posix() for source in folder.glob("src/**/*.java"))
-    command = [program("mvn", "the AWS SDK for Java"), "-q", "-B", "compile"]
-    prepare(folder, command, ["pom.xml", *sources], "target")
+    prepare(folder, [program("mvn"), "-q", "-B", "compile"], ["pom.xml", *sources], "target")
     return path
 
 
 def aws_cli(folder: Path) -> list[str]:
-    """The words that run the AWS CLI, after it was installed into `folder`/target, an environment of its own."""
-    path = folder / "target" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    """The words that run the AWS CLI, after it was installed into `folder`/.venv, an environment of its own."""
+    path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not path.exists():
-        venv.create(folder / "target", with_pip=True)
+        venv.create(folder / ".venv", with_pip=True)
     options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
     prepare(
-        folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], "target"
+        folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv"
     )
     return [str(path), "-m", "awscli"]
 
@@ -56,18 +63,27 @@ def prepare(folder: Path, command: list[str], asked_by: list[str], made: str) ->
     stamp = folder / made / ".made-from"
     if stamp.is_file() and stamp.read_text() == digest:
         return
-    for tries_left in reversed(range(TRIES)):
+    said = ""
+    for _ in range(TRIES):
+        is_done, said = fetch(folder, command)
+        if is_done:
+            stamp.write_text(digest)
+            return
+    raise AssertionError(f"{' '.join(command)} failed in {folder}:\n{said}")
+
+
+def fetch(folder: Path, command: list[str]) -> tuple[bool, str]:
+    """Whether the command worked, and all that it said."""
+    try:
         done = subprocess.run(
             command,
             cwd=folder,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             timeout=FETCH_TIMEOUT_SECONDS,
-            env={**os.environ, "CI": "true"},
             check=False,
         )
-        if done.returncode == 0:
-            stamp.write_text(digest)
-            return
-        if not tries_left:
-            raise AssertionError(f"{' '.join(command)} failed in {folder}:\n{done.stdout}{done.stderr}")
+    except subprocess.TimeoutExpired:
+        return False, f"It did not end within {FETCH_TIMEOUT_SECONDS} seconds."
+    return done.returncode == 0, done.stdout
