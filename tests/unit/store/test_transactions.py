@@ -1,0 +1,214 @@
+"""Transactions of a store: all or none, tokens and their expiry, conflicts in the suspending store."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.errors import (
+    ApiError,
+    ConditionalCheckFailedException,
+    IdempotentParameterMismatchException,
+    TransactionConflictException,
+    TransactionInProgressException,
+    ValidationException,
+)
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore, layout, open_store
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.interface import Statistics, Step, Token, Transacted, TransactionRefused
+from hashrange.store.suspending import SuspendingStore
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, row_of, table_maker
+
+A, B, C = Key(b"a"), Key(b"b"), Key(b"c")
+
+
+def accept(_: Sequence[Change]) -> None:
+    """No objection."""
+
+
+def write(row: Row | None) -> Plan:
+    return lambda _: row
+
+
+def refuse(_: Row | None) -> Row | None:
+    raise ConditionalCheckFailedException("no")
+
+
+def token(name: str, now_seconds: float = 0.0, digest: bytes = b"d" * 16) -> Token:
+    return Token(name.encode(), digest, now_seconds, now_seconds + 600, lambda changes: b"%d" % len(changes))
+
+
+def make(data_dir: str | None = None) -> tuple[EmbeddedStore, Table, Table]:
+    """A store with two tables."""
+    store = open_store(data_dir, SystemClock(), None)
+    tables = []
+    for name in ("one", "two"):
+        table = store.catalog.find("000000000000", "us-east-1", name) or finish(store.catalog.create(table_maker(name)))
+        assert table is not None
+        tables.append(table)
+    return store, tables[0], tables[1]
+
+
+def transact(store: EmbeddedStore, steps: list[Step], mark: Token | None = None) -> Transacted:
+    """One transaction; fails when it suspends."""
+    return finish(store.transact(steps, mark, accept))
+
+
+def token_rows(store: EmbeddedStore) -> tuple[int, int]:
+    """How many tokens, and how many rows that order them."""
+    counts = [sum(1 for _ in scan_prefix(store.engine, p)) for p in (layout.TOKEN_PREFIX, layout.EXPIRY_PREFIX)]
+    return counts[0], counts[1]
+
+
+def test_rows_of_several_tables_change_in_one_commit() -> None:
+    store, one, two = make()
+    transact(store, [Step(one, A, write(row_of(5)))])
+    position = store.position()
+    done = transact(
+        store, [Step(one, A, write(None)), Step(one, B, write(row_of(7))), Step(two, A, write(row_of(9))), Step(two, B, lambda old: old)]
+    )  # fmt: skip
+    assert store.position() == position + 1
+    assert [(change.table.name, change.old, change.new) for change in done.changes] == [
+        ("one", row_of(5), None), ("one", None, row_of(7)), ("two", None, row_of(9)), ("two", None, None),
+    ]  # fmt: skip
+    assert store.statistics(one.source) == Statistics(1, 7)
+    assert store.statistics(two.source) == Statistics(1, 9)
+    assert finish(store.snapshot_get([(one, A), (one, B), (two, A)])) == [None, row_of(7), row_of(9)]
+    store.close_now()
+
+
+def test_refusals_are_collected_and_nothing_is_done() -> None:
+    store, one, two = make()
+    position = store.position()
+    with pytest.raises(TransactionRefused) as caught:
+        transact(store, [Step(one, A, write(row_of(5))), Step(one, None, refuse), Step(two, A, refuse)], token("t"))
+    assert [type(reason) for reason in caught.value.reasons] == [
+        type(None), ConditionalCheckFailedException, ConditionalCheckFailedException,
+    ]  # fmt: skip
+    assert store.position() == position
+    assert finish(store.snapshot_get([(one, A)])) == [None]
+    assert token_rows(store) == (0, 0)
+
+    def check(changes: Sequence[Change]) -> None:
+        raise ValidationException(str(len(changes)))
+
+    with pytest.raises(ValidationException, match="1"):
+        finish(store.transact([Step(one, A, write(row_of(5)))], None, check))
+    assert store.position() == position
+    store.close_now()
+
+
+def test_a_plan_that_fails_otherwise_fails_the_call() -> None:
+    store, one, _ = make()
+
+    def plan(_: Row | None) -> Row | None:
+        raise AssertionError("ours")
+
+    with pytest.raises(AssertionError, match="ours"):
+        transact(store, [Step(one, A, refuse), Step(one, B, plan)])
+    store.close_now()
+
+
+def test_only_looking_commits_nothing_but_its_token() -> None:
+    store, one, _ = make()
+    position = store.position()
+    transact(store, [Step(one, A, lambda old: old)])
+    assert store.position() == position
+    transact(store, [Step(one, A, lambda old: old)], token("t"))
+    assert store.position() == position + 1
+    store.close_now()
+
+
+@pytest.mark.parametrize("reopens", [False, True])
+def test_a_token_makes_it_happen_once(tmp_path: Path, reopens: bool) -> None:
+    store, one, _ = make(str(tmp_path / "data"))
+    transact(store, [Step(one, A, write(row_of(5)))], token("t"))
+    if reopens:
+        store.close_now()
+        store, one, _ = make(str(tmp_path / "data"))
+    replay = transact(store, [Step(one, A, refuse)], token("t", 599.9))
+    assert replay == Transacted((), b"1")
+    with pytest.raises(IdempotentParameterMismatchException):
+        transact(store, [Step(one, A, write(None))], token("t", 1.0, b"e" * 16))
+    assert finish(store.snapshot_get([(one, A)])) == [row_of(5)]
+    done = transact(store, [Step(one, A, write(None))], token("t", 600.0, b"e" * 16))
+    assert [change.new for change in done.changes] == [None]
+    assert token_rows(store) == (1, 1)
+    store.close_now()
+
+
+def test_expired_tokens_go_in_passing() -> None:
+    store, one, _ = make()
+    most = 0
+    for number in range(4000):
+        transact(store, [Step(one, A, write(row_of(1 + number % 7)))], token(f"t{number}", float(number)))
+        tokens, expiries = token_rows(store) if number % 97 == 0 else (0, 0)
+        assert tokens == expiries
+        most = max(most, tokens)
+    assert 600 <= most <= 640
+    for number in range(40):
+        transact(store, [Step(one, A, write(row_of(3)))], token(f"late{number}", 10_000.0 + 14 * number))
+    assert token_rows(store) == (40, 40)
+    store.close_now()
+
+
+def test_a_burst_of_tokens_goes_too() -> None:
+    store, one, _ = make()
+    for number in range(1000):
+        transact(store, [Step(one, A, write(row_of(1)))], token(f"t{number}", 0.0))
+    for number in range(40):
+        transact(store, [Step(one, A, write(row_of(1)))], token(f"u{number}", 700.0))
+    assert token_rows(store) == (40, 40)
+    store.close_now()
+
+
+# --- the suspending store -----------------------------------------------------------------------------
+
+
+async def _conflicts(seed: int) -> set[str]:
+    """What two transactions, a write and a read of the same row hear of each other."""
+    inner = open_store(None, SystemClock(), asyncio.get_running_loop())
+    store = SuspendingStore(inner, seed)
+    table = await store.catalog.create(table_maker("one"))
+    assert table is not None
+    heard: set[str] = set()
+
+    async def hear(call: Awaitable[object]) -> None:
+        try:
+            await call
+        except TransactionRefused as refusal:
+            assert [type(reason) for reason in refusal.reasons if reason] == [TransactionConflictException]
+            heard.add("reasons of a transaction" if len(refusal.reasons) > 1 else "reasons of a read")
+        except ApiError as error:
+            heard.add(error.code)
+
+    def add(_: Row | None) -> Row:
+        return row_of(5)
+
+    steps = [Step(table, A, add), Step(table, B, add)]
+    others = [Step(table, A, add), Step(table, C, add)]
+    await asyncio.gather(
+        hear(store.transact(steps, token("t"), accept)),
+        hear(store.transact(others, token("u"), accept)),
+        hear(store.transact(steps, token("t"), accept)),
+        hear(store.mutate(table, A, add)),
+        hear(store.snapshot_get([(table, A)])),
+    )
+    assert bool(heard) == (store.conflicts > 0 or TransactionInProgressException.__name__ in heard)
+    assert not store._ongoing
+    assert not store._writing
+    await store.close()
+    return heard
+
+
+def test_transactions_and_writes_conflict_by_seed() -> None:
+    heard = [asyncio.run(_conflicts(seed)) for seed in range(40)]
+    assert set().union(*heard) == {
+        "reasons of a transaction", "reasons of a read", "TransactionConflictException", "TransactionInProgressException",
+    }  # fmt: skip
+    assert heard == [asyncio.run(_conflicts(seed)) for seed in range(40)]
