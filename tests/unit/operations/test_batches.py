@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import ResourceNotFoundException
+from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.operations.items import batch_get_item, batch_write_item
 from hashrange.operations.operation import Operation, Scope
 from hashrange.settings import Settings
@@ -69,12 +69,19 @@ def test_small_batches_do_not_suspend(scope: Scope) -> None:
     finish(started(scope, batch_get_item.OPERATION, asked))
 
 
-def test_large_batches_hand_the_loop_back_every_other_item(scope: Scope) -> None:
-    assert pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE))) >= 2 * 12
+def test_large_batches_hand_the_loop_back_after_every_item(scope: Scope) -> None:
+    assert pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE))) >= 2 * 25
     keys = [key(place) for place in range(25)]
     for projection in ({}, {"ProjectionExpression": "pk"}):
         asked = {"RequestItems": {"orders": {"Keys": keys} | projection}}
-        assert pauses_of(started(scope, batch_get_item.OPERATION, asked)) >= 12
+        assert pauses_of(started(scope, batch_get_item.OPERATION, asked)) >= 25
+
+
+def test_large_maps_as_keys_are_refused_at_once(scope: Scope) -> None:
+    large = {name: {"S": "x"} for name in ("pk", "sk", *[f"a{place:06}" for place in range(100_000)])}
+    asked = {"RequestItems": {"orders": {"Keys": [large, key(1)]}}}
+    with pytest.raises(ValidationException, match="does not match the schema"):
+        finish(started(scope, batch_get_item.OPERATION, asked))
 
 
 # --- tables that change meanwhile -----------------------------------------------------------------

@@ -36,10 +36,8 @@ from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
 
-SLICE_BYTES = 512 * 1024
-"""Item sizes read between two hand-backs of the loop; some 4 ms when they are projected."""
-
-_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+SLICE_BYTES = 256 * 1024
+"""Item sizes read between two hand-backs of the loop, and the last item; some 2 ms when they are projected."""
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -73,7 +71,8 @@ class TableRead(NamedTuple):
 class TableReply(NamedTuple):
     """What one table gave."""
 
-    items_json: list[bytes]
+    parts: list[bytes]
+    """JSON of the items found, with commas between them: joined once, with all others, for a reply may have 16 MB."""
     sizes_bytes: list[int]
     """Of each key that was processed; 0 for an absent item."""
     unprocessed: list[int]
@@ -93,15 +92,18 @@ class Room:
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
-    """The items found, by table; a list for every table asked. Costs 4 µs an item for 100 keys."""
+    """The items found, by table; a list for every table asked. 4 µs an item of 1 KB for 100 keys."""
     reads = _checked_reads(scope, request)
     room = Room()
-    responses, unprocessed = [], []
+    parts = [b'{"Responses":{']
+    unprocessed = []
     units: dict[str, float] = {}
     for read in reads:
         reply = await _read_table(scope, read, room)
         name = ENCODER.encode(read.name)
-        responses.append(name + b":[" + b",".join(reply.items_json) + b"]")
+        parts += (name if read is reads[0] else b"," + name, b":[")
+        parts += reply.parts
+        parts.append(b"]")
         if reply.unprocessed:
             keys = [read.entry.Keys[position] for position in reply.unprocessed]
             unprocessed.append(name + b":" + ENCODER.encode(msgspec.structs.replace(read.entry, Keys=keys)))
@@ -109,14 +111,13 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
             consistent = read.entry.ConsistentRead is True
             table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
             units[read.table.name] = units.get(read.table.name, 0.0) + table_units
-    members = [
-        b'"Responses":' + join_members(responses),
-        b'"UnprocessedKeys":' + join_members(unprocessed),
-    ]
+    parts.append(b'},"UnprocessedKeys":' + join_members(unprocessed))
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
-        members.append(capacities_member([(name, table_units, ()) for name, table_units in units.items()], detail))
-    return join_members(members)
+        tables = [(name, table_units, ()) for name, table_units in units.items()]
+        parts.append(b"," + capacities_member(tables, detail))
+    parts.append(b"}")
+    return b"".join(parts)
 
 
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
@@ -126,7 +127,7 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     for name, entry in request.RequestItems.items():
         projection = _checked_projection(entry)
         key_items = [check_item(key)[0] for key in entry.Keys]
-        if len({_encode_sorted(key_item) for key_item in key_items}) < len(key_items):
+        if len({_text(key_item) for key_item in key_items}) < len(key_items):
             raise ValidationException(BATCH_DUPLICATE_KEYS)
         count += len(key_items)
         if count > BATCH_GET_KEYS_MAX:
@@ -156,6 +157,11 @@ def _checked_projection(entry: KeysAndAttributes) -> Projection | None:
     return projection
 
 
+def _text(key_item: Item) -> bytes:
+    """The same for equal keys. Not by an encoder that sorts: of large maps, some orders cost it the square of their length."""
+    return ENCODER.encode(key_item if len(key_item) == 1 else {name: key_item[name] for name in sorted(key_item)})
+
+
 def _located(table: Table, key_items: list[Item], projection: Projection | None) -> list[Key]:
     """Where the items stand. Refuses keys that do not fit the table, and a projection that looks into keys."""
     keys = [lookup_key(table, key_item) for key_item in key_items]
@@ -174,7 +180,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
     """One table's items, in the order of their keys, as far as there is room."""
     get, source, projection = scope.store.get, read.table.source, read.projection
     consistent = read.entry.ConsistentRead is True
-    items_json: list[bytes] = []
+    parts: list[bytes] = []
     sizes_bytes: list[int] = []
     unprocessed: list[int] = []
     partitions: dict[bytes, int] = {}
@@ -196,14 +202,16 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         partitions[partition] = partition_bytes
         room.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)
-        items_json.append(
+        if parts:
+            parts.append(b",")
+        parts.append(
             row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))
         )
         room.slice_left_bytes -= size_bytes
         if room.slice_left_bytes <= 0:
             room.slice_left_bytes = SLICE_BYTES
             await PAUSE
-    return TableReply(items_json, sizes_bytes, unprocessed)
+    return TableReply(parts, sizes_bytes, unprocessed)
 
 
 def _is_eventual(request: BatchGetItemRequest) -> bool:
