@@ -16,7 +16,7 @@ from tests.support.raw_client import RawClient
 TABLE = "TABLE"
 """Stands for the table's name."""
 MISSING = "no-such-table"
-EMPTY_SET = {"SS": []}
+EMPTY_SET: dict[str, Any] = {"SS": []}
 SAME = {"pk": text("same")}
 
 

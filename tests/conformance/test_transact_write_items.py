@@ -98,7 +98,7 @@ def test_all_refusals_are_told_in_order(raw: RawClient, table: DataTable) -> Non
 def test_the_item_is_told_when_asked_for(raw: RawClient, table: DataTable, wanted: str | None) -> None:
     key = fresh_key()
     table.put(key | {"a": number(1)})
-    members = {"ConditionExpression": ABSENT, "ReturnValuesOnConditionCheckFailure": wanted}
+    members: dict[str, Any] = {"ConditionExpression": ABSENT, "ReturnValuesOnConditionCheckFailure": wanted}
     expected = [FAILED | ({"Item": key | {"a": number(1)}} if wanted == "ALL_OLD" else {})]
     assert reasons(raw, put(table, key, **members)) == expected
     assert reasons(raw, delete(table, key, **members)) == expected
