@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.tables.change import Change, Plan
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import Index, Table
 from hashrange.tables.span import Span
 
 
@@ -72,6 +72,15 @@ class TransactionRefused(HashrangeError):
         self.reasons = reasons
 
 
+class Backfilled(NamedTuple):
+    """What one slice of a backfill did."""
+
+    row_count: int
+    """Items looked at; some have no entry."""
+    is_complete: bool
+    """True once the index is ACTIVE, or gone."""
+
+
 class Statistics(NamedTuple):
     """Exact figures of one source."""
 
@@ -103,7 +112,11 @@ class Catalog(Protocol):
         ...
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored."""
+        """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored.
+
+        An index that is new, and CREATING, has no entries until `Store.backfill` has made them. The entries of one that is
+        DELETING or gone go in the same commit.
+        """
         ...
 
     async def delete(self, table: Table) -> bool:
@@ -130,7 +143,8 @@ class Store(Protocol):
     async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
 
-        Raises TransactionConflictException when a transaction is going on for the item.
+        `table` may be out of date: what is derived is what the catalog's table asks for. Raises ResourceNotFoundException
+        when there is none any more, TransactionConflictException when a transaction is going on for the item.
         """
         ...
 
@@ -149,6 +163,22 @@ class Store(Protocol):
 
         Raises TransactionRefused when a transaction is going on for one of them.
         """
+        ...
+
+    def backfills(self) -> Sequence[tuple[Table, Index]]:
+        """The indexes that are CREATING, oldest table first."""
+        ...
+
+    async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
+        """Make the entries of the next rows of a CREATING index, in one commit; after the last row it is ACTIVE.
+
+        The rows are walked in order of their keys. Writes behind the last one maintain the index, those ahead of it are left to
+        the walk: so an index holds, at any time, the entries of all items up to there, and nothing else.
+        """
+        ...
+
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """From now on, call `wake` whenever there is something new to do for `backfill`."""
         ...
 
     def statistics(self, source: bytes) -> Statistics:

@@ -17,6 +17,7 @@ from hashrange.errors import ApiError, StorageError, TransactionConflictExceptio
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.store.interface import (
+    Backfilled,
     Check,
     Page,
     Statistics,
@@ -29,7 +30,7 @@ from hashrange.store.interface import (
 from hashrange.store.pause import PAUSE
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Plan
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import Index, Table
 from hashrange.tables.span import Span
 
 PAUSES_MAX = 3
@@ -184,6 +185,21 @@ class SuspendingStore:
         rows = await self.inner.snapshot_get(places)
         await self.suspend()
         return rows
+
+    def backfills(self) -> Sequence[tuple[Table, Index]]:
+        """As the inner store."""
+        return self.inner.backfills()
+
+    async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        built = await self.inner.backfill(table, index, limit_rows)
+        await self.suspend()
+        return built
+
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """As the inner store."""
+        self.inner.on_work(wake)
 
     def _is_taken(self, place: Place) -> bool:
         return place in self._ongoing or place in self._writing

@@ -12,6 +12,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine, new_batch
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.schema import Table
+from hashrange.tables.sources import index_sources
 
 T = TypeVar("T")
 
@@ -27,8 +28,12 @@ class Committer(Protocol):
         """Run `step`, which does not suspend, and again from its beginning as long as it raises StorageBusy."""
         ...
 
-    def forget_table(self, table_id: int) -> None:
-        """Drop what is known of a table that is gone."""
+    def forget(self, lower: bytes, upper: bytes) -> None:
+        """Drop what is known of sources that are gone."""
+        ...
+
+    def watch(self, table: Table) -> None:
+        """Hear of a table that has other indexes than before."""
         ...
 
 
@@ -39,6 +44,8 @@ class EmbeddedCatalog:
         self._store = store
         self._tables: dict[tuple[str, str], dict[str, Table]] = {}
         self._next_table_id = 1
+        self.by_id: dict[int, Table] = {}
+        """Every table, by table id."""
 
     def load(self, engine: Engine) -> None:
         """Read everything from a newly opened engine, into the same views. Raises StorageCorruption."""
@@ -46,8 +53,9 @@ class EmbeddedCatalog:
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         for tables in self._tables.values():
             tables.clear()
+        self.by_id.clear()
         for table in stored:
-            self._of(table)[table.name] = table
+            self.adopt(table)
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
     def find(self, account: str, region: str, name: str) -> Table | None:
@@ -65,7 +73,12 @@ class EmbeddedCatalog:
 
     def all_tables(self) -> list[Table]:
         """Every table, by table id: for tools."""
-        return sorted((t for tables in self._tables.values() for t in tables.values()), key=lambda t: t.table_id)
+        return sorted(self.by_id.values(), key=lambda table: table.table_id)
+
+    def adopt(self, table: Table) -> None:
+        """Let a table, just written, be what is known of it."""
+        self._of(table)[table.name] = table
+        self.by_id[table.table_id] = table
 
     async def create(self, make: Callable[[int], Table]) -> Table | None:
         """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
@@ -93,16 +106,23 @@ class EmbeddedCatalog:
         batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_number(table_id + 1))
         self._store.commit_batch(batch)
         self._next_table_id = table_id + 1
-        self._of(table)[table.name] = table
+        self.adopt(table)
         return table
 
     def _replace(self, old: Table, new: Table) -> bool:
         if not self._is_stored(old):
             return False
+        kept = {source.source for source in index_sources(new)}
+        dropped = [source.source for source in index_sources(old) if source.source not in kept]
         batch = new_batch()
         batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
+        for source in dropped:
+            _delete_sources(batch, source, layout.prefix_end(source))
         self._store.commit_batch(batch)
-        self._of(new)[new.name] = new
+        self.adopt(new)
+        for source in dropped:
+            self._store.forget(source, layout.prefix_end(source))
+        self._store.watch(new)
         return True
 
     def _delete(self, table: Table) -> bool:
@@ -111,11 +131,10 @@ class EmbeddedCatalog:
         lower, upper = layout.table_range(table.table_id)
         batch = new_batch()
         batch.delete(layout.catalog_key(table.table_id))
-        batch.delete_range(layout.statistics_key(lower), layout.statistics_key(upper))
-        batch.delete_range(lower, upper)
+        _delete_sources(batch, lower, upper)
         self._store.commit_batch(batch)
-        del self._of(table)[table.name]
-        self._store.forget_table(table.table_id)
+        del self._of(table)[table.name], self.by_id[table.table_id]
+        self._store.forget(lower, upper)
         return True
 
     def _is_stored(self, table: Table) -> bool:
@@ -124,3 +143,10 @@ class EmbeddedCatalog:
 
     def _of(self, table: Table) -> dict[str, Table]:
         return self._tables.setdefault((table.account, table.region), {})
+
+
+def _delete_sources(batch: Engine, lower: bytes, upper: bytes) -> None:
+    """Delete rows and figures of all sources from `lower` on, before `upper`."""
+    batch.delete_range(layout.statistics_key(lower), layout.statistics_key(upper))
+    batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
+    batch.delete_range(lower, upper)

@@ -23,6 +23,8 @@ COUNTER_PREFIX = _SYSTEM + b"\x00\x03"
 """‖ name: the next number to be given out, 8 bytes."""
 PROBE_KEY = _SYSTEM + b"\x00\x04"
 """One empty row, written to find out whether writing works again."""
+BACKFILL_PREFIX = _SYSTEM + b"\x00\x05"
+"""‖ source of a CREATING index: key of the last row that has its entry; no row means that none has."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """‖ account, Region and token of a transaction: expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖ report."""
 EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
@@ -50,6 +52,11 @@ def table_range(table_id: int) -> tuple[bytes, bytes]:
 def catalog_key(table_id: int) -> bytes:
     """Key of a table's description."""
     return CATALOG_PREFIX + table_id.to_bytes(4, "big")
+
+
+def backfill_key(source: bytes) -> bytes:
+    """Key of how far an index has been built."""
+    return BACKFILL_PREFIX + source
 
 
 def statistics_key(source: bytes) -> bytes:

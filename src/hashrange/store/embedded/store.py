@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hashrange.clock import Clock
-from hashrange.errors import ApiError, StorageBusy, StorageError
+from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, StorageError
 from hashrange.items.types import Key, Row
+from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, new_batch, open_engine
@@ -21,13 +23,13 @@ from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.reading import PageReader, scan_prefix
 from hashrange.store.embedded.tokens import Tokens
-from hashrange.store.interface import Check, Page, Statistics, Step, Token, Transacted
+from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted
 from hashrange.store.pause import PAUSE
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.derive import changes_statistics, statistics_deltas
 from hashrange.tables.entries import derive_entry_writes
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import Index, Table
 from hashrange.tables.span import Span
 
 T = TypeVar("T")
@@ -56,12 +58,14 @@ class EmbeddedStore:
         self._housekeeper = Housekeeper()
         self._statistics: dict[bytes, Statistics] = {}
         self._tokens = Tokens(self._housekeeper)
+        self._backfills = Backfills(self)
+        self._wake: Callable[[], None] = _nothing
         barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
         self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
         self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
-        self._commit = self._barrier.commit
+        self.committed = self._barrier.commit
         try:
             self.load()
         except Exception as error:
@@ -83,10 +87,13 @@ class EmbeddedStore:
 
         Suspends only when the engine is stalled, and then reads and plans again.
         """
-        source = table.source
-        engine_key = source + key
+        engine_key = table.source + key
+        current = self.catalog.by_id.get
         attempt = 0
         while True:
+            stored = current(table.table_id)
+            if stored is not table:
+                table = _existing(stored)
             try:
                 old: Row | None = self.engine.get(engine_key)
             except Exception as error:
@@ -101,10 +108,10 @@ class EmbeddedStore:
                 else:
                     self.engine.put(engine_key, new)
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-                await self._wait_out_stall(error, attempt)
+                await self.wait_out_stall(error, attempt)
                 attempt += 1
                 continue
-            self._commit()
+            self.committed()
             return change
 
     async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
@@ -121,6 +128,8 @@ class EmbeddedStore:
                 raise
             except Exception as error:
                 raise self.fail(error) from error
+            current = self.catalog.by_id.get
+            steps = [step._replace(table=_existing(current(step.table.table_id))) for step in steps]
             changes = plan_steps(steps, rows)
             check(changes)
             written = [change for change in changes if change.new != change.old]
@@ -132,11 +141,11 @@ class EmbeddedStore:
                     self._tokens.add(self.engine, batch, token, changes)
                 self._write_changes(batch, written)
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-                await self._wait_out_stall(error, attempt)
+                await self.wait_out_stall(error, attempt)
                 attempt += 1
                 continue
             self._tokens.committed()
-            self._commit()
+            self.committed()
             return Transacted(changes)
 
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
@@ -150,6 +159,7 @@ class EmbeddedStore:
 
     def _write_changes(self, batch: Engine, changes: Sequence[Change]) -> None:
         """Write rows, index entries and the new figures of all their sources, with what stands in the batch."""
+        changes = self._backfills.maintained(changes)
         for change in changes:
             _add(batch, change.table.source + change.key, change.new)
             for source, before, after in change.entries:
@@ -157,14 +167,32 @@ class EmbeddedStore:
                     batch.delete(source.source + before.key)
                 if after is not None:
                     batch.put(source.source + after.key, after.row)
+        self.write_batch(batch, statistics_deltas(changes))
+
+    def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
+        """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""
         figures: dict[bytes, Statistics] = {}
-        for source_id, (count_delta, size_delta) in statistics_deltas(changes).items():
-            count, size_bytes = self._statistics.get(source_id, _EMPTY)
-            figures[source_id] = Statistics(count + count_delta, size_bytes + size_delta)
-            assert min(figures[source_id]) >= 0
-            batch.put(layout.STATISTICS_PREFIX + source_id, layout.encode_statistics(*figures[source_id]))
+        for source, (count_delta, size_delta) in deltas.items():
+            count, size_bytes = self._statistics.get(source, _EMPTY)
+            figures[source] = Statistics(count + count_delta, size_bytes + size_delta)
+            assert min(figures[source]) >= 0
+            batch.put(layout.STATISTICS_PREFIX + source, layout.encode_statistics(*figures[source]))
         self.engine.write(batch)
         self._statistics |= figures
+
+    # --- index building --------------------------------------------------------------------------
+
+    def backfills(self) -> Sequence[tuple[Table, Index]]:
+        """The indexes that are CREATING."""
+        return self._backfills.going_on()
+
+    async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
+        """Make the entries of the next rows; suspends only when the engine is stalled or many rows were deleted."""
+        return await self._backfills.advance(table, index, limit_rows)
+
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """From now on, call `wake` whenever there is something new to do for `backfill`."""
+        self._wake = wake
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included.
@@ -181,7 +209,7 @@ class EmbeddedStore:
                 fault = self.fail(error)
                 if not isinstance(fault, StorageBusy) or not reader.skipped_keys_max:
                     raise fault from error
-                await self._compact(source + span.lower, source + span.upper)
+                await self.compact(source + span.lower, source + span.upper)
                 reader.skipped_keys_max = 0
                 page = None
             if page is not None:
@@ -219,7 +247,7 @@ class EmbeddedStore:
             self.engine.write(batch)
         except Exception as error:
             raise self.fail(error) from error
-        self._commit()
+        self.committed()
 
     async def attempt(self, step: Callable[[], T]) -> T:
         """Run `step`, which does not suspend, and again from its beginning as long as it raises StorageBusy."""
@@ -228,13 +256,18 @@ class EmbeddedStore:
             try:
                 return step()
             except StorageBusy as error:
-                await self._wait_out_stall(error, attempt)
+                await self.wait_out_stall(error, attempt)
                 attempt += 1
 
-    def forget_table(self, table_id: int) -> None:
-        """Drop the figures of a table that is gone, and have its room given back if it was large."""
-        lower, upper = layout.table_range(table_id)
-        sources = [source for source in self._statistics if source.startswith(lower)]
+    def watch(self, table: Table) -> None:
+        """Hear of a table that has other indexes than before."""
+        if self._backfills.watch(table):
+            self._wake()
+
+    def forget(self, lower: bytes, upper: bytes) -> None:
+        """Drop the figures of sources that are gone, and have their room given back if it was large."""
+        self._backfills.forget(lower, upper)
+        sources = [source for source in self._statistics if lower <= source < upper]
         size_bytes = sum(self._statistics.pop(source).size_bytes for source in sources)
         if size_bytes >= RECLAIMED_BYTES_MIN and self._loop is not None:
             self._housekeeper.compact(self.engine, lower, upper)
@@ -263,8 +296,9 @@ class EmbeddedStore:
             for engine_key, row in scan_prefix(self.engine, layout.STATISTICS_PREFIX)
         }
         self.catalog.load(self.engine)
+        self._backfills.load(self.engine)
 
-    async def _wait_out_stall(self, error: Exception, attempt: int) -> None:
+    async def wait_out_stall(self, error: Exception, attempt: int) -> None:
         """Delay this request, not the loop. Raises unless `error` is a stall and patience is left."""
         fault = self.fail(error)
         if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
@@ -274,7 +308,7 @@ class EmbeddedStore:
         await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
         self._health.require(generation)
 
-    async def _compact(self, lower: bytes, upper: bytes) -> None:
+    async def compact(self, lower: bytes, upper: bytes) -> None:
         """Have deleted keys of a range cleared away, beside the loop."""
         engine = self.engine
         await PAUSE
@@ -295,6 +329,17 @@ class EmbeddedStore:
         finally:
             if self._lock is not None:
                 self._lock.release()
+
+
+def _nothing() -> None:
+    """What happens when nobody asked to be woken."""
+
+
+def _existing(table: Table | None) -> Table:
+    """The table as the catalog has it now. Raises ResourceNotFoundException when it is gone."""
+    if table is None:
+        raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
+    return table
 
 
 def _add(batch: Engine, engine_key: bytes, row: Row | None) -> None:
