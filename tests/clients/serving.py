@@ -41,7 +41,8 @@ class ServerProcess:
             return
         self.process.send_signal(signal.SIGTERM)
         _, errors = self.process.communicate(timeout=30)
-        assert (self.process.returncode, errors) == (0, "")
+        assert not errors, f"the server said:\n{errors}"
+        assert self.process.returncode == 0
 
     def restart(self) -> None:
         """What is on disk is all that is left."""

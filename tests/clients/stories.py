@@ -26,7 +26,7 @@ def tell(shop: Shop, restart: Callable[[], None]) -> None:
                 restart()
                 continue
             given = getattr(shop, step["call"])(**step.get("with", {}))
-            assert given == step["gives"], f"step {number}: {step['call']}"
+            assert given == step["gives"], f"step {number}, {step['call']}: {given} instead of {step['gives']}"
     finally:
         shop.end()
 
