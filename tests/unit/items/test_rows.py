@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, encode_row, row_json, row_size_bytes
-from hashrange.items.types import Row
+from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from tests.unit.items.wire_values import SETTINGS, items
 
@@ -48,3 +48,11 @@ def test_other_versions_are_not_guessed_at(row: bytes) -> None:
 def test_damage_is_told(row: bytes) -> None:
     with pytest.raises(StorageCorruption):
         decode_row(Row(row))
+
+
+def test_a_large_item_is_sorted_as_a_small_one_is() -> None:
+    names = ["pk", "sk", *[f"é{number:05d}" for number in range(300)], "\U0001f600", "￿", "Z", "a"]
+    nested: Item = {name: {"N": "1"} for name in reversed(names)}
+    item: Item = {name: {"M": nested} for name in ("b", "a")} | {"l": {"L": [{"M": nested}, {"S": "x" * 9000}]}}
+    large, small = encode_row(item, 20_000), encode_row(item, 1)
+    assert large[5:] == small[5:]
