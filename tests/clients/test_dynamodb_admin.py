@@ -217,3 +217,9 @@ def test_a_table_is_made_and_deleted(admin: Admin) -> None:
     assert table["GlobalSecondaryIndexes"][0]["IndexName"] == "by-name"
     assert admin("DELETE", "/tables/Made").status == 204
     assert "Made" not in admin.client.list_tables()["TableNames"]
+
+
+def test_a_table_is_emptied(admin: Admin, albums: str) -> None:
+    reply = admin("DELETE", f"/tables/{albums}/all")
+    assert reply.status == 200, reply.text
+    assert admin.client.scan(TableName=albums)["Count"] == 0
