@@ -35,6 +35,8 @@ class Tokens:
         self._horizon = layout.EXPIRY_PREFIX
         """Before it no token is left, only deleted rows that a seek would have to pass over."""
         self._swept_to: bytes | None = None
+        self._former: bytes | None = None
+        """The row that the last `replayed_report` found."""
         self._next_sweep_seconds = float("-inf")
 
     def replayed_report(self, engine: Engine, token: Token) -> bytes | None:
@@ -43,6 +45,7 @@ class Tokens:
         Raises IdempotentParameterMismatchException when the token was used for something else.
         """
         row: bytes | None = engine.get(layout.TOKEN_PREFIX + token.name)
+        self._former = row
         if row is None:
             return None
         if len(row) < _HEADER_BYTES:
@@ -54,16 +57,17 @@ class Tokens:
         return row[_HEADER_BYTES:]
 
     def add(self, engine: Engine, batch: Engine, token: Token, changes: Sequence[Change]) -> None:
-        """Put the token's rows into `batch`, and with them the deletion of some that have expired."""
+        """Put the token's rows into `batch`, and with them the deletion of some that have expired.
+
+        `replayed_report` of the same token has been asked just before.
+        """
         assert len(token.digest) == _DIGEST_BYTES
         if token.now_seconds >= self._next_sweep_seconds:
             self._sweep(engine, batch, token.now_seconds)
-        engine_key = layout.TOKEN_PREFIX + token.name
-        former: bytes | None = engine.get(engine_key)
-        if former is not None:
-            batch.delete(layout.EXPIRY_PREFIX + former[:8] + token.name)
+        if self._former is not None:
+            batch.delete(layout.EXPIRY_PREFIX + self._former[:8] + token.name)
         expiry = _milliseconds(token.expires_at_seconds).to_bytes(8, "big")
-        batch.put(engine_key, expiry + token.digest + token.report(changes))
+        batch.put(layout.TOKEN_PREFIX + token.name, expiry + token.digest + token.report(changes))
         batch.put(layout.EXPIRY_PREFIX + expiry + token.name, b"")
 
     def committed(self) -> None:
