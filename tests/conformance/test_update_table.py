@@ -200,14 +200,6 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         INVALID
         + "Some index key attributes are not defined in AttributeDefinitions. Keys: [user], AttributeDefinitions: [id]",
     ),
-    "index created": (
-        {"GlobalSecondaryIndexUpdates": [CREATE_INDEX]},
-        "Hashrange does not support GlobalSecondaryIndexUpdates.Create yet.",
-    ),
-    "index deleted": (
-        {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "index"}}]},
-        "Hashrange does not support GlobalSecondaryIndexUpdates.Delete yet.",
-    ),
     "replicas": (
         {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
         "Hashrange does not support ReplicaUpdates yet.",

@@ -72,6 +72,8 @@ ALL_ATTRIBUTES_NOT_PROJECTED = (
     " projection type is not ALL"
 )
 NOT_PROJECTED = INVALID_PARAMETERS + "Global secondary index {index} does not project [{names}]"
+INDEX_BACKFILLING = "Cannot read from backfilling global secondary index: {index}"
+"""Of every index that is CREATING; unconfirmed."""
 SELECT_PROJECTED = "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
 
 # --- batches ------------------------------------------------------------------------------------

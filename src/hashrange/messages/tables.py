@@ -11,6 +11,10 @@ TABLE_NOT_FOUND = "Requested resource not found: Table: {name} not found"
 RESOURCE_NOT_FOUND = "Requested resource not found"
 TABLE_EXISTS = "Table already exists: {name}"
 TABLE_IN_USE = "Attempt to change a resource which is still in use: Table is being {doing}: {name}"
+TABLE_INDEXES_IN_USE = (
+    "Attempt to change a resource which is still in use: Cannot delete table while indexes are being created, updated,"
+    " or deleted."
+)
 TABLE_PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
 )

@@ -12,7 +12,7 @@ from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
-from hashrange.tables.states import is_gone
+from hashrange.tables.states import is_gone, without_gone_indexes
 
 _NAME = re.compile(NAME_PATTERN).fullmatch
 _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{{12}}):table/({NAME_PATTERN})").fullmatch
@@ -35,7 +35,7 @@ def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
 
 
 async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
-    """The table in whatever state, or None, for the control plane; a deleted one past its deadline is purged here.
+    """The table in whatever state, or None, for the control plane; what was deleted, past its deadline, is purged here.
 
     Raises `Malformed` for a name that is no ARN and not 3 to 255 characters of the allowed ones.
     """
@@ -43,10 +43,16 @@ async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
     table = scope.tables.get(name_or_arn)
     if table is None:
         table = _find_other(scope, name_or_arn)
-    if table is not None and is_gone(table, scope.clock.service_time()):
+    if table is None:
+        return None
+    now_seconds = scope.clock.service_time()
+    if is_gone(table, now_seconds):
         await scope.store.catalog.delete(table)
         return None
-    return table
+    remaining = without_gone_indexes(table, now_seconds)
+    if remaining is not table and not await scope.store.catalog.replace(table, remaining):
+        return await find_table(scope, name_or_arn)
+    return remaining
 
 
 async def purge_gone_tables(scope: Scope) -> None:

@@ -3,7 +3,7 @@
 from hashrange.errors import NumberFault, NumberSetFault, RequestFault, ValidationException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
-from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_NOT_FOUND, START_KEY_VALUE
+from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_BACKFILLING, INDEX_NOT_FOUND, START_KEY_VALUE
 from hashrange.tables.schema import Table
 from hashrange.tables.sources import ReadSource, read_source
 
@@ -24,10 +24,14 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
 
 
 def requested_source(table: Table, index_name: str | None, *, consistent: bool) -> ReadSource:
-    """The table or index to read; an unknown index is refused, and so is a strongly consistent read of a global one."""
+    """The table or index to read; refuses an unknown index, strongly consistent reads of a global one, and one that is not
+    built yet.
+    """
     source = read_source(table, index_name)
     if source is None:
         raise ValidationException(INDEX_NOT_FOUND.format(name=index_name))
     if consistent and source.index is not None and source.index.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
+    if source.index is not None and source.index.state == "CREATING":
+        raise ValidationException(INDEX_BACKFILLING.format(index=source.index.name))
     return source

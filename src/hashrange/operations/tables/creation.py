@@ -7,7 +7,11 @@ time.
 import hashlib
 import uuid
 
-from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
+from hashrange.operations.tables.index_members import (
+    CreateGlobalSecondaryIndexAction,
+    GlobalSecondaryIndex,
+    LocalSecondaryIndex,
+)
 from hashrange.operations.tables.members import (
     KeySchemaElement,
     OnDemandThroughput,
@@ -119,6 +123,26 @@ def encryption(given: SSESpecification | None, account: str, region: str) -> tup
     return "KMS", f"arn:aws:kms:{region}:{account}:{resource}"
 
 
+def global_index(
+    index: GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction, index_id: int, types: dict[str, KeyType]
+) -> Index:
+    """The global index that is asked for, ACTIVE."""
+    maximum_read, maximum_write = on_demand_maximum(index.OnDemandThroughput, None, None)
+    warm = index.WarmThroughput
+    return Index(
+        index_id=index_id,
+        name=index.IndexName,
+        is_global=True,
+        keys=key_schema(index.KeySchema, types),
+        projection=_projection(index.Projection),
+        throughput=throughput(index.ProvisionedThroughput),
+        on_demand_max_read_units=maximum_read,
+        on_demand_max_write_units=maximum_write,
+        warm_read_units=warm.ReadUnitsPerSecond if warm else None,
+        warm_write_units=warm.WriteUnitsPerSecond if warm else None,
+    )
+
+
 def _indexes(
     local: list[LocalSecondaryIndex], global_: list[GlobalSecondaryIndex], types: dict[str, KeyType]
 ) -> tuple[Index, ...]:
@@ -133,23 +157,7 @@ def _indexes(
         )
         for number, index in enumerate(local, 1)
     ]
-    for number, index in enumerate(global_, len(local) + 1):
-        maximum_read, maximum_write = on_demand_maximum(index.OnDemandThroughput, None, None)
-        warm = index.WarmThroughput
-        made.append(
-            Index(
-                index_id=number,
-                name=index.IndexName,
-                is_global=True,
-                keys=key_schema(index.KeySchema, types),
-                projection=_projection(index.Projection),
-                throughput=throughput(index.ProvisionedThroughput),
-                on_demand_max_read_units=maximum_read,
-                on_demand_max_write_units=maximum_write,
-                warm_read_units=warm.ReadUnitsPerSecond if warm else None,
-                warm_write_units=warm.WriteUnitsPerSecond if warm else None,
-            )
-        )
+    made += [global_index(index, number, types) for number, index in enumerate(global_, len(local) + 1)]
     return tuple(made)
 
 

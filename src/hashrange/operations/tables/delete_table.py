@@ -1,13 +1,14 @@
 """DeleteTable: a table and all its items go away.
 
-Order of checks: name → table exists → it is ACTIVE (DELETING is answered, not refused) → it is not protected. With
+Order of checks: name → table exists → it is ACTIVE (DELETING is answered, not refused) → no index is CREATING → it is not
+protected. With
 a state delay the table stays DELETING until its deadline and is purged when next touched; without one it goes at
 once.
 """
 
 import msgspec
 
-from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
@@ -35,6 +36,8 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> bytes:
         if status(table, now_seconds) == "DELETING":
             return reply
         refuse_busy(table, now_seconds)
+        if any(index.state == "CREATING" for index in table.indexes):
+            raise ResourceInUseException(say.TABLE_INDEXES_IN_USE)
         if table.is_deletion_protected:
             raise ValidationException(say.TABLE_PROTECTED)
         delay_seconds = scope.settings.table_state_delay_seconds

@@ -13,6 +13,7 @@ from hashrange import limits
 from hashrange.errors import LimitExceededException
 from hashrange.messages import tables as say
 from hashrange.operations.tables.creation import encryption, on_demand_maximum, throughput
+from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
@@ -25,6 +26,7 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     """The new table, UPDATING until `until_seconds`; raises LimitExceededException."""
     changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
+    changes |= index_changes(request, table, changes["indexes"], until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
         changes |= _mode_changes(request, table, now_seconds)
         if request.BillingMode == "PAY_PER_REQUEST":

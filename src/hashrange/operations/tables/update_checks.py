@@ -76,7 +76,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     _check_mode(request, table, list(index_changes(updates)))
     check_warm(request.WarmThroughput, warm_units(table), TABLE)
     _check_definitions(request.AttributeDefinitions or [], table)
-    _check_indexes(updates, request.AttributeDefinitions or [], table)
+    _check_indexes(updates, request.AttributeDefinitions or [], table, request.BillingMode or table.billing_mode)
     _check_stream(request, table)
     _check_encryption(request, table)
 
@@ -158,7 +158,10 @@ def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table)
 
 
 def _check_indexes(
-    updates: Sequence[GlobalSecondaryIndexUpdate], definitions: Sequence[AttributeDefinition], table: Table
+    updates: Sequence[GlobalSecondaryIndexUpdate],
+    definitions: Sequence[AttributeDefinition],
+    table: Table,
+    billing_mode: str,
 ) -> None:
     """Updated and deleted indexes exist, created ones do not; one online change at a time."""
     indexes = {index.name: index for index in table.indexes}
@@ -173,17 +176,36 @@ def _check_indexes(
             if update.Create.IndexName in indexes:
                 raise ValidationException(say.INDEX_EXISTS.format(index=update.Create.IndexName))
             check_index_definitions(update.Create.KeySchema, defined)
-            if table.billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
+            if billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
         elif update.Delete is not None:
             deleted = indexes.get(update.Delete.IndexName)
             if deleted is None or not deleted.is_global:
                 raise ResourceNotFoundException(say.RESOURCE_NOT_FOUND)
-    if sum(update.Update is None for update in updates) > 1:
+    _check_one_online_change(updates, table)
+    _check_index_limits([update.Create for update in updates if update.Create is not None], table)
+
+
+def _check_one_online_change(updates: Sequence[GlobalSecondaryIndexUpdate], table: Table) -> None:
+    """Only one index may be on its way in or out; one on its way in may be taken back."""
+    changed = [
+        action.IndexName for update in updates for action in (update.Create, update.Delete) if action is not None
+    ]
+    ongoing = {index.name for index in table.indexes if index.state != "ACTIVE"}
+    if changed and len(ongoing.union(changed)) > 1:
         raise LimitExceededException(say.TWO_INDEX_CHANGES)
-    created = sum(update.Create is not None for update in updates)
-    if created and created + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
+
+
+def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], table: Table) -> None:
+    """No more indexes, and no more projected attributes, than a table may have."""
+    if not created:
+        return
+    if len(created) + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
+    projected = sum(len(index.projection.non_key_names) for index in table.indexes)
+    projected += sum(len(index.Projection.NonKeyAttributes or ()) for index in created)
+    if projected > limits.PROJECTED_ATTRIBUTES_MAX:
+        raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))
 
 
 def _check_index_change(change: HasThroughput, index: Index, table: Table) -> None:

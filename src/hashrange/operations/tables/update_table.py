@@ -1,8 +1,11 @@
-"""UpdateTable: billing mode, throughput, stream, encryption, class and protection of a table.
+"""UpdateTable: billing mode, throughput, indexes, stream, encryption, class and protection of a table.
 
 Order of checks: name → something is asked for → what the request alone shows (`update_checks`) → the table exists →
 it is ACTIVE → what the table forbids (`update_checks`, then `update` for decreases and switches) → members of a
 later day. The reply says UPDATING.
+
+A created index is CREATING afterwards and a job makes its entries; without a state delay the first of them are made here,
+so that a small table's index is ACTIVE in the next call.
 """
 
 import msgspec
@@ -11,12 +14,17 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.operations.tables.update import updated_table
 from hashrange.operations.tables.update_checks import check_against_table, check_update
 from hashrange.operations.tables.use import refuse_busy
 from hashrange.tables.description import describe_table
+from hashrange.tables.states import may_backfill, without_gone_indexes
+
+FIRST_BACKFILL_ROWS = 256
+"""Rows whose entries are made by the request itself; some 2 ms."""
 
 
 async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
@@ -33,17 +41,18 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
         until_seconds = now_seconds + scope.settings.table_state_delay_seconds
         new = updated_table(request, table, now_seconds, until_seconds)
         refuse_later_members(_later_members(request))
-        if await scope.store.catalog.replace(table, new):
-            description = describe_table(new, now_seconds, scope.store.statistics, "UPDATING")
+        description = describe_table(new, now_seconds, scope.store.statistics, "UPDATING")
+        stored = without_gone_indexes(new, now_seconds)
+        if await scope.store.catalog.replace(table, stored):
+            created = created_index(request, stored)
+            if created is not None and may_backfill(stored, now_seconds):
+                await scope.store.backfill(stored, created, FIRST_BACKFILL_ROWS)
             return msgspec.json.encode({"TableDescription": description})
 
 
 def _later_members(request: UpdateTableRequest) -> dict[str, object]:
     """Members that Hashrange does not implement yet, null where they are not given."""
-    updates = request.GlobalSecondaryIndexUpdates or ()
     return {
-        "GlobalSecondaryIndexUpdates.Create": next((one.Create for one in updates if one.Create is not None), None),
-        "GlobalSecondaryIndexUpdates.Delete": next((one.Delete for one in updates if one.Delete is not None), None),
         "ReplicaUpdates": request.ReplicaUpdates,
         "MultiRegionConsistency": request.MultiRegionConsistency,
         "GlobalTableWitnessUpdates": request.GlobalTableWitnessUpdates,

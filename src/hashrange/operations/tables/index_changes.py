@@ -1,0 +1,57 @@
+"""What do created and deleted global indexes do to a table? Checked request and old table → fields of the new one.
+
+A created index is CREATING until `jobs` has made its entries; a deleted one is DELETING, without entries, until its
+deadline.
+"""
+
+from typing import Any
+
+import msgspec
+
+from hashrange.operations.tables.creation import global_index
+from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction
+from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.tables.schema import Index, KeyType, Table
+
+
+def index_changes(
+    request: UpdateTableRequest, table: Table, indexes: tuple[Index, ...], until_seconds: float
+) -> dict[str, Any]:
+    """Fields that change with the indexes; `indexes` are the table's, their capacity already as asked for."""
+    changes: dict[str, Any] = {}
+    for update in request.GlobalSecondaryIndexUpdates or ():
+        if update.Create is not None:
+            changes["attribute_types"] = types = _merged_types(request, table, update.Create)
+            changes["next_index_id"] = table.next_index_id + 1
+            created = global_index(update.Create, table.next_index_id, types)
+            changes["indexes"] = (*indexes, msgspec.structs.replace(created, state="CREATING"))
+        elif update.Delete is not None:
+            name = update.Delete.IndexName
+            changes["indexes"] = tuple(
+                msgspec.structs.replace(index, state="DELETING", deleted_at_seconds=until_seconds)
+                if index.name == name
+                else index
+                for index in indexes
+            )
+    return changes
+
+
+def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
+    """The index of the new `table` that the request creates, if any."""
+    names = [
+        update.Create.IndexName for update in request.GlobalSecondaryIndexUpdates or () if update.Create is not None
+    ]
+    return next((index for index in table.indexes if index.name in names), None)
+
+
+def _merged_types(
+    request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
+) -> dict[str, KeyType]:
+    """The table's attribute definitions, and those of the request that the created index uses."""
+    used = {key.AttributeName for key in created.KeySchema}
+    given: dict[str, KeyType] = {
+        definition.AttributeName: definition.AttributeType
+        for definition in request.AttributeDefinitions or ()
+        if definition.AttributeName in used
+    }
+    return table.attribute_types | given
