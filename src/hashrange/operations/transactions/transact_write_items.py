@@ -33,14 +33,14 @@ from hashrange.operations.transactions.actions import (
     plan_action,
 )
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.operations.transactions.tokens import replay_units, token_of
+from hashrange.operations.transactions.tokens import Content, replay_units
 from hashrange.store.interface import Step, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.transaction_capacity import transaction_capacity, transaction_write_units
 
-SLICE_BYTES = 512 * 1024
-"""Item sizes checked between two hand-backs of the loop; some 4 ms."""
+SLICE_BYTES = 256 * 1024
+"""Item sizes checked between two hand-backs of the loop; 1 ms of text, 11 ms of numbers."""
 
 
 class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -54,9 +54,15 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest) -> bytes:
     """Commit all actions at once; the reply holds only the figures asked for. 15 µs an action."""
-    actions = await _checked_actions(request.TransactItems)
+    content = None
+    if request.ClientRequestToken is not None:
+        content = Content()
+        content.add((request.ReturnConsumedCapacity, request.ReturnItemCollectionMetrics))
+    actions = await _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
-    token = None if request.ClientRequestToken is None else token_of(scope, request.ClientRequestToken, request)
+    token = None
+    if content is not None and request.ClientRequestToken is not None:
+        token = content.token(scope, request.ClientRequestToken)
     try:
         transacted = await scope.store.transact(steps, token, _check_size)
     except TransactionRefused as refusal:
@@ -66,14 +72,16 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest)
     return await _reply(scope, request, actions, transacted)
 
 
-async def _checked_actions(elements: list[TransactWriteItem]) -> list[Action]:
-    """The actions in the order of the request, each checked by itself; many large items are checked in slices."""
+async def _checked_actions(elements: list[TransactWriteItem], content: Content | None) -> list[Action]:
+    """The actions in the order of the request, each checked by itself, in slices; their content is noted on the way."""
     actions = []
     put_bytes = 0
     slice_left_bytes = SLICE_BYTES
     for element in elements:
         action = check_action(element)
         actions.append(action)
+        if content is not None:
+            content.add(element)
         if action.row is not None:
             put_bytes += action.size_bytes
         slice_left_bytes -= action.size_bytes
