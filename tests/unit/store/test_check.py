@@ -119,6 +119,20 @@ def test_wrong_figures_are_found(folder: Path) -> None:
     assert faults == [f"source {key[:6].hex()} is said to hold 2 rows of {2 * SIZE} bytes, and holds 1 of {SIZE}"]
 
 
+@pytest.mark.parametrize("prefix", [layout.TOKEN_PREFIX, layout.EXPIRY_PREFIX])
+def test_half_a_token_is_found(folder: Path, prefix: bytes) -> None:
+    expiry = (5).to_bytes(8, "big")
+    rows = {layout.TOKEN_PREFIX + b"t": expiry + b"d" * 16, layout.EXPIRY_PREFIX + expiry + b"t": b""}
+    other = next(engine_key for engine_key in rows if not engine_key.startswith(prefix))
+
+    def put_both(engine: Any) -> None:
+        for engine_key, row in rows.items():
+            engine.put(engine_key, row)
+
+    assert plant(folder, put_both) == []
+    assert plant(folder, lambda engine: engine.delete(other)) == ["the token b't' has only one of its two rows"]
+
+
 def test_a_table_id_not_given_out_is_found(folder: Path) -> None:
     faults = plant(folder, lambda engine: engine.put(layout.NEXT_TABLE_ID_KEY, layout.encode_number(2)))
     assert faults == ["table users has id 2, but the next id to be given out is 2"]

@@ -1,7 +1,7 @@
 """Does a data folder hold what it must? Reads every row and verifies the invariants of docs/formats.
 
 Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
-key; figures equal a recount; every table id was given out; no row belongs to a table that does not exist.
+key; figures equal a recount; every table id was given out; no row belongs to a table that does not exist; tokens and their expiry belong together.
 """
 
 from collections import defaultdict
@@ -17,6 +17,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix, scan_range
+from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.interface import Statistics
 from hashrange.tables.keys import item_key
 from hashrange.tables.schema import Table
@@ -72,6 +73,7 @@ def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:
         figures[1] += size_bytes
         yield fault
     yield from _check_statistics(engine, counted)
+    yield from _check_tokens(engine)
 
 
 def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
@@ -129,3 +131,14 @@ def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterat
                 f"source {source.hex()} is said to hold {figures.item_count} rows of {figures.size_bytes} bytes,"
                 f" and holds {count} of {size_bytes}"
             )
+
+
+def _check_tokens(engine: Engine) -> Iterator[str]:
+    """Every token has its row in the order of expiry, and nothing else stands there."""
+    tokens = {
+        row[:EXPIRY_BYTES] + engine_key[len(layout.TOKEN_PREFIX) :]
+        for engine_key, row in scan_prefix(engine, layout.TOKEN_PREFIX)
+    }
+    expiries = {engine_key[len(layout.EXPIRY_PREFIX) :] for engine_key, _ in scan_prefix(engine, layout.EXPIRY_PREFIX)}
+    for name in sorted(tokens ^ expiries):
+        yield f"the token {name[EXPIRY_BYTES:]!r} has only one of its two rows"

@@ -23,8 +23,10 @@ SWEEP_PAUSE_SECONDS = 1.0
 CLOGGED_PAUSE_SECONDS = 30.0
 """Service time until the next look once deleted rows, left by an earlier process, stood in the way."""
 
+EXPIRY_BYTES = 8
+"""Of a token's row: milliseconds of service time, before the digest."""
 _DIGEST_BYTES = 16
-_HEADER_BYTES = 8 + _DIGEST_BYTES
+_HEADER_BYTES = EXPIRY_BYTES + _DIGEST_BYTES
 
 
 class Tokens:
@@ -50,9 +52,9 @@ class Tokens:
             return None
         if len(row) < _HEADER_BYTES:
             raise StorageCorruption(f"a token's row has {len(row)} bytes, fewer than its header")
-        if int.from_bytes(row[:8], "big") <= _milliseconds(token.now_seconds):
+        if int.from_bytes(row[:EXPIRY_BYTES], "big") <= _milliseconds(token.now_seconds):
             return None
-        if row[8:_HEADER_BYTES] != token.digest:
+        if row[EXPIRY_BYTES:_HEADER_BYTES] != token.digest:
             raise IdempotentParameterMismatchException(TOKEN_REUSED)
         return row[_HEADER_BYTES:]
 
@@ -65,8 +67,8 @@ class Tokens:
         if token.now_seconds >= self._next_sweep_seconds:
             self._sweep(engine, batch, token.now_seconds)
         if self._former is not None:
-            batch.delete(layout.EXPIRY_PREFIX + self._former[:8] + token.name)
-        expiry = _milliseconds(token.expires_at_seconds).to_bytes(8, "big")
+            batch.delete(layout.EXPIRY_PREFIX + self._former[:EXPIRY_BYTES] + token.name)
+        expiry = _milliseconds(token.expires_at_seconds).to_bytes(EXPIRY_BYTES, "big")
         batch.put(layout.TOKEN_PREFIX + token.name, expiry + token.digest + token.report(changes))
         batch.put(layout.EXPIRY_PREFIX + expiry + token.name, b"")
 
@@ -76,7 +78,7 @@ class Tokens:
             self._horizon, self._swept_to = self._swept_to, None
 
     def _sweep(self, engine: Engine, batch: Engine, now_seconds: float) -> None:
-        upper = layout.EXPIRY_PREFIX + (_milliseconds(now_seconds) + 1).to_bytes(8, "big")
+        upper = layout.EXPIRY_PREFIX + (_milliseconds(now_seconds) + 1).to_bytes(EXPIRY_BYTES, "big")
         if upper <= self._horizon:
             return
         cursor = Cursor(engine, self._horizon, upper, is_reverse=False)
@@ -90,7 +92,7 @@ class Tokens:
             return
         finally:
             cursor.drop()
-        prefix_bytes = len(layout.EXPIRY_PREFIX) + 8
+        prefix_bytes = len(layout.EXPIRY_PREFIX) + EXPIRY_BYTES
         for engine_key, _ in expired:
             batch.delete(engine_key)
             batch.delete(layout.TOKEN_PREFIX + engine_key[prefix_bytes:])
