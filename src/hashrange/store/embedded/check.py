@@ -1,7 +1,8 @@
 """Does a data folder hold what it must? Reads every row and verifies the invariants of docs/formats.
 
 Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
-key; figures equal a recount; every table id was given out; no row belongs to a table that does not exist; tokens and their expiry belong together.
+key; every item has its index entries, and every entry its item; figures equal a recount; every table id was given out; no row
+belongs to a table that does not exist; tokens and their expiry belong together.
 """
 
 from collections import defaultdict
@@ -10,9 +11,10 @@ from typing import NamedTuple
 
 from hashrange.items.rows import decode_row, encode_row, row_size_bytes
 from hashrange.items.sizes import item_size_bytes
-from hashrange.items.types import Row
+from hashrange.items.types import Key, Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.offline import read_offline, read_tables
@@ -36,7 +38,8 @@ class CheckReport(NamedTuple):
 
 
 def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None) -> CheckReport:
-    """Verify a folder that nobody serves; `on_progress` hears the number of rows so far. 5–10 µs a row.
+    """Verify a folder that nobody serves; `on_progress` hears the number of rows so far. 5–10 µs a row, as much
+    for each entry of an index.
 
     Raises StorageError when the folder cannot be opened at all.
     """
@@ -63,15 +66,19 @@ def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:
     """One None per sound row, one sentence per fault."""
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
+    indexes = IndexCheck(engine, tables)
+    yield from [f"source {source} is said to be an index that is being built" for source in indexes.stray_positions]
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     for engine_key, row in _all_rows(engine):
         source = engine_key[:SOURCE_BYTES]
         figures = counted[source]
         figures[0] += 1
         table = by_id.get(int.from_bytes(source[:4], "big"))
-        fault, size_bytes = _check_row(table, engine_key, Row(row))
+        fault, size_bytes = _check_row(table, indexes, engine_key, Row(row))
         figures[1] += size_bytes
         yield fault
+        if table is not None and fault is None and source == table.source:
+            yield from indexes.item_faults(table, Key(engine_key[SOURCE_BYTES:]), Row(row))
     yield from _check_statistics(engine, counted)
     yield from _check_tokens(engine)
 
@@ -96,7 +103,7 @@ def _check_catalog(engine: Engine, tables: list[Table]) -> Iterator[str]:
         names.add(place)
 
 
-def _check_row(table: Table | None, engine_key: bytes, row: Row) -> tuple[str | None, int]:
+def _check_row(table: Table | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
     """The row's fault, if any, and the size it carries."""
     place = f"row {engine_key.hex()}"
     if table is None:
@@ -110,7 +117,9 @@ def _check_row(table: Table | None, engine_key: bytes, row: Row) -> tuple[str | 
             return f"{place} is not in canonical form", size_bytes
         if true_size_bytes != size_bytes or item_size_bytes(item) != size_bytes:
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
-        if engine_key[4:SOURCE_BYTES] == b"\x00\x00" and item_key(table, item) != engine_key[SOURCE_BYTES:]:
+        if engine_key[4:SOURCE_BYTES] != b"\x00\x00":
+            return indexes.entry_fault(table, engine_key, item), size_bytes
+        if item_key(table, item) != engine_key[SOURCE_BYTES:]:
             return f"{place} does not stand at its item's key", size_bytes
     except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
         return f"{place} cannot be read: {type(error).__name__}: {error}", size_bytes

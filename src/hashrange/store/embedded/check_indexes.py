@@ -1,0 +1,77 @@
+"""Do indexes hold what they must? Every item has its entries, every entry its item, and each is what the other says.
+
+An index that is being built holds the entries of all items up to its position, and no others.
+"""
+
+from collections.abc import Iterator
+
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Item, Key, Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix
+from hashrange.tables.entries import derive_entry
+from hashrange.tables.keys import key_of, lookup_key
+from hashrange.tables.schema import Table
+from hashrange.tables.sources import ReadSource, index_sources
+
+
+class IndexCheck:
+    """Items against entries and entries against items. Raises whatever spoilt bytes lead to."""
+
+    def __init__(self, engine: Engine, tables: list[Table]) -> None:
+        self._engine = engine
+        self._sources = {source.source: source for table in tables for source in index_sources(table)}
+        prefix_bytes = len(layout.BACKFILL_PREFIX)
+        stored = {key[prefix_bytes:]: row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
+        self.stray_positions = sorted(
+            source.hex() for source in stored if source not in self._sources or not _is_building(self._sources[source])
+        )
+        """Indexes that are said to be built and are not."""
+        self._positions = {
+            source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
+        }
+
+    def item_faults(self, table: Table, key: Key, row: Row) -> Iterator[str]:
+        """What is wrong with the entries of an item."""
+        sources = index_sources(table)
+        if not sources:
+            return
+        item = decode_row(row)
+        for source in sources:
+            if not self._covers(source, key):
+                continue
+            entry = derive_entry(source, key, item, row)
+            if entry is not None and self._engine.get(source.source + entry.key) != entry.row:
+                yield f"row {(table.source + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
+
+    def entry_fault(self, table: Table, engine_key: bytes, item: Item) -> str | None:
+        """What is wrong with an entry, which holds `item`."""
+        source = self._sources.get(engine_key[:SOURCE_BYTES])
+        if source is None:
+            return f"row {engine_key.hex()} belongs to no index of table {table.name}"
+        place = f"entry {engine_key.hex()} in {_name(source)} of table {table.name}"
+        key = lookup_key(table, key_of(table, item))
+        row = self._engine.get(table.source + key)
+        if row is None:
+            return f"{place} has no item"
+        if not self._covers(source, key):
+            return f"{place} lies ahead of how far the index has been built"
+        derived = derive_entry(source, key, decode_row(row), row)
+        if derived is None or source.source + derived.key != engine_key:
+            return f"{place} is not where its item's entry stands"
+        return None
+
+    def _covers(self, source: ReadSource, key: Key) -> bool:
+        """True when the index holds the entries of items at `key`."""
+        position = self._positions.get(source.source)
+        return position is None or key <= position
+
+
+def _is_building(source: ReadSource) -> bool:
+    return source.index is not None and source.index.state == "CREATING"
+
+
+def _name(source: ReadSource) -> str:
+    assert source.index is not None
+    return f"index {source.index.name}"
