@@ -1,10 +1,12 @@
-"""How does a server listen, and how does it stop? One listener, its connections, and the sweep over them."""
+"""How does a server listen, and how does it stop? One listener, its connections, the sweep over them, and the jobs."""
 
 import asyncio
 import ssl
 from collections.abc import Mapping
 
 from hashrange.clock import Clock
+from hashrange.jobs.index_backfill import IndexBackfill
+from hashrange.jobs.runner import Runner
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -34,6 +36,7 @@ class Server:
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
+        self.jobs = Runner([IndexBackfill(store, clock)])
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -45,6 +48,8 @@ class Server:
             self.connections.connect, settings.host, settings.port, ssl=context, backlog=BACKLOG_CONNECTIONS
         )
         self._turn()
+        self.store.on_work(self.jobs.wake)
+        self.jobs.start()
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return f"{'https' if context is not None else 'http'}://{host}:{port}"
@@ -63,6 +68,7 @@ class Server:
             connections.stop()
         for connection in list(connections.open):
             connection.transport.abort()
+        await self.jobs.stop()
 
     def _turn(self) -> None:
         """Sweep, again and again."""

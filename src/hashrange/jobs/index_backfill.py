@@ -1,0 +1,38 @@
+"""Who makes the entries of an index that was added to a table? This job, oldest table first, one index after the other.
+
+The store does each slice in one commit and remembers how far it came, so a restart goes on where a kill ended it. While the
+table is still UPDATING there is nothing to do: room for the index is being made.
+"""
+
+from hashrange.clock import Clock
+from hashrange.jobs.job import AT_ONCE
+from hashrange.store.interface import Store
+from hashrange.tables.states import may_backfill
+
+SLICE_ROWS = 256
+"""Some 2 ms; the store ends a slice of large rows earlier."""
+LOOK_SECONDS_MAX = 0.25
+"""So long at most until the next look at a table that is still UPDATING: service time may be virtual."""
+
+
+class IndexBackfill:
+    """Builds every index that is CREATING."""
+
+    name = "index backfill"
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def run_slice(self) -> float | None:
+        """Make the entries of up to 256 items of one index."""
+        ongoing = self._store.backfills()
+        if not ongoing:
+            return None
+        now_seconds = self._clock.service_time()
+        for table, index in ongoing:
+            if may_backfill(table, now_seconds):
+                await self._store.backfill(table, index, SLICE_ROWS)
+                return AT_ONCE
+        due_seconds = min(table.updating_until_seconds for table, _ in ongoing)
+        return min(due_seconds - now_seconds, LOOK_SECONDS_MAX)
