@@ -1,0 +1,130 @@
+"""A table whose indexes come and go, without a server: requests by name, jobs by hand, a clock that the test moves."""
+
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import ApiError
+from hashrange.jobs.index_backfill import IndexBackfill
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.settings import Settings
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded.check import check_store
+from hashrange.store.interface import Store
+from hashrange.store.suspending import SuspendingStore
+
+TABLE = "orders"
+Item = dict[str, Any]
+
+
+def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run to the end, whatever turns it gives away."""
+    while True:
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as stop:
+            return stop.value
+        assert waits_for is None
+
+
+class World:
+    """The table `orders`, key `id` (S), over a store of one kind."""
+
+    def __init__(self, data_dir: Path | None, *, is_suspending: bool = False, delay_seconds: float = 0.0) -> None:
+        self.data_dir = None if data_dir is None else str(data_dir)
+        self.is_suspending = is_suspending
+        self.settings = Settings(table_state_delay_seconds=delay_seconds)
+        self.clock = VirtualClock()
+        self.open()
+        self.ask(
+            "CreateTable",
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        self.clock.advance(delay_seconds)
+
+    def open(self) -> None:
+        self.embedded: EmbeddedStore = open_store(self.data_dir, self.clock, None)
+        store: Store = SuspendingStore(self.embedded, seed=3) if self.is_suspending else self.embedded
+        self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
+        self.job = IndexBackfill(store, self.clock)
+
+    def restart(self) -> None:
+        """Close and open again, on disk only."""
+        assert self.data_dir is not None
+        self.embedded.close_now()
+        self.open()
+
+    def close(self) -> list[str]:
+        """The faults that a check finds in what is on disk."""
+        self.embedded.close_now()
+        return [] if self.data_dir is None else check_store(self.data_dir).faults
+
+    def ask(self, name: str, **members: Any) -> Any:
+        operation = OPERATIONS[name]
+        request: Any = msgspec.convert({"TableName": TABLE} | members, operation.request)
+        return msgspec.json.decode(drive(operation.run(self.scope, request)))
+
+    def refusal(self, name: str, **members: Any) -> tuple[str, str | None]:
+        """Code and message."""
+        try:
+            reply = self.ask(name, **members)
+        except ApiError as error:
+            return error.code, error.message
+        raise AssertionError(reply)
+
+    def put(self, count: int, **attributes: Any) -> None:
+        """Items 0 to `count`, spread over five statuses."""
+        for number in range(count):
+            self.ask("PutItem", Item=item(number) | attributes)
+
+    def create(self, name: str = "by-status", key: str = "status", **members: Any) -> Any:
+        """UpdateTable that adds an index; its reply."""
+        action = {
+            "IndexName": name,
+            "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        } | members
+        return self.ask(
+            "UpdateTable",
+            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+            GlobalSecondaryIndexUpdates=[{"Create": action}],
+        )["TableDescription"]
+
+    def delete(self, name: str = "by-status") -> Any:
+        """UpdateTable that takes an index away; its reply."""
+        updates = [{"Delete": {"IndexName": name}}]
+        return self.ask("UpdateTable", GlobalSecondaryIndexUpdates=updates)["TableDescription"]
+
+    def slice(self) -> float | None:
+        """One slice of the job."""
+        pause_seconds: float | None = drive(self.job.run_slice())
+        return pause_seconds
+
+    def finish(self) -> int:
+        """Slices until there is nothing left to do."""
+        slices = 0
+        while self.slice() is not None:
+            slices += 1
+        return slices
+
+    def described(self) -> Any:
+        return self.ask("DescribeTable")["Table"]
+
+    def index(self, name: str = "by-status") -> Any:
+        """The index as described, or None."""
+        indexes = self.described().get("GlobalSecondaryIndexes", [])
+        return next((index for index in indexes if index["IndexName"] == name), None)
+
+    def entries(self, name: str = "by-status") -> dict[str, Item]:
+        """Item id → entry, of the whole index."""
+        return {entry["id"]["S"]: entry for entry in self.ask("Scan", IndexName=name)["Items"]}
+
+
+def item(number: int) -> Item:
+    return {"id": {"S": f"o{number}"}, "status": {"S": f"s{number % 5}"}, "n": {"N": str(number)}}
