@@ -164,14 +164,20 @@ def test_a_local_index_fetches_what_it_does_not_project(orders: Orders) -> None:
         "LocalSecondaryIndexes": {"by-time": {"CapacityUnits": 1.0}},
     }
     page = orders.query(
-        "by-time", "pk = :p", values, Select="ALL_ATTRIBUTES", ReturnConsumedCapacity="INDEXES", Limit=2
+        "by-time",
+        "pk = :p",
+        values,
+        Select="ALL_ATTRIBUTES",
+        ReturnConsumedCapacity="INDEXES",
+        Limit=2,
+        ConsistentRead=True,
     )
     assert [item["note"]["S"] for item in page["Items"]] == ["x" * 100] * 2
     assert page["ConsumedCapacity"] == {
         "TableName": orders.name,
-        "CapacityUnits": 1.5,
-        "Table": {"CapacityUnits": 1.0},
-        "LocalSecondaryIndexes": {"by-time": {"CapacityUnits": 0.5}},
+        "CapacityUnits": 3.0,
+        "Table": {"CapacityUnits": 2.0},
+        "LocalSecondaryIndexes": {"by-time": {"CapacityUnits": 1.0}},
     }
 
 

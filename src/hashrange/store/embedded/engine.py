@@ -11,6 +11,7 @@ from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
+from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.recovery import stops_at_hole
 
 MIB = 1024 * 1024
@@ -41,6 +42,7 @@ def open_engine(data_dir: str | None) -> Engine:
     Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
     """
     place = data_dir or "memory"
+    map_large_buffers_apart()
     path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
     options = _options(is_in_memory=data_dir is None)
     try:

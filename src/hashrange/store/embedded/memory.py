@@ -1,0 +1,23 @@
+"""How does the memory of the engine's large buffers come back? By telling glibc's allocator to map each of them apart.
+
+Left alone, glibc raises its own threshold after the first large buffer that is freed, keeps the following ones on its heap, and
+the heap's holes stay with the process: 145 MB for 100,000 items in memory instead of 90. Elsewhere than on glibc this does nothing.
+"""
+
+import ctypes
+import sys
+
+MAPPED_APART_BYTES_MIN = 1_000_000
+"""Above what a request needs but the largest, below the engine's files in memory."""
+_M_MMAP_THRESHOLD = -3
+"""mallopt(3)."""
+
+
+def map_large_buffers_apart() -> bool:
+    """Fix the allocator's threshold, for the whole process; True when there was one to fix."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MAPPED_APART_BYTES_MIN))
+    except (AttributeError, OSError):  # another C library
+        return False
