@@ -98,4 +98,5 @@ lock:
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf tests/clients/*/node_modules tests/clients/*/target tests/clients/*/.venv
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

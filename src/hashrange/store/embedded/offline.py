@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hashrange.errors import StorageError, StorageFormatUnknown
+from hashrange.errors import HashrangeError, StorageError, StorageFormatUnknown
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import storage_error
@@ -26,6 +26,8 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
             yield engine
         finally:
             engine.close()
+    except HashrangeError:
+        raise
     except Exception as error:
         raise storage_error(error, data_dir) from error
     finally:
