@@ -15,9 +15,40 @@ TABLE_OPTIONS: Any = {
     "AttributeDefinitions": [
         {"AttributeName": "pk", "AttributeType": "S"},
         {"AttributeName": "sk", "AttributeType": "S"},
+        {"AttributeName": "status", "AttributeType": "S"},
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by_status",
+            "KeySchema": [
+                {"AttributeName": "status", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }
     ],
     "BillingMode": "PAY_PER_REQUEST",
 }
+NEW_INDEXES: Any = {
+    "by_email": {
+        "IndexName": "by_email",
+        "KeySchema": [{"AttributeName": "email", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["name"]},
+    },
+    "by_product": {
+        "IndexName": "by_product",
+        "KeySchema": [
+            {"AttributeName": "product", "KeyType": "HASH"},
+            {"AttributeName": "quantity", "KeyType": "RANGE"},
+        ],
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+    },
+}
+"""Indexes that a running shop adds to its table."""
+KEY_TYPES = {"email": "S", "product": "S", "quantity": "N"}
+POLL_SECONDS = 0.05
+BATCH_GET_MAX = 100
+BATCH_WRITE_MAX = 25
 THREADS = 4
 
 
@@ -67,6 +98,33 @@ def item_of(values: dict[str, Any]) -> dict[str, Any]:
 def values_of(item: dict[str, Any]) -> dict[str, Any]:
     """The plain values of an item in wire form."""
     return {name: plain(TypeDeserializer().deserialize(value)) for name, value in item.items()}
+
+
+def new_index(name: str) -> dict[str, Any]:
+    """What UpdateTable is told to add an index."""
+    index = NEW_INDEXES[name]
+    names = [part["AttributeName"] for part in index["KeySchema"]]
+    return {
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": KEY_TYPES[name]} for name in names],
+        "GlobalSecondaryIndexUpdates": [{"Create": index}],
+    }
+
+
+def shares(values: list[Any], size: int) -> list[list[Any]]:
+    """The same values in lists of at most `size`."""
+    return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+def cancelled(error: ClientError, name: str) -> Any:
+    """Why a transaction was cancelled, action by action, and the number `name` of the items that came with it."""
+    response: Any = error.response
+    reasons = response["CancellationReasons"]
+    return {
+        "cancelled": [reason["Code"] for reason in reasons],
+        "because": next(reason["Message"] for reason in reasons if reason["Code"] != "None"),
+        name: [int(reason["Item"][name]["N"]) for reason in reasons if "Item" in reason],
+        "message": response["Error"]["Message"],
+    }
 
 
 def mistake(call: Any) -> str:

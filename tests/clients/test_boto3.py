@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.boto3_client_shop import ClientShop
-from tests.clients.boto3_resource_shop import ResourceShop
+from tests.clients.boto3_client_trade import ClientTrade
+from tests.clients.boto3_resource_trade import ResourceTrade
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import Shop, tell
 
-SHOPS: list[Callable[[str], Shop]] = [ClientShop, ResourceShop]
+SHOPS: list[Callable[[str], Shop]] = [ClientTrade, ResourceTrade]
 
 
 @pytest.mark.parametrize("make_shop", SHOPS)

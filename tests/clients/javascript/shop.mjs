@@ -8,7 +8,7 @@ import { DescribeTableCommand, paginateListTables } from "@aws-sdk/client-dynamo
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand, NumberValue, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { QueryCommand, UpdateCommand, paginateQuery, paginateScan } from "@aws-sdk/lib-dynamodb";
 
-const TABLE = "shop";
+export const TABLE = "shop";
 const TABLE_OPTIONS = {
   TableName: TABLE,
   KeySchema: [
@@ -18,6 +18,17 @@ const TABLE_OPTIONS = {
   AttributeDefinitions: [
     { AttributeName: "pk", AttributeType: "S" },
     { AttributeName: "sk", AttributeType: "S" },
+    { AttributeName: "status", AttributeType: "S" },
+  ],
+  GlobalSecondaryIndexes: [
+    {
+      IndexName: "by_status",
+      KeySchema: [
+        { AttributeName: "status", KeyType: "HASH" },
+        { AttributeName: "sk", KeyType: "RANGE" },
+      ],
+      Projection: { ProjectionType: "ALL" },
+    },
   ],
   BillingMode: "PAY_PER_REQUEST",
 };
@@ -26,10 +37,10 @@ const PRODUCT_NAMES = ["name", "cents", "stock", "weight", "tags", "codes", "siz
 // A number when a double holds it exactly as written, else its text.
 const numberOf = (text) => (String(Number(text)) === text ? Number(text) : text);
 
-const key = (pk, sk) => ({ pk, sk });
-const productKey = (product) => key(`PRODUCT#${product}`, "PRODUCT");
-const profileKey = (user) => key(`USER#${user}`, "PROFILE");
-const orderKey = (user, time, order) => key(`USER#${user}`, `ORDER#${time}#${order}`);
+export const key = (pk, sk) => ({ pk, sk });
+export const productKey = (product) => key(`PRODUCT#${product}`, "PRODUCT");
+export const profileKey = (user) => key(`USER#${user}`, "PROFILE");
+export const orderKey = (user, time, order) => key(`USER#${user}`, `ORDER#${time}#${order}`);
 
 // JSON's own values: sets as sorted lists, bytes as base64.
 function plain(value) {
@@ -50,6 +61,15 @@ async function unlessRefused(made, otherwise) {
     if (error instanceof ConditionalCheckFailedException) return otherwise(error);
     throw error;
   }
+}
+
+// `Code: message` of the error that each call ends with.
+export async function mistakesOf(calls) {
+  const heard = [];
+  for (const call of calls) {
+    heard.push(await call().then(() => "no error", (error) => `${error.name}: ${error.message}`));
+  }
+  return heard;
 }
 
 export class Shop {
@@ -407,10 +427,6 @@ export class Shop {
         new DeleteCommand({ TableName: TABLE, Key: ada, ConditionExpression: "attribute_not_exists(pk)" }),
       ),
     ];
-    const heard = [];
-    for (const call of calls) {
-      heard.push(await call().then(() => "no error", (error) => `${error.name}: ${error.message}`));
-    }
-    return heard;
+    return mistakesOf(calls);
   }
 }

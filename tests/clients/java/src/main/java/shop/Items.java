@@ -9,7 +9,9 @@ import software.amazon.awssdk.services.dynamodb.model.BillingMode;
 import software.amazon.awssdk.services.dynamodb.model.CreateTableRequest;
 import software.amazon.awssdk.services.dynamodb.model.KeySchemaElement;
 import software.amazon.awssdk.services.dynamodb.model.KeyType;
+import software.amazon.awssdk.services.dynamodb.model.ProjectionType;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
+import software.amazon.awssdk.services.dynamodb.model.UpdateTableRequest;
 
 /** The table, its keys, and items in the service's own form. */
 final class Items {
@@ -18,11 +20,34 @@ final class Items {
       CreateTableRequest.builder()
           .tableName(TABLE)
           .keySchema(part("pk", KeyType.HASH), part("sk", KeyType.RANGE))
-          .attributeDefinitions(string("pk"), string("sk"))
+          .attributeDefinitions(string("pk"), string("sk"), string("status"))
+          .globalSecondaryIndexes(index -> index.indexName("by_status")
+              .keySchema(part("status", KeyType.HASH), part("sk", KeyType.RANGE))
+              .projection(projection -> projection.projectionType(ProjectionType.ALL)))
           .billingMode(BillingMode.PAY_PER_REQUEST)
           .build();
 
   private Items() {}
+
+  /** What a running shop says to add an index. */
+  static UpdateTableRequest newIndex(String name) {
+    var request = UpdateTableRequest.builder().tableName(TABLE);
+    return switch (name) {
+      case "by_email" -> request
+          .attributeDefinitions(string("email"))
+          .globalSecondaryIndexUpdates(update -> update.create(index -> index.indexName(name)
+              .keySchema(part("email", KeyType.HASH))
+              .projection(projection -> projection.projectionType(ProjectionType.INCLUDE).nonKeyAttributes("name"))))
+          .build();
+      case "by_product" -> request
+          .attributeDefinitions(string("product"), number("quantity"))
+          .globalSecondaryIndexUpdates(update -> update.create(index -> index.indexName(name)
+              .keySchema(part("product", KeyType.HASH), part("quantity", KeyType.RANGE))
+              .projection(projection -> projection.projectionType(ProjectionType.KEYS_ONLY))))
+          .build();
+      default -> throw new IllegalArgumentException(name);
+    };
+  }
 
   private static KeySchemaElement part(String name, KeyType type) {
     return KeySchemaElement.builder().attributeName(name).keyType(type).build();
@@ -30,6 +55,10 @@ final class Items {
 
   private static AttributeDefinition string(String name) {
     return AttributeDefinition.builder().attributeName(name).attributeType(ScalarAttributeType.S).build();
+  }
+
+  private static AttributeDefinition number(String name) {
+    return AttributeDefinition.builder().attributeName(name).attributeType(ScalarAttributeType.N).build();
   }
 
   static AttributeValue s(String text) {

@@ -52,12 +52,13 @@ import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
  * <p>Every method with Arguments is one thing that the application does; what it returns is compared with
  * tests/clients/story.json.
  */
-final class Shop implements AutoCloseable {
+class Shop implements AutoCloseable {
   private static final ReturnValuesOnConditionCheckFailure OLD_ON_REFUSAL = ReturnValuesOnConditionCheckFailure.ALL_OLD;
 
-  private final DynamoDbClient client;
+  final DynamoDbClient client;
+  final DynamoDbEnhancedClient enhanced;
+  final DynamoDbTable<Product> products;
   private final DynamoDbAsyncClient async;
-  private final DynamoDbTable<Product> products;
 
   Shop(URI endpoint) {
     var credentials = StaticCredentialsProvider.create(AwsBasicCredentials.create("key", "secret"));
@@ -65,8 +66,8 @@ final class Shop implements AutoCloseable {
         .endpointOverride(endpoint).region(Region.EU_WEST_1).credentialsProvider(credentials).build();
     async = DynamoDbAsyncClient.builder()
         .endpointOverride(endpoint).region(Region.EU_WEST_1).credentialsProvider(credentials).build();
-    products = DynamoDbEnhancedClient.builder().dynamoDbClient(client).build()
-        .table(TABLE, TableSchema.fromBean(Product.class));
+    enhanced = DynamoDbEnhancedClient.builder().dynamoDbClient(client).build();
+    products = enhanced.table(TABLE, TableSchema.fromBean(Product.class));
   }
 
   @Override
@@ -440,7 +441,7 @@ final class Shop implements AutoCloseable {
     return calls.stream().map(Shop::mistake).toList();
   }
 
-  private static String mistake(Runnable call) {
+  static String mistake(Runnable call) {
     try {
       call.run();
       return "no error";
