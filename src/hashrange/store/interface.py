@@ -177,8 +177,15 @@ class Store(Protocol):
         """
         ...
 
+    async def apply_delayed(self, limit_rows: int) -> float | None:
+        """Write index entries that were to come later than their items, of at most so many commits whose time has come.
+
+        In the order of the commits. Returns the seconds of service time until more are due; None when nothing waits.
+        """
+        ...
+
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill`."""
+        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
         ...
 
     def statistics(self, source: bytes) -> Statistics:

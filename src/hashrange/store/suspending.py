@@ -197,6 +197,11 @@ class SuspendingStore:
         await self.suspend()
         return built
 
+    async def apply_delayed(self, limit_rows: int) -> float | None:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.apply_delayed(limit_rows)
+
     def on_work(self, wake: Callable[[], None]) -> None:
         """As the inner store."""
         self.inner.on_work(wake)

@@ -7,17 +7,17 @@ with the entries that it stands for (docs/adr/0015-online-indexes.md).
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
-from hashrange.errors import StorageBusy, StorageError
+from hashrange.errors import StorageBusy
 from hashrange.items.rows import decode_row, row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, new_batch
 from hashrange.store.embedded.reading import SOURCE_BYTES, Cursor, scan_prefix
+from hashrange.store.embedded.workplace import Workplace
 from hashrange.store.interface import Backfilled
 from hashrange.tables.change import Change
 from hashrange.tables.entries import Entry, derive_entry
@@ -57,37 +57,10 @@ class Slice(NamedTuple):
         return {source: (len(self.entries), size_bytes)} if self.entries else {}
 
 
-class Builder(Protocol):
-    """What building needs of its store."""
-
-    engine: Engine
-    catalog: EmbeddedCatalog
-
-    def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
-        """Write a batch, and with it by how much the figures of sources change."""
-        ...
-
-    def committed(self) -> None:
-        """Count a commit that has been written."""
-        ...
-
-    def fail(self, error: Exception) -> StorageError:
-        """The StorageError to raise for `error`."""
-        ...
-
-    async def wait_out_stall(self, error: Exception, attempt: int) -> None:
-        """Wait a while, or raise."""
-        ...
-
-    async def compact(self, lower: bytes, upper: bytes) -> None:
-        """Have deleted keys of a range cleared away."""
-        ...
-
-
 class Backfills:
     """How far the CREATING indexes of a store have been built."""
 
-    def __init__(self, store: Builder) -> None:
+    def __init__(self, store: Workplace) -> None:
         self._store = store
         self.positions: dict[bytes, Key] = {}
         """Source of the index → key of the last row that has its entry; empty: none has."""

@@ -1,6 +1,7 @@
 """Do indexes hold what they must? Every item has its entries, every entry its item, and each is what the other says.
 
-An index that is being built holds the entries of all items up to its position, and no others.
+An index that is being built holds the entries of all items up to its position, and no others. What waits in the outbox counts as
+written.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.outbox import delayed_writes
 from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix
 from hashrange.tables.entries import derive_entry
 from hashrange.tables.keys import key_of, lookup_key
@@ -28,6 +30,13 @@ class IndexCheck:
             source.hex() for source in stored if source not in self._sources or not _is_building(self._sources[source])
         )
         """Indexes that are said to be built and are not."""
+        self._waiting: dict[bytes, bytes | None] = {}
+        for write in delayed_writes(engine):
+            if write.old_key is not None:
+                self._waiting[write.source + write.old_key] = None
+            if write.new_key is not None:
+                self._waiting[write.source + write.new_key] = write.new_row
+        """Engine key of an entry → what the outbox will make of it."""
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }
@@ -42,7 +51,7 @@ class IndexCheck:
             if not self._covers(source, key):
                 continue
             entry = derive_entry(source, key, item, row)
-            if entry is not None and self._engine.get(source.source + entry.key) != entry.row:
+            if entry is not None and self._entry(source.source + entry.key) != entry.row:
                 yield f"row {(table.source + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
 
     def entry_fault(self, table: Table, engine_key: bytes, item: Item) -> str | None:
@@ -50,6 +59,8 @@ class IndexCheck:
         source = self._sources.get(engine_key[:SOURCE_BYTES])
         if source is None:
             return f"row {engine_key.hex()} belongs to no index of table {table.name}"
+        if engine_key in self._waiting:
+            return None
         place = f"entry {engine_key.hex()} in {_name(source)} of table {table.name}"
         key = lookup_key(table, key_of(table, item))
         row = self._engine.get(table.source + key)
@@ -61,6 +72,13 @@ class IndexCheck:
         if derived is None or source.source + derived.key != engine_key:
             return f"{place} is not where its item's entry stands"
         return None
+
+    def _entry(self, engine_key: bytes) -> bytes | None:
+        """The entry there, once nothing waits any more."""
+        if engine_key in self._waiting:
+            return self._waiting[engine_key]
+        row: bytes | None = self._engine.get(engine_key)
+        return row
 
     def _covers(self, source: ReadSource, key: Key) -> bool:
         """True when the index holds the entries of items at `key`."""

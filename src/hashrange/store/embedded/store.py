@@ -21,6 +21,7 @@ from hashrange.store.embedded.engine import Engine, close_engine, new_batch, ope
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
+from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.reading import PageReader, scan_prefix
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted
@@ -47,7 +48,12 @@ class EmbeddedStore:
     """Rows by key in one engine. Make it with `open_store`."""
 
     def __init__(
-        self, data_dir: str | None, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: files.FolderLock | None
+        self,
+        data_dir: str | None,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop | None,
+        lock: files.FolderLock | None,
+        index_delay: IndexDelay | None,
     ) -> None:
         """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
         self.place = data_dir or "memory"
@@ -59,7 +65,9 @@ class EmbeddedStore:
         self._statistics: dict[bytes, Statistics] = {}
         self._tokens = Tokens(self._housekeeper)
         self._backfills = Backfills(self)
-        self._wake: Callable[[], None] = _nothing
+        self._outbox = Outbox(self, clock, index_delay)
+        self.wake: Callable[[], None] = _nothing
+        """Called whenever there is something new to do for jobs."""
         barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
         self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
         self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
@@ -159,7 +167,9 @@ class EmbeddedStore:
 
     def _write_changes(self, batch: Engine, changes: Sequence[Change]) -> None:
         """Write rows, index entries and the new figures of all their sources, with what stands in the batch."""
-        changes = self._backfills.maintained(changes)
+        changes = planned = self._backfills.maintained(changes)
+        if self._outbox.is_used:
+            changes = self._outbox.divert(batch, planned)
         for change in changes:
             _add(batch, change.table.source + change.key, change.new)
             for source, before, after in change.entries:
@@ -168,6 +178,8 @@ class EmbeddedStore:
                 if after is not None:
                     batch.put(source.source + after.key, after.row)
         self.write_batch(batch, statistics_deltas(changes))
+        if changes is not planned:
+            self._outbox.diverted()
 
     def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
         """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""
@@ -180,7 +192,7 @@ class EmbeddedStore:
         self.engine.write(batch)
         self._statistics |= figures
 
-    # --- index building --------------------------------------------------------------------------
+    # --- work that no request does ----------------------------------------------------------------
 
     def backfills(self) -> Sequence[tuple[Table, Index]]:
         """The indexes that are CREATING."""
@@ -190,9 +202,13 @@ class EmbeddedStore:
         """Make the entries of the next rows; suspends only when the engine is stalled or many rows were deleted."""
         return await self._backfills.advance(table, index, limit_rows)
 
+    async def apply_delayed(self, limit_rows: int) -> float | None:
+        """Write the entries of the oldest commits whose time has come; suspends only when the engine is stalled."""
+        return await self._outbox.apply(limit_rows)
+
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill`."""
-        self._wake = wake
+        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
+        self.wake = wake
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included.
@@ -262,7 +278,7 @@ class EmbeddedStore:
     def watch(self, table: Table) -> None:
         """Hear of a table that has other indexes than before."""
         if self._backfills.watch(table):
-            self._wake()
+            self.wake()
 
     def forget(self, lower: bytes, upper: bytes) -> None:
         """Drop the figures of sources that are gone, and have their room given back if it was large."""
@@ -297,6 +313,8 @@ class EmbeddedStore:
         }
         self.catalog.load(self.engine)
         self._backfills.load(self.engine)
+        self._outbox.load(self.engine)
+        self.wake()
 
     async def wait_out_stall(self, error: Exception, attempt: int) -> None:
         """Delay this request, not the loop. Raises unless `error` is a stall and patience is left."""
@@ -349,15 +367,21 @@ def _add(batch: Engine, engine_key: bytes, row: Row | None) -> None:
         batch.put(engine_key, row)
 
 
-def open_store(data_dir: str | None, clock: Clock, loop: asyncio.AbstractEventLoop | None) -> EmbeddedStore:
+def open_store(
+    data_dir: str | None,
+    clock: Clock,
+    loop: asyncio.AbstractEventLoop | None,
+    index_delay: IndexDelay | None = None,
+) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
-    `loop` is where everything of the store runs; None is for tools, which wait for each sync.
+    `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
+    commit by how much its entries of global indexes come later; None: they come with it.
     Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else files.prepare_folder(data_dir)
     try:
-        return EmbeddedStore(data_dir, clock, loop, lock)
+        return EmbeddedStore(data_dir, clock, loop, lock, index_delay)
     except BaseException:
         if lock is not None:
             lock.release()
