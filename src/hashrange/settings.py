@@ -41,6 +41,10 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
     ] = 0.0
     """0: CREATING in the reply, ACTIVE in the next call."""
+    index_delay_seconds: Annotated[
+        float, Meta(ge=0, le=3600, description="How much later than their items entries of global indexes are written.")
+    ] = 0.0
+    """0: in the commit of their item."""
     max_connections: Annotated[
         int, Meta(ge=1, le=1_000_000, description="Connections open at a time; further ones are refused.")
     ] = 65_536

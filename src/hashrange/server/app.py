@@ -28,7 +28,8 @@ async def serve(
     """
     clock = clock or SystemClock()
     loop = asyncio.get_running_loop()
-    store = open_store(settings.data_dir, clock, loop)
+    delay_seconds = settings.index_delay_seconds
+    store = open_store(settings.data_dir, clock, loop, (lambda: delay_seconds) if delay_seconds else None)
     try:
         server = Server(store, operations, clock, settings)
         endpoint = await server.start()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hashrange.clock import Clock
 from hashrange.jobs.index_backfill import IndexBackfill
+from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.runner import Runner
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
@@ -36,7 +37,7 @@ class Server:
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
-        self.jobs = Runner([IndexBackfill(store, clock)])
+        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store)])
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 

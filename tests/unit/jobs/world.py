@@ -1,6 +1,6 @@
 """A table whose indexes come and go, without a server: requests by name, jobs by hand, a clock that the test moves."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import msgspec
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.jobs.index_backfill import IndexBackfill
+from hashrange.jobs.index_delay import IndexDelay
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
@@ -34,10 +35,18 @@ def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
 class World:
     """The table `orders`, key `id` (S), over a store of one kind."""
 
-    def __init__(self, data_dir: Path | None, *, is_suspending: bool = False, delay_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        data_dir: Path | None,
+        *,
+        is_suspending: bool = False,
+        delay_seconds: float = 0.0,
+        index_delay: Callable[[], float] | None = None,
+    ) -> None:
         self.data_dir = None if data_dir is None else str(data_dir)
         self.is_suspending = is_suspending
         self.settings = Settings(table_state_delay_seconds=delay_seconds)
+        self.index_delay = index_delay
         self.clock = VirtualClock()
         self.open()
         self.ask(
@@ -49,10 +58,11 @@ class World:
         self.clock.advance(delay_seconds)
 
     def open(self) -> None:
-        self.embedded: EmbeddedStore = open_store(self.data_dir, self.clock, None)
+        self.embedded: EmbeddedStore = open_store(self.data_dir, self.clock, None, self.index_delay)
         store: Store = SuspendingStore(self.embedded, seed=3) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
         self.job = IndexBackfill(store, self.clock)
+        self.delay_job = IndexDelay(store)
 
     def restart(self) -> None:
         """Close and open again, on disk only."""
@@ -112,6 +122,13 @@ class World:
         while self.slice() is not None:
             slices += 1
         return slices
+
+    def apply(self) -> float | None:
+        """Let the delay's job do all that is due; returns the pause that it asks for."""
+        while True:
+            pause_seconds: float | None = drive(self.delay_job.run_slice())
+            if pause_seconds is None or pause_seconds > 0:
+                return pause_seconds
 
     def described(self) -> Any:
         return self.ask("DescribeTable")["Table"]

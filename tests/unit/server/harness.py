@@ -98,6 +98,15 @@ class StubStore:
         for callback in waiting:
             callback(error)
 
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """There never is any."""
+
+    def backfills(self) -> list[object]:
+        return []
+
+    async def apply_delayed(self, limit_rows: int) -> None:
+        return None
+
     async def close(self) -> None:
         """Nothing to close."""
 

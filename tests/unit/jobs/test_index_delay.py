@@ -1,0 +1,163 @@
+"""Entries of global indexes that come later: in order, none lost, local indexes at once."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.jobs.index_delay import LOOK_SECONDS_MAX
+from tests.unit.jobs.world import World, item
+
+DELAY_SECONDS = 5.0
+
+
+@pytest.fixture(params=["memory", "disk", "suspending"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    folder = tmp_path / "data" if request.param != "memory" else None
+    made = World(folder, is_suspending=request.param == "suspending", index_delay=lambda: DELAY_SECONDS)
+    made.create()
+    yield made
+    assert made.close() == []
+
+
+def test_an_entry_comes_after_its_time(world: World) -> None:
+    world.put(3)
+    assert world.described()["ItemCount"] == 3
+    assert world.entries() == {}
+    assert world.apply() == LOOK_SECONDS_MAX
+    assert world.index()["ItemCount"] == 0
+    world.clock.advance(DELAY_SECONDS)
+    assert world.apply() is None
+    assert world.entries() == {f"o{number}": item(number) for number in range(3)}
+    assert world.index()["ItemCount"] == 3
+
+
+def test_entries_come_in_the_order_of_their_commits(world: World) -> None:
+    seen = []
+    for status in ("a", "b", "c"):
+        world.ask("PutItem", Item=item(1) | {"status": {"S": status}})
+        world.clock.advance(1.0)
+    world.ask("DeleteItem", Key={"id": {"S": "o1"}})
+    for _ in range(7):
+        world.clock.advance(1.0)
+        world.apply()
+        seen.append([entry["status"]["S"] for entry in world.entries().values()])
+    assert seen == [[], ["a"], ["b"], ["c"], [], [], []]
+    assert world.index()["ItemCount"] == 0
+
+
+def test_nothing_overtakes_when_delays_differ(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    world = World(tmp_path / "data", is_suspending=True, index_delay=lambda: chance.uniform(0, 3))
+    world.create()
+    for number in range(200):
+        key = chance.randint(0, 9)
+        if chance.random() < 0.3:
+            world.ask("DeleteItem", Key={"id": {"S": f"o{key}"}})
+        else:
+            world.ask("PutItem", Item=item(key) | {"n": {"N": str(number)}, "status": {"S": f"s{number % 3}"}})
+        world.clock.advance(chance.uniform(0, 0.5))
+        if chance.random() < 0.5:
+            world.apply()
+        if chance.random() < 0.03:
+            world.restart()
+    world.clock.advance(3.0)
+    assert world.apply() is None
+    items = {found["id"]["S"]: found for found in world.ask("Scan", ConsistentRead=True)["Items"]}
+    assert world.entries() == items
+    assert world.close() == []
+
+
+def test_what_waits_survives_a_restart_and_is_sound_meanwhile(tmp_path: Path) -> None:
+    world = World(tmp_path / "data", index_delay=lambda: DELAY_SECONDS)
+    world.create()
+    world.put(10)
+    assert world.close() == []
+    world.open()
+    world.clock.advance(DELAY_SECONDS)
+    world.apply()
+    assert len(world.entries()) == 10
+    assert world.close() == []
+
+
+def test_a_server_without_delay_first_writes_what_an_earlier_one_left(tmp_path: Path) -> None:
+    world = World(tmp_path / "data", index_delay=lambda: DELAY_SECONDS)
+    world.create()
+    world.put(300)
+    world.index_delay = None
+    world.restart()
+    world.ask("PutItem", Item=item(7) | {"status": {"S": "last"}})
+    world.ask("DeleteItem", Key={"id": {"S": "o8"}})
+    assert world.apply() is None
+    entries = world.entries()
+    assert entries["o7"]["status"] == {"S": "last"}
+    assert len(entries) == 299
+    world.ask("PutItem", Item=item(8))
+    assert len(world.entries()) == 300
+    assert world.close() == []
+
+
+def test_an_index_deleted_meanwhile_gets_nothing_any_more(world: World) -> None:
+    world.put(5)
+    world.delete()
+    world.create()
+    assert len(world.entries()) == 5
+    world.put(1)
+    world.clock.advance(DELAY_SECONDS)
+    assert world.apply() is None
+    assert world.entries() == {f"o{number}": item(number) for number in range(5)}
+
+
+def test_an_index_built_while_entries_wait(world: World) -> None:
+    world.put(600)
+    world.create("by-n", "n2")
+    for number in range(0, 600, 3):
+        world.ask("PutItem", Item=item(number) | {"n2": {"S": "x"}})
+    world.slice()
+    for number in range(0, 600, 5):
+        world.ask("DeleteItem", Key={"id": {"S": f"o{number}"}})
+    world.finish()
+    world.clock.advance(DELAY_SECONDS)
+    world.apply()
+    expected = {f"o{number}" for number in range(0, 600, 3) if number % 5}
+    assert world.entries("by-n").keys() == expected
+    assert world.index("by-n")["ItemCount"] == len(expected)
+
+
+def test_a_table_deleted_meanwhile(world: World) -> None:
+    world.put(5)
+    world.ask("DeleteTable")
+    world.clock.advance(DELAY_SECONDS)
+    assert world.apply() is None
+
+
+def test_local_indexes_never_wait(world: World) -> None:
+    def name_of(kind: str, name: str) -> dict[str, str]:
+        return {"AttributeName": name, "KeyType": kind}
+
+    members: dict[str, Any] = {"TableName": "collections"}
+    world.ask(
+        "CreateTable",
+        **members,
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "at")],
+        KeySchema=[name_of("HASH", "pk"), name_of("RANGE", "sk")],
+        BillingMode="PAY_PER_REQUEST",
+        LocalSecondaryIndexes=[
+            {
+                "IndexName": "by-time",
+                "KeySchema": [name_of("HASH", "pk"), name_of("RANGE", "at")],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+        GlobalSecondaryIndexes=[
+            {"IndexName": "all-times", "KeySchema": [name_of("HASH", "at")], "Projection": {"ProjectionType": "ALL"}}
+        ],
+    )
+    world.ask("PutItem", **members, Item={"pk": {"S": "p"}, "sk": {"S": "s"}, "at": {"S": "t"}})
+    assert world.ask("Scan", **members, IndexName="by-time", ConsistentRead=True)["Count"] == 1
+    assert world.ask("Scan", **members, IndexName="all-times")["Count"] == 0
+    world.clock.advance(DELAY_SECONDS)
+    world.apply()
+    assert world.ask("Scan", **members, IndexName="all-times")["Count"] == 1
