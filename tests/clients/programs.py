@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 FETCH_TIMEOUT_SECONDS = 130
+GO_LEAST = (1, 21)
 TRIES = 2
 """Registries fail now and then; both tries together stay under pytest's own limit."""
 
@@ -21,12 +22,17 @@ def program(name: str, least: int = 0) -> str:
     if found is None:
         pytest.skip(f"{name} is not installed")
     if least:
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+        said = run([found, "--version"])
         version = re.search(r"\d+", said)
         assert version, said
         if int(version[0]) < least:
             pytest.skip(f"{name} {version[0]} is too old; the AWS SDK needs {least}")
     return found
+
+
+def run(command: list[str]) -> str:
+    """What a command prints that must work."""
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
 def node(folder: Path) -> str:
@@ -43,6 +49,18 @@ def java(folder: Path) -> str:
     sources = sorted(source.relative_to(folder).as_posix() for source in folder.glob("src/**/*.java"))
     prepare(folder, [program("mvn"), "-q", "-B", "compile"], ["pom.xml", *sources], "target")
     return path
+
+
+def go(folder: Path) -> str:
+    """Path of the program that `go build` makes of `folder`: `folder`/target/smoke."""
+    path = program("go")
+    version = run([path, "env", "GOVERSION"]).strip()
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < GO_LEAST:
+        pytest.skip(f"{version} is too old; from go1.21 on, Go fetches the version that the AWS SDK needs")
+    output = "target/smoke.exe" if os.name == "nt" else "target/smoke"
+    sources = sorted(source.name for source in folder.glob("*.go"))
+    prepare(folder, [path, "build", "-buildvcs=false", "-o", output, "."], ["go.mod", "go.sum", *sources], "target")
+    return str(folder / output)
 
 
 def aws_cli(folder: Path) -> list[str]:
