@@ -9,6 +9,11 @@ from tests.clients.programs import go
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
 
+EMPTY_KEY = (
+    "One or more parameter values are not valid. "
+    "The AttributeValue for a key attribute cannot contain an empty string value."
+)
+
 pytestmark = pytest.mark.packaging
 
 
@@ -33,7 +38,6 @@ def test_a_league(server: ServerProcess) -> None:
         },
         "mistakes": [
             "ResourceNotFoundException: Requested resource not found: Table: gomes not found",
-            "ValidationException: One or more parameter values are not valid. "
-            "The AttributeValue for a key attribute cannot contain an empty string value. Key: league",
+            f"ValidationException: {EMPTY_KEY} Key: league",
         ],
     }
