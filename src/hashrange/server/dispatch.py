@@ -28,7 +28,7 @@ from hashrange.errors import (
 )
 from hashrange.messages import http as sentences
 from hashrange.operations.operation import Operation, Run, Scope
-from hashrange.server.access import Access
+from hashrange.server.access import SERVICE, Access
 from hashrange.server.drive import Driver
 from hashrange.server.hints import Hints
 from hashrange.server.plain import answer_plainly
@@ -49,6 +49,7 @@ from hashrange.wire.http import (
 from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.server")
+_OWN_SERVICE = SERVICE.encode()
 _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 
 Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | None]
@@ -194,6 +195,7 @@ class Dispatcher:
     def _answer_slowly(self, request: Request, respond: Respond) -> None:
         """Find the first fault in the service's order; if there is none, run the operation after all."""
         if request.method != b"POST" or not is_json_content_type(request.header(b"content-type")):
+            self.hints.other_service(request, _OWN_SERVICE)
             answer_plainly(request, respond)
             return
         operation: Operation | None = None
@@ -207,6 +209,7 @@ class Dispatcher:
             scope = self.authorize(request)
             parsed: Any = explain(operation.request, operation.name, body)
         except ApiError as error:
+            self.hints.other_service(request, _OWN_SERVICE)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
         except ContentEncodingError:
             respond(500, _BAD_ENCODING_BODY)

@@ -16,6 +16,7 @@ import httptools
 from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server.access_log import AccessLog
+from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
 from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
 
 HEAD_SECONDS_MAX = 10.0
@@ -49,6 +50,7 @@ class Connections:
         self.open: set[Connection] = set()
         self.connections_max = connections_max
         self.access_log = access_log
+        self.hint_https = HttpsHint()
         self.is_stopping = False
         self.tick_seconds = clock.monotonic()
         """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
@@ -139,6 +141,8 @@ class Connection(asyncio.Protocol):
             return
         except httptools.HttpParserError:
             if self.refusal is None:
+                if data.startswith(TLS_HANDSHAKE) and len(data) == self.message_bytes:
+                    self.connections.hint_https()
                 self.refuse(400, sentences.MALFORMED_REQUEST)
         if self.ready:
             self.message_bytes = 0

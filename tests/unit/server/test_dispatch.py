@@ -185,6 +185,18 @@ def test_a_table_that_exists_elsewhere_is_hinted_at_once(front: FrontEnd, caplog
     assert "table missing" not in caplog.text
 
 
+def test_a_request_for_another_service_is_hinted_at_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded", "X-Amz-Target": ""}
+    for _ in range(3):
+        assert reply(front.ask(front.request(b"Action=GetCallerIdentity", headers=form, service="sts"))).status == 404
+    assert reply(front.ask(front.request(service="kinesis"))).status == 400
+    assert caplog.text.count("signed for the service sts was refused") == 1
+    assert caplog.text.count("signed for the service kinesis was refused") == 1
+    assert reply(front.ask(front.request(b'{"TableName":"missing"}'))).status == 400
+    assert reply(front.ask(front.request(b"{"))).status == 400
+    assert "service dynamodb" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("wording", "message"), [("bare", "m"), ("enveloped", "1 validation error detected: m"), ("older", "o")]
 )

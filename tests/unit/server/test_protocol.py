@@ -231,6 +231,13 @@ def test_large_replies_are_compressed_for_who_asks(front: FrontEnd) -> None:
     assert "content-encoding" not in small.headers
 
 
+def test_a_client_that_speaks_https_is_hinted_at_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100)
+    for _ in range(3):
+        assert reply(front.ask(hello)).status == 400
+    assert caplog.text.count("a client speaks HTTPS, but this port serves HTTP") == 1
+
+
 # --- deadlines ----------------------------------------------------------------------------------
 
 
