@@ -1,0 +1,178 @@
+"""Many open connections and slow clients harm nobody: a share of it in `make test`, the whole in `make soak`."""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import pytest
+
+from hashrange.server import protocol
+from tests.support.signing import sign
+from tests.unit.server.harness import FrontEnd, as_bytes, reply
+
+IS_SOAK = int(os.environ.get("HASHRANGE_SOAK", "0")) >= 1000
+IDLE = 10_000 if IS_SOAK else 500
+REQUESTS = 2_000 if IS_SOAK else 200
+SLOW = 1_000 if IS_SOAK else 50
+DRIPS = 200
+"""Bytes that each slow client has sent when the test ends: less than a whole request."""
+GIVEN_UP_SECONDS_MAX = 60.0
+
+TABLE = {
+    "TableName": "soak",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+KEY = {"TableName": "soak", "Key": {"pk": {"S": "a"}}}
+
+
+class Client:
+    """A client that keeps its connection."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+
+    def __call__(self, operation: str, request: dict[str, Any]) -> float:
+        """Seconds until the reply; fails unless it is a 200."""
+        headers, body = signed(operation, request)
+        started = time.perf_counter()
+        self.connection.request("POST", "/", body, headers)
+        answer = self.connection.getresponse()
+        content = answer.read()
+        assert answer.status == 200, content
+        return time.perf_counter() - started
+
+
+def signed(operation: str, request: dict[str, Any]) -> tuple[dict[str, str], bytes]:
+    """Headers and body of a request."""
+    body = json.dumps(request).encode()
+    headers = {
+        "Host": "localhost",
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Content-Length": str(len(body)),
+    }
+    return sign(headers, body, seconds=time.time()), body
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Port of a server in a process of its own, with one item; descriptors suffice on either side."""
+    resource = pytest.importorskip("resource", reason="Windows has no limit of open files to raise")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = IDLE + 2_000
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip(f"this machine allows {hard} open files; {wanted} are needed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    command = [
+        sys.executable,
+        "-m",
+        "hashrange",
+        "serve",
+        "--port",
+        "0",
+        "--in-memory",
+        "--max-connections",
+        str(IDLE + 500),
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+        assert found
+        client = Client(int(found[1]))
+        client("CreateTable", TABLE)
+        client("PutItem", {"TableName": "soak", "Item": KEY["Key"]})
+        client.connection.close()
+        yield int(found[1])
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert process.returncode == 0
+
+
+def times_of(client: Client, count: int) -> list[float]:
+    """Seconds of so many GetItems, sorted."""
+    return sorted(client("GetItem", KEY) for _ in range(count))
+
+
+def shown(seconds: list[float]) -> str:
+    """For people who read the log of a soak."""
+    return f"GetItem p50 {median(seconds) * 1e6:.0f} µs, p99 {seconds[len(seconds) * 99 // 100] * 1e6:.0f} µs"
+
+
+def test_idle_connections_leave_getitem_alone_and_stay_usable(port: int) -> None:
+    client = Client(port)
+    alone = times_of(client, REQUESTS)
+    headers, body = signed("GetItem", KEY)
+    whole = as_bytes(headers, body)
+    idle = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(IDLE)]
+    try:
+        beside = times_of(client, REQUESTS)
+        print(f"\nalone: {shown(alone)}; beside {IDLE} idle connections: {shown(beside)}")
+        for waiting in idle[:: max(1, IDLE // 100)]:
+            waiting.sendall(whole)
+            assert waiting.recv(65_536).startswith(b"HTTP/1.1 200 OK\r\n")
+    finally:
+        client.connection.close()
+        for waiting in idle:
+            waiting.close()
+
+
+def test_clients_that_send_byte_after_byte_leave_getitem_alone(port: int) -> None:
+    """Each slow client sends a byte between two requests of others; the last byte gets it its answer."""
+    client = Client(port)
+    headers, body = signed("GetItem", KEY)
+    whole = as_bytes(headers, body)
+    assert len(whole) > DRIPS
+    slow = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(SLOW)]
+    try:
+        for position in range(DRIPS):
+            for dripping in slow:
+                dripping.sendall(whole[position : position + 1])
+            client("GetItem", KEY)
+        for dripping in slow[::2]:
+            dripping.sendall(whole[DRIPS:])
+            assert dripping.recv(65_536).startswith(b"HTTP/1.1 200 OK\r\n")
+        times = times_of(client, REQUESTS)
+        print(f"\nbeside {SLOW // 2} unfinished requests: {shown(times)}")
+    finally:
+        client.connection.close()
+        for dripping in slow:
+            dripping.close()
+
+
+def test_a_byte_a_second_holds_a_connection_for_a_bounded_time() -> None:
+    """On a virtual clock: a thousand such clients, half in their heads, half in their bodies, and one that is quick."""
+    front = FrontEnd(connections_max=5_000)
+    whole = front.request(b'{"TableName":"music","Filler":"' + b"x" * 1000 + b'"}')
+    body_from = whole.index(b"\r\n\r\n") + 4
+    slow = [front.connect() for _ in range(1000)]
+    for connection, _ in slow[500:]:
+        connection.data_received(whole[:body_from])
+    seconds = 0
+    while front.connections.open:
+        for number, (connection, transport) in enumerate(slow):
+            if transport.is_closed:
+                connection.connection_lost(None)
+            elif not transport.written:
+                position = seconds if number < 500 else body_from + seconds
+                connection.data_received(whole[position : position + 1])
+        assert reply(front.ask(front.request())).status == 200
+        front.clock.advance(1)
+        front.connections.sweep()
+        seconds += 1
+        assert seconds < GIVEN_UP_SECONDS_MAX
+    assert seconds > protocol.BODY_SECONDS_FREE
+    assert all(reply(transport.take()).status == 408 for _, transport in slow)
