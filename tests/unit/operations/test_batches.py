@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.errors import ResourceNotFoundException, TransactionConflictException, ValidationException
 from hashrange.operations.items import batch_get_item, batch_write_item
 from hashrange.operations.operation import Operation, Scope
 from hashrange.settings import Settings
@@ -147,3 +147,22 @@ def test_a_read_waits_for_nothing_only_when_no_table_is_read_consistently(
 
 def test_a_write_always_waits() -> None:
     assert batch_write_item.OPERATION.is_eventual is None
+
+
+def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, _ = current(scope)
+    mutate = store.mutate
+    calls = 0
+
+    async def refused_once(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise TransactionConflictException("Transaction is ongoing for the item")
+        return await mutate(*arguments)
+
+    monkeypatch.setattr(store, "mutate", refused_once)
+    reply = msgspec.json.decode(finish(started(scope, batch_write_item.OPERATION, writes("a", 3))))
+    item = key(1) | {"text": {"S": "a"}}
+    assert reply["UnprocessedItems"] == {"orders": [{"PutRequest": {"Item": item}}]}
+    assert store.statistics(scope.tables["orders"].source).item_count == 2
