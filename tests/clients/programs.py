@@ -1,12 +1,14 @@
 """Clients that are not Python: their libraries are fetched once, and again only when what asks for them has changed."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +75,13 @@ def aws_cli(folder: Path) -> list[str]:
         folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv"
     )
     return [str(path), "-m", "awscli"]
+
+
+def heard(command: list[str], folder: Path) -> Any:
+    """The JSON that an application prints at its end, having complained about nothing."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
 
 
 def prepare(folder: Path, command: list[str], asked_by: list[str], made: str) -> None:

@@ -1,11 +1,8 @@
 """A smoke with the AWS SDK for Go v2: a waiter, batches, pages of an index, transactions and refusals."""
 
-import json
-import subprocess
-
 import pytest
 
-from tests.clients.programs import go
+from tests.clients.programs import go, heard
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
 
@@ -18,10 +15,8 @@ pytestmark = pytest.mark.packaging
 
 
 def test_a_league(server: ServerProcess) -> None:
-    program = [go(HERE / "go"), server.endpoint]
-    done = subprocess.run(program, capture_output=True, encoding="utf-8", timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == {
+    folder = HERE / "go"
+    assert heard([go(folder), server.endpoint], folder) == {
         "open": {"status": "ACTIVE", "index": "ACTIVE"},
         "loaded": 40,
         "won": [[37, 35, 31, 29, 25], [23]],
