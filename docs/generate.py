@@ -49,17 +49,7 @@ access_log = true
 
 ## A credentials file
 
-Without one, any access key is let in: a signature's form, date and scope are checked, the signature itself cannot be.
-With one, every request must be signed by a key that it names.
-
-```toml
-[[credential]]
-access_key = "AKIDEXAMPLE"
-secret_key = "a long secret"
-account = "123456789012"      # optional; 000000000000 without it
-regions = ["eu-west-1"]       # optional; every Region without it
-session_token = "…"           # optional; requests must then carry it
-```
+Without one, any access key is let in. Its form: [credentials.md](credentials.md).
 
 ## DynamoDB Local's flags
 

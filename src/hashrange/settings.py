@@ -27,7 +27,7 @@ class Settings(msgspec.Struct, frozen=True):
     credentials: Annotated[
         str | None,
         Meta(
-            description="TOML or JSON file of access keys. Without it, any key is let in and no signature is checked."
+            description="TOML or JSON file of access keys (docs/credentials.md). Without it, any key is let in and no signature is checked."
         ),
     ] = None
     shared_db: Annotated[bool, Meta(description="Keep one set of tables for all accounts and Regions.")] = False
