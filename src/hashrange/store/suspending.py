@@ -162,7 +162,8 @@ class SuspendingStore:
                     None if key is None else await self.inner.get(table.source, key, consistent=True)
                     for table, key, _ in steps
                 ]
-                with suppress(ApiError, TransactionRefused):  # these rows are of no one point in time, or it is a replay
+                # These rows are of no one point in time, or it is a replay.
+                with suppress(ApiError, TransactionRefused):
                     check(plan_steps(steps, rows))
                 self.lost_races += 1
                 await self.suspend()
