@@ -1,18 +1,23 @@
 """Who runs the jobs of a server? A task for each: slice, pause, slice, until the server stops.
 
-Pauses are timers, never a bare `sleep(0)`: requests that wait and the thread that syncs get their turn in between.
-A job that fails is tried again a little later; nothing it does may end the server.
+Pauses are timers, never a bare `sleep(0)`: requests that wait and the thread that syncs get their turn in between. The more
+requests had waited for a slice to end, the longer is the pause after it: a job has the server to itself only when nobody
+else wants it. A job that fails is tried again a little later; nothing it does may end the server.
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
 
+from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import Job
 
 PAUSE_SECONDS = 0.001
-"""Between two slices of a job that has more to do."""
+"""Between two slices of a job that has more to do, when nothing else happens."""
+PAUSE_SECONDS_MAX = 0.02
+PAUSE_PER_WAITING = 8
+"""A pause is so many times as long as it took to do what had waited for the slice to end."""
 RETRY_SECONDS = 1.0
 """After a failure."""
 
@@ -22,8 +27,9 @@ _log = logging.getLogger("hashrange.jobs")
 class Runner:
     """Runs jobs on the event loop from `start` to `stop`."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[Job], clock: Clock) -> None:
         self.jobs = jobs
+        self._monotonic = clock.monotonic
         self._tasks: list[asyncio.Task[None]] = []
         self._wakes = [asyncio.Event() for _ in jobs]
 
@@ -64,9 +70,17 @@ class Runner:
             if pause_seconds is None:
                 await wake.wait()
             elif pause_seconds <= PAUSE_SECONDS:
-                await asyncio.sleep(PAUSE_SECONDS)
+                await self._give_way()
             else:
                 await _wait(wake, pause_seconds)
+
+    async def _give_way(self) -> None:
+        """Let everybody who waits have their turn, and then some."""
+        slice_ended_seconds = self._monotonic()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting_seconds = self._monotonic() - slice_ended_seconds
+        await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_PER_WAITING * waiting_seconds), PAUSE_SECONDS_MAX))
 
 
 async def _wait(wake: asyncio.Event, seconds: float) -> None:

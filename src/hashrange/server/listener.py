@@ -37,7 +37,7 @@ class Server:
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
-        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store)])
+        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store)], clock)
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -48,9 +48,13 @@ class Server:
         self._listener = await asyncio.get_running_loop().create_server(
             self.connections.connect, settings.host, settings.port, ssl=context, backlog=BACKLOG_CONNECTIONS
         )
-        self._turn()
-        self.store.on_work(self.jobs.wake)
-        self.jobs.start()
+        try:
+            self._turn()
+            self.store.on_work(self.jobs.wake)
+            self.jobs.start()
+        except BaseException:
+            await self.stop()  # a loop with a listener on it would not close
+            raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return f"{'https' if context is not None else 'http'}://{host}:{port}"
