@@ -229,3 +229,17 @@ def test_a_long_pipeline_lets_others_have_their_turn(play: Callable[..., None]) 
         await close(writer)
 
     play(scenario)
+
+
+def test_a_start_that_fails_leaves_nothing_listening(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(store: StubStore, wake: Callable[[], None]) -> None:
+        raise RuntimeError("no jobs today")
+
+    async def never(server: Server, store: StubStore, port: int) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(StubStore, "on_work", fail)
+    with pytest.raises(RuntimeError, match="no jobs today"):
+        play(never)
