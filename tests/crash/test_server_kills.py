@@ -33,8 +33,8 @@ TABLE = {
 class ServerProcess:
     """`hashrange serve` on a free port."""
 
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--data-dir", str(folder)]
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--data-dir", str(folder), *arguments]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None
