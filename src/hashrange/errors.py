@@ -202,12 +202,6 @@ class InternalServerError(ApiError):
     http_status = 500
 
 
-class ServiceUnavailable(ApiError):
-    """The server cannot take the request now; the client may try again."""
-
-    http_status = 503
-
-
 # --- the operator's errors ----------------------------------------------------------------------
 
 

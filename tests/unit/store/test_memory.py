@@ -1,0 +1,9 @@
+"""The allocator's threshold: fixed where the C library has one."""
+
+import platform
+
+from hashrange.store.embedded.memory import map_large_buffers_apart
+
+
+def test_glibc_takes_the_threshold_and_others_are_left_alone() -> None:
+    assert map_large_buffers_apart() is (platform.libc_ver()[0] == "glibc")
