@@ -1,7 +1,7 @@
 """One server per kind of store for the whole conformance suite, and clients of it.
 
 Every test runs over the embedded store and again over the suspending one, which may read the past: a test that reads
-what it has just written asks for a consistent read.
+what it has just written asks for a consistent read. Global indexes know none: there it first asks for `propagation.propagated`.
 
 `pytest tests/conformance --endpoint URL` runs the suite against another server instead; the environment's AWS credentials
 and Region are then used when they are set.
@@ -18,6 +18,7 @@ from botocore.config import Config
 
 from hashrange.operations.registry import ANSWERED
 from tests.conformance.item_tables import DataTable, make_table
+from tests.conformance.propagation import PROPAGATE
 from tests.support import signing
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
@@ -48,7 +49,9 @@ def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
         yield str(request.param)
         return
     server = ThreadServer(STORES[request.param], ANSWERED)
+    PROPAGATE[server.port] = server.propagate
     yield server.endpoint
+    del PROPAGATE[server.port]
     server.stop()
 
 

@@ -17,6 +17,7 @@ from tests.conformance.item_tables import (
     number,
     text,
 )
+from tests.conformance.propagation import propagated
 from tests.conformance.tables import index
 from tests.support.raw_client import RawClient
 
@@ -88,8 +89,10 @@ def test_indexes_follow(indexed: DataTable) -> None:
     item = key | {"l": text("local"), "g": number(987)}
     write(indexed, put(item))
     condition = {"ExpressionAttributeValues": {":g": number(987)}, "IndexName": "global"}
+    propagated(indexed.raw)
     assert indexed.query("g = :g", **condition)["Items"] == [item]
     write(indexed, delete(key))
+    propagated(indexed.raw)
     assert indexed.query("g = :g", **condition)["Items"] == []
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.propagation import propagated
 from tests.conformance.tables import create_request, definitions, fault, fresh_name, index, keys, units, validation
 from tests.support.raw_client import RawClient
 
@@ -60,6 +61,8 @@ class Shop:
         raise AssertionError(f"{name} is {found}")
 
     def scan(self, name: str) -> list[dict[str, Any]]:
+        """All entries of an index, those of the last write included."""
+        propagated(self.raw)
         items: list[dict[str, Any]] = []
         start: dict[str, Any] = {}
         while True:

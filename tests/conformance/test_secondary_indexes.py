@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.propagation import propagated
 from tests.support.raw_client import RawClient
 
 S = "S"
@@ -87,6 +88,7 @@ def orders(raw: RawClient) -> Iterator[Orders]:
             if number % 2 == 0:
                 item["status"] = {"S": "open"}
             table.ask("PutItem", Item=item)
+    propagated(raw)
     yield table
     table.ask("DeleteTable")
 
@@ -205,6 +207,7 @@ def test_several_key_attributes(orders: Orders) -> None:
     for number, (city, year, rank) in enumerate([("x", 1, 1), ("x", 1, 2), ("x", 2, 1), ("y", 1, 1)]):
         place = {"country": {"S": "c"}, "city": {"S": city}, "year": {"N": str(year)}, "rank": {"N": str(rank)}}
         orders.ask("PutItem", Item={"pk": {"S": "place"}, "sk": {"S": str(number)}} | place)
+    propagated(orders.raw)
     names = {"#c": "country", "#t": "city", "#y": "year", "#r": "rank"}
     values = {":c": {"S": "c"}, ":t": {"S": "x"}, ":y": {"N": "1"}, ":r": {"N": "1"}}
 

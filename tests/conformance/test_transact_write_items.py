@@ -14,6 +14,7 @@ from tests.conformance.item_tables import (
     number,
     text,
 )
+from tests.conformance.propagation import propagated
 from tests.conformance.tables import fault, validation
 from tests.conformance.transactions import (
     FAILED,
@@ -148,10 +149,12 @@ def test_index_entries_follow(raw: RawClient) -> None:
         update(indexed, second, "SET g = :g", ExpressionAttributeValues={":g": text("x")}),
     )
     members = {"IndexName": "by-g", "ExpressionAttributeValues": {":g": text("x")}}
+    propagated(raw)
     assert indexed.query("g = :g", **members)["Count"] == 2
     mismatch = INVALID + "Type mismatch for Index Key g Expected: S Actual: N IndexName: by-g"
     assert reasons(raw, put(indexed, first | {"g": number(1)}), delete(indexed, second)) == [invalid(mismatch), NONE]
     write(raw, delete(indexed, first), delete(indexed, second))
+    propagated(raw)
     assert indexed.query("g = :g", **members)["Count"] == 0
 
 

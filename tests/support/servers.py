@@ -10,6 +10,7 @@ from hashrange.operations.operation import Operation
 from hashrange.server.listener import Server
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
+from hashrange.store.suspending import SuspendingStore
 
 
 class ThreadServer:
@@ -60,6 +61,11 @@ class ThreadServer:
             return function(*arguments)
 
         return asyncio.run_coroutine_threadsafe(run(), self.loop).result(30)
+
+    def propagate(self) -> None:
+        """Return once every write is in the global indexes."""
+        if isinstance(self.store, SuspendingStore):
+            asyncio.run_coroutine_threadsafe(self.store.propagate(), self.loop).result(30)
 
     def stop(self) -> None:
         """End the server as SIGTERM would."""

@@ -7,6 +7,9 @@ from hashrange.clock import SystemClock
 from hashrange.store.embedded.store import open_store
 from hashrange.store.interface import Store
 from hashrange.store.suspending import SuspendingStore
+from hashrange.store.suspending_time import SuspendingTime
+
+SEED = 1
 
 
 def make_store() -> Store:
@@ -15,8 +18,9 @@ def make_store() -> Store:
 
 
 def make_suspending_store() -> Store:
-    """An empty store behind the wrapper that suspends, loses races and reads late, always in the same way."""
-    return SuspendingStore(make_store(), seed=1)
+    """An empty store behind the wrapper that suspends, loses races, reads late and delays its global indexes, by a seed."""
+    time = SuspendingTime(SEED)
+    return SuspendingStore(open_store(None, time, asyncio.get_running_loop(), time.delay), SEED, time)
 
 
 STORES: dict[str, Callable[[], Store]] = {"embedded": make_store, "suspending": make_suspending_store}

@@ -2,7 +2,8 @@
 
 It yields to the loop at each call and lets concurrent requests overtake each other by a seed; now and then a commit
 loses its race, so that the plan is called again; a read that need not be consistent may be served from before the last
-commits. It catches plans that change something: a second call on the same row must give the same result.
+commits. It catches plans that change something: a second call on the same row must give the same result. With a
+`SuspendingTime`, entries of global indexes come later than their items, each by a random time.
 
 A transaction marks its items as ongoing and suspends before it is committed: whoever else writes one of them meanwhile is refused,
 as is a second use of its token.
@@ -29,6 +30,7 @@ from hashrange.store.interface import (
 )
 from hashrange.store.pause import PAUSE
 from hashrange.store.steps import plan_steps
+from hashrange.store.suspending_time import SuspendingTime
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.schema import Index, Table
 from hashrange.tables.span import Span
@@ -37,6 +39,8 @@ PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
 STALE_READ_PROBABILITY = 0.25
 REMEMBERED_CHANGES_MAX = 64
+PROPAGATED_ROWS = 16
+"""Commits whose entries are written at once when everything is to be propagated."""
 
 Place = tuple[bytes, Key]
 """Source and key of a row."""
@@ -83,8 +87,10 @@ class SuspendingCatalog:
 class SuspendingStore:
     """A `Store` over another one; the same seed gives the same interleaving."""
 
-    def __init__(self, inner: Store, seed: int) -> None:
+    def __init__(self, inner: Store, seed: int, time: SuspendingTime | None = None) -> None:
+        """`time` is the clock and the index delay that `inner` was made with; None: its entries do not wait for this store."""
         self.inner = inner
+        self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._before: dict[Place, Row | None] = {}
         self._ongoing: set[Place] = set()
@@ -103,6 +109,8 @@ class SuspendingStore:
         """Let others overtake: one to three turns of the loop."""
         for _ in range(self._random.randint(1, PAUSES_MAX)):
             await PAUSE
+        if self._time is not None:
+            self._time.suspended()
 
     def chance(self, probability: float) -> bool:
         """True with that probability."""
@@ -203,6 +211,12 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.apply_delayed(limit_rows)
 
+    async def propagate(self) -> None:
+        """Let time pass until no entry of a global index waits any more: what a client can only hope for."""
+        while (pause_seconds := await self.apply_delayed(PROPAGATED_ROWS)) is not None:
+            if self._time is not None:
+                self._time.advance(pause_seconds)
+
     def on_work(self, wake: Callable[[], None]) -> None:
         """As the inner store."""
         self.inner.on_work(wake)
@@ -229,6 +243,11 @@ class SuspendingStore:
         if len(self._before) >= REMEMBERED_CHANGES_MAX:
             self._before.pop(next(iter(self._before)))
         self._before[source, key] = old
+
+    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+        """As the inner store, after a pause."""
+        await self.suspend()
+        return await self.inner.collection_size_bytes(table, key)
 
     def statistics(self, source: bytes) -> Statistics:
         """As the inner store."""
