@@ -45,7 +45,9 @@ class Server:
         """Listen; returns the endpoint's URL. Raises OSError when the address cannot be had."""
         settings = self.settings
         context = tls_context(settings)
-        self._listener = await asyncio.get_running_loop().create_server(
+        loop = asyncio.get_running_loop()
+        self.connections.outgoing.hold(loop)
+        self._listener = await loop.create_server(
             self.connections.connect, settings.host, settings.port, ssl=context, backlog=BACKLOG_CONNECTIONS
         )
         try:

@@ -17,6 +17,7 @@ from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server.access_log import AccessLog
 from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
+from hashrange.server.outgoing import Outgoing
 from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
 
 HEAD_SECONDS_MAX = 10.0
@@ -47,6 +48,7 @@ class Connections:
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
+        self.outgoing = Outgoing()
         self.open: set[Connection] = set()
         self.connections_max = connections_max
         self.access_log = access_log
@@ -61,6 +63,7 @@ class Connections:
 
     def sweep(self) -> None:
         """End the connections that passed a deadline."""
+        self.outgoing.flush()
         now = self.tick_seconds = self.monotonic()
         for connection in list(self.open):
             connection.check_deadline(now)
@@ -68,6 +71,7 @@ class Connections:
     def stop(self) -> None:
         """Close every idle connection, and each other one once its replies are out."""
         self.is_stopping = True
+        self.outgoing.flush()
         for connection in list(self.open):
             connection.stop()
 
@@ -158,6 +162,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """The client sends nothing more: pending replies still go out."""
         self.wants_end = True
+        self.connections.outgoing.flush()
         return self.is_busy or bool(self.ready)
 
     def pause_writing(self) -> None:
@@ -275,18 +280,20 @@ class Connection(asyncio.Protocol):
         connections = self.connections
         if connections.is_stopping:
             request.keeps_alive = False
+        writer = connections.writer
+        now = connections.wall_time()
         if status == 200 and content_type is None:
-            self.transport.write(connections.writer.ok(request, body, connections.wall_time()))
+            reply = writer.ok(request, body, now)
         else:
-            self.transport.write(
-                connections.writer.reply(request, status, body, connections.wall_time(), content_type, extra)
-            )
+            reply = writer.reply(request, status, body, now, content_type, extra)
+        connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
         if connections.access_log is not None:
             peer = self.transport.get_extra_info("peername")
             connections.access_log(request, status, len(body), str(peer[0]) if peer else "-")
         if not request.keeps_alive:
             self.ready.clear()
             self.is_discarding = True
+            connections.outgoing.flush()
             self.transport.close()
         elif not self.is_starting:
             self.go_on()
@@ -299,6 +306,7 @@ class Connection(asyncio.Protocol):
             if self.refusal is not None:
                 self.end()
             elif self.wants_end:
+                self.connections.outgoing.flush()
                 self.transport.close()
         if self.is_reading_paused and not self.ready and not self.is_write_paused and not self.transport.is_closing():
             self.is_reading_paused = False
@@ -306,11 +314,16 @@ class Connection(asyncio.Protocol):
         if self.wants_continue:
             self.send_continue()
 
+    def write_now(self, data: bytes) -> None:
+        """Write what is no reply, after the replies that are held."""
+        self.connections.outgoing.flush()
+        self.transport.write(data)
+
     def send_continue(self) -> None:
         """Tell the client to send its body, unless earlier replies are still to come."""
         if not self.is_busy and not self.ready:
             self.wants_continue = False
-            self.transport.write(CONTINUE)
+            self.write_now(CONTINUE)
 
     # --- limits ---------------------------------------------------------------------------------
 
@@ -344,7 +357,7 @@ class Connection(asyncio.Protocol):
         self.started_at_seconds = self.connections.monotonic()
         if self.transport.is_closing():
             return
-        self.transport.write(self.refusal)
+        self.write_now(self.refusal)
         if self.transport.can_write_eof():
             self.transport.write_eof()
         else:

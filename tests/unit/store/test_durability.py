@@ -176,3 +176,44 @@ def test_a_volatile_barrier_is_always_durable() -> None:
     barrier.when_durable(barrier.position, heard.append)
     assert heard == [None]
     assert barrier.durable_position == barrier.position == 1
+
+
+def test_commits_of_following_turns_share_one_sync(bench: Bench, run: Run) -> None:
+    async def scenario() -> None:
+        for position in range(1, 6):
+            bench.barrier.commit()
+            bench.wait_for(position)
+            await asyncio.sleep(0)
+        bench.sync.allowed.release()
+        await bench.until_heard(5)
+        assert bench.sync.count == 1
+
+    run(scenario())
+
+
+def test_a_stream_of_commits_does_not_put_the_sync_off(bench: Bench, run: Run) -> None:
+    async def scenario() -> None:
+        while not bench.sync.started.acquire(blocking=False):
+            bench.barrier.commit()
+            await asyncio.sleep(0)
+        bench.sync.allowed.release(2)
+        bench.wait_for(bench.barrier.position)
+        await bench.until_heard(1)
+
+    run(scenario())
+
+
+def test_commits_during_a_sync_get_the_next_one(bench: Bench, run: Run) -> None:
+    async def scenario() -> None:
+        bench.barrier.commit()
+        await bench.until_started()
+        bench.barrier.commit()
+        bench.wait_for(2)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert bench.sync.count == 1
+        bench.sync.allowed.release(2)
+        await bench.until_heard(1)
+        assert bench.sync.count == 2
+
+    run(scenario())

@@ -1,0 +1,117 @@
+"""Held replies: together, in order, never lost, never held for long."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hashrange.server.outgoing import HELD_MAX, HELD_SECONDS_MAX, LARGE_BYTES
+from tests.unit.server.harness import FakeTransport, FrontEnd, replies
+
+
+class Turns:
+    """A loop that runs what was called soon when the test says so."""
+
+    def __init__(self) -> None:
+        self.due: list[Callable[[], None]] = []
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """As a loop does."""
+        self.due.append(callback)
+
+    def turn(self) -> None:
+        """One turn."""
+        due, self.due = self.due, []
+        for callback in due:
+            callback()
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
+
+
+@pytest.fixture
+def front(turns: Turns) -> FrontEnd:
+    front = FrontEnd()
+    loop: Any = turns
+    front.connections.outgoing.hold(loop)
+    return front
+
+
+def written(transports: list[FakeTransport]) -> list[int]:
+    """How many replies each client has."""
+    return [len(replies(transport.written)) for transport in transports]
+
+
+def test_replies_of_one_turn_leave_at_its_end(front: FrontEnd, turns: Turns) -> None:
+    clients = [front.connect() for _ in range(3)]
+    transports = [transport for _, transport in clients]
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    assert written(transports) == [0, 0, 0]
+    turns.turn()
+    assert written(transports) == [1, 1, 1]
+
+
+def test_an_only_client_is_answered_at_once(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request() * 3)
+    assert written([transport]) == [3]
+
+
+def test_no_more_than_so_many_are_held(front: FrontEnd) -> None:
+    clients = [front.connect() for _ in range(HELD_MAX)]
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    assert written([transport for _, transport in clients]) == [1] * HELD_MAX
+
+
+def test_none_is_held_for_long(front: FrontEnd) -> None:
+    (first, first_transport), (second, second_transport) = front.connect(), front.connect()
+    first.data_received(front.request())
+    front.clock.advance(2 * HELD_SECONDS_MAX)
+    second.data_received(front.request())
+    assert written([first_transport, second_transport]) == [1, 1]
+
+
+def test_a_large_reply_takes_the_others_along(front: FrontEnd) -> None:
+    (first, first_transport), (second, second_transport) = front.connect(), front.connect()
+    first.data_received(front.request())
+    second.data_received(front.request(b'{"TableName":"%b"}' % (b"t" * LARGE_BYTES)))
+    assert written([first_transport, second_transport]) == [1, 1]
+
+
+def test_pipelined_replies_stay_in_order(front: FrontEnd, turns: Turns) -> None:
+    front.connect()
+    connection, transport = front.connect()
+    bodies = [b'{"TableName":"t%d"}' % number for number in range(HELD_MAX + 5)]
+    connection.data_received(b"".join(front.request(body) for body in bodies))
+    turns.turn()
+    answered = replies(transport.written)
+    assert [f'"t{number}"'.encode() in answer.body for number, answer in enumerate(answered)] == [True] * len(bodies)
+
+
+@pytest.mark.parametrize("end", ["eof", "close", "malformed", "stop"])
+def test_a_connection_that_ends_gets_its_reply_first(front: FrontEnd, end: str) -> None:
+    front.connect()
+    connection, transport = front.connect()
+    headers = {"Connection": "close"} if end == "close" else None
+    connection.data_received(front.request(headers=headers))
+    if end == "eof":
+        assert connection.eof_received() is False
+    elif end == "malformed":
+        connection.data_received(b"nonsense\r\n\r\n")
+    elif end == "stop":
+        front.connections.stop()
+    assert replies(transport.written)[0].status == 200
+    assert end == "eof" or transport.is_closing() or transport.written.count(b"HTTP/1.1 ") == 2
+
+
+def test_a_client_that_is_gone_is_passed_over(front: FrontEnd, turns: Turns) -> None:
+    (first, first_transport), (second, second_transport) = front.connect(), front.connect()
+    first.data_received(front.request())
+    second.data_received(front.request())
+    first_transport.close()
+    turns.turn()
+    assert written([first_transport, second_transport]) == [0, 1]
