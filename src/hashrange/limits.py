@@ -91,6 +91,8 @@ NUMBER_EXPONENT_MAX = 125
 NUMBER_EXPONENT_MIN = -130
 PARTITION_KEY_MAX_BYTES = 2_048
 SORT_KEY_MAX_BYTES = 1_024
+ITEM_COLLECTION_SIZE_MAX_BYTES = 10 * 1024**3
+"""All items of one partition key value and their entries in local indexes, in tables that have such."""
 
 # --- transactions ---
 # Source: developer guide, quotas page; service model of November 2026.

@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
+
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-UNIT_SUFFIXES = {"_seconds": "seconds"}
+UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
 """Endings of fields that people need not type, because the option's help says them."""
 
 
@@ -45,6 +47,14 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=3600, description="How much later than their items entries of global indexes are written.")
     ] = 0.0
     """0: in the commit of their item."""
+    item_collection_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1024**5,
+            description="Size that no item collection of a table with local indexes may grow beyond; by default 10 GB, as the service's.",
+        ),
+    ] = ITEM_COLLECTION_SIZE_MAX_BYTES
     max_connections: Annotated[
         int, Meta(ge=1, le=1_000_000, description="Connections open at a time; further ones are refused.")
     ] = 65_536

@@ -8,6 +8,7 @@ CONDITION_FAILED = "The conditional request failed"
 RETURN_VALUES_OLD_ONLY = "ReturnValues can only be ALL_OLD or NONE"
 ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATED_ITEM_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+COLLECTION_TOO_LARGE = "Collection size exceeded."
 
 INVALID_PARAMETERS = "One or more parameter values were invalid: "
 DUPLICATE_ATTRIBUTE = INVALID_PARAMETERS + "Duplicate value in attribute name: {name}"

@@ -29,7 +29,8 @@ async def serve(
     clock = clock or SystemClock()
     loop = asyncio.get_running_loop()
     delay_seconds = settings.index_delay_seconds
-    store = open_store(settings.data_dir, clock, loop, (lambda: delay_seconds) if delay_seconds else None)
+    index_delay = (lambda: delay_seconds) if delay_seconds else None
+    store = open_store(settings.data_dir, clock, loop, index_delay, settings.item_collection_limit_bytes)
     try:
         server = Server(store, operations, clock, settings)
         endpoint = await server.start()

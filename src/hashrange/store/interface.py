@@ -144,7 +144,8 @@ class Store(Protocol):
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
 
         `table` may be out of date: what is derived is what the catalog's table asks for. Raises ResourceNotFoundException
-        when there is none any more, TransactionConflictException when a transaction is going on for the item.
+        when there is none any more, TransactionConflictException when a transaction is going on for the item,
+        ItemCollectionSizeLimitExceededException when the item collection would grow beyond its limit.
         """
         ...
 
@@ -152,7 +153,8 @@ class Store(Protocol):
         """Replace the rows of all steps, over tables and partitions, in one commit, or none.
 
         Every plan is called with its row as of one point in time; if one refuses, nothing is done and TransactionRefused holds
-        all refusals. `check` may refuse the changes as a whole, by raising. A token that was used for the same digest and has
+        all refusals. `check` may then refuse the changes as a whole, by raising; last, the steps that make an item collection
+        grow beyond its limit are refused in the same way as by plans. A token that was used for the same digest and has
         not expired makes it a replay: no plan is called; for another digest IdempotentParameterMismatchException is raised,
         and TransactionInProgressException while its first use is still going on.
         """
@@ -186,6 +188,10 @@ class Store(Protocol):
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
+        ...
+
+    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+        """Size of the item collection that `key` belongs to, of a table with local indexes; exact, as of the last commit."""
         ...
 
     def statistics(self, source: bytes) -> Statistics:

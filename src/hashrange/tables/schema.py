@@ -146,6 +146,11 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         return self.keys.sort_types[0] if self.keys.sort_types else None
 
     @cached_property
+    def has_item_collections(self) -> bool:
+        """True when there are local indexes: then the sizes of item collections are kept, told and limited."""
+        return any(not index.is_global for index in self.indexes)
+
+    @cached_property
     def arn(self) -> str:
         """The table's Amazon Resource Name."""
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"

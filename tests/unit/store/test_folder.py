@@ -69,12 +69,13 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch:
         open_store(str(tmp_path), CLOCK, None)
 
 
-def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 3])
+def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int) -> None:
     open_store(str(tmp_path), CLOCK, None).close_now()
     engine = open_engine(str(tmp_path))
-    engine.put(FORMAT_KEY, (2).to_bytes(4, "big"))
+    engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
-    with pytest.raises(StorageFormatUnknown, match="format 2; this Hashrange reads format 1"):
+    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 2"):
         open_store(str(tmp_path), CLOCK, None)
     with pytest.raises(StorageFormatUnknown):
         open_store(str(tmp_path), CLOCK, None)

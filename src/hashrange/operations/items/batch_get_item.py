@@ -27,12 +27,12 @@ from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
-from hashrange.operations.items.writes import collection_prefix
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
+from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
 

@@ -4,7 +4,8 @@ Order of checks: per table and request exactly one of PutRequest and DeleteReque
 counted → all tables → keys repeated → key schema and index keys. All of it comes before the first write.
 
 Open in what is known of the service, our choices: a repeated key is heard before a key that does not fit its table; a
-table that is named twice, by name and by ARN, is one table.
+table that is named twice, by name and by ARN, is one table; an item collection that would be too large refuses the request,
+whose earlier writes stay and whose later ones are not done.
 """
 
 from typing import Annotated, NamedTuple
@@ -21,7 +22,7 @@ from hashrange.messages.keys import KEY_SCHEMA_MISMATCH
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, ITEM_TOO_LARGE, TABLE_NOT_FOUND
 from hashrange.messages.values import VALUE_EMPTY, VALUE_HAS_TWO_TYPES
 from hashrange.operations import shapes
-from hashrange.operations.items.writes import collection_metrics, collection_prefix, has_collections
+from hashrange.operations.items.writes import collection_metrics
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
@@ -29,6 +30,7 @@ from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import IndexUnits, change_units, index_units
 from hashrange.tables.change import Change
 from hashrange.tables.index_keys import check_item_index_keys
+from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import key_of, lookup_key
 from hashrange.tables.schema import Table
 
@@ -209,7 +211,7 @@ async def _metrics(scope: Scope, writes: list[Write], changes: list[Change]) -> 
     told: set[bytes] = set()
     for write, change in zip(writes, changes, strict=True):
         collection = change.table.source + collection_prefix(change.key)
-        if has_collections(change.table) and collection not in told:
+        if change.table.has_item_collections and collection not in told:
             told.add(collection)
             metrics.setdefault(write.name, []).append(await collection_metrics(scope, change, write.item))
     return metrics

@@ -3,10 +3,11 @@
 Order of checks: per action, in the order of the request, exactly one kind → parameters → values → item size → expressions; then
 the size of all puts → items named twice → tables. Whatever depends on a table's keys, and everything at run time, becomes a
 reason: keys, index keys' types, targets, conditions, application of updates. A token that was used before comes before
-the reasons.
+the reasons. Last, when nothing else is against the transaction: the size of all items, then those of item collections.
 
 Open in what is known of the service, our choices: items named twice are heard before a missing table; faults of the keys of a
-Put are reasons, as those of lookups are; what a Delete removes counts into the 4 MB.
+Put are reasons, as those of lookups are; what a Delete removes counts into the 4 MB; a collection is as large as all actions
+together leave it, and each action that adds to one that is too large has that reason.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
-from hashrange.operations.items.writes import collection_metrics, collection_prefix, has_collections
+from hashrange.operations.items.writes import collection_metrics
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, join_members
@@ -37,6 +38,7 @@ from hashrange.operations.transactions.tokens import Content, replay_units
 from hashrange.store.interface import Step, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
+from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.transaction_capacity import transaction_capacity, transaction_write_units
 
 SLICE_BYTES = 256 * 1024
@@ -163,7 +165,7 @@ async def _metrics(
     for action, change in zip(actions, changes, strict=True):
         table = change.table
         collection = table.source + collection_prefix(change.key)
-        if isinstance(action.request, ConditionCheck) or not has_collections(table) or collection in told:
+        if isinstance(action.request, ConditionCheck) or not table.has_item_collections or collection in told:
             continue
         told.add(collection)
         metrics.setdefault(table.name, []).append(await collection_metrics(scope, change, action.item))

@@ -7,7 +7,8 @@ out stay the same objects for the store's life, whatever happens to the engine.
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
-from hashrange.errors import StorageError
+from hashrange.errors import ResourceNotFoundException, StorageError
+from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine, new_batch
 from hashrange.store.embedded.reading import scan_prefix
@@ -112,6 +113,8 @@ class EmbeddedCatalog:
     def _replace(self, old: Table, new: Table) -> bool:
         if not self._is_stored(old):
             return False
+        if new.next_index_id > layout.INDEX_ID_MAX + 1:
+            raise StorageError("This table has given out every index id. Move its items to a new table.")
         kept = {source.source for source in index_sources(new)}
         dropped = [source.source for source in index_sources(old) if source.source not in kept]
         batch = new_batch()
@@ -143,6 +146,13 @@ class EmbeddedCatalog:
 
     def _of(self, table: Table) -> dict[str, Table]:
         return self._tables.setdefault((table.account, table.region), {})
+
+
+def existing(table: Table | None) -> Table:
+    """The table as the catalog has it now. Raises ResourceNotFoundException when it is gone."""
+    if table is None:
+        raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
+    return table
 
 
 def _delete_sources(batch: Engine, lower: bytes, upper: bytes) -> None:

@@ -10,7 +10,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _SYSTEM = b"\x00\x00\x00\x00"
 FORMAT_KEY = _SYSTEM + b"\x00\x00"
@@ -34,6 +34,11 @@ EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 TABLE_ID_MAX = 2**32 - 2
+INDEX_ID_MAX = 2**16 - 2
+NUMBER_BYTES = 8
+
+COLLECTIONS_INDEX_ID = b"\xff\xff"
+"""In place of an index id, in tables with local indexes: ‖ partition key: size in bytes of the item collection, 8 bytes."""
 
 _decode_table = msgspec.json.Decoder(Table).decode
 _encode_table = msgspec.json.Encoder().encode
@@ -49,6 +54,16 @@ def table_range(table_id: int) -> tuple[bytes, bytes]:
     """First key and end of everything that a table holds, its indexes included."""
     assert 0 < table_id <= TABLE_ID_MAX
     return table_id.to_bytes(4, "big"), (table_id + 1).to_bytes(4, "big")
+
+
+def collections_source(table_source: bytes) -> bytes:
+    """What the keys of a table's rows of item collections begin with."""
+    return table_source[:4] + COLLECTIONS_INDEX_ID
+
+
+def collection_key(table_source: bytes, prefix: bytes) -> bytes:
+    """Key of the size of the item collection whose items' keys begin with `prefix`."""
+    return table_source[:4] + COLLECTIONS_INDEX_ID + prefix
 
 
 def catalog_key(table_id: int) -> bytes:
@@ -79,8 +94,15 @@ def decode_statistics(row: bytes) -> Statistics:
 
 
 def encode_number(number: int) -> bytes:
-    """8 bytes, for counters."""
-    return number.to_bytes(8, "big")
+    """8 bytes, for counters and sizes."""
+    return number.to_bytes(NUMBER_BYTES, "big")
+
+
+def decode_number(row: bytes) -> int:
+    """Raises StorageCorruption unless `row` is 8 bytes."""
+    if len(row) != NUMBER_BYTES:
+        raise StorageCorruption(f"the row of a number has {len(row)} bytes instead of {NUMBER_BYTES}")
+    return int.from_bytes(row, "big")
 
 
 def encode_table(table: Table) -> bytes:

@@ -10,21 +10,22 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hashrange.clock import Clock
-from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, StorageError
+from hashrange.errors import ApiError, StorageBusy, StorageError
 from hashrange.items.types import Key, Row
-from hashrange.messages.tables import RESOURCE_NOT_FOUND
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.backfill import Backfills
-from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
+from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.reading import PageReader, scan_prefix
 from hashrange.store.embedded.tokens import Tokens
-from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted
+from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Plan
@@ -54,6 +55,7 @@ class EmbeddedStore:
         loop: asyncio.AbstractEventLoop | None,
         lock: files.FolderLock | None,
         index_delay: IndexDelay | None,
+        collection_size_max_bytes: int,
     ) -> None:
         """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
         self.place = data_dir or "memory"
@@ -64,9 +66,10 @@ class EmbeddedStore:
         self._housekeeper = Housekeeper()
         self._statistics: dict[bytes, Statistics] = {}
         self._tokens = Tokens(self._housekeeper)
+        self._collections = ItemCollections(collection_size_max_bytes)
         self._backfills = Backfills(self)
         self._outbox = Outbox(self, clock, index_delay)
-        self.wake: Callable[[], None] = _nothing
+        self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
         barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
         self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
@@ -101,7 +104,7 @@ class EmbeddedStore:
         while True:
             stored = current(table.table_id)
             if stored is not table:
-                table = _existing(stored)
+                table = existing(stored)
             try:
                 old: Row | None = self.engine.get(engine_key)
             except Exception as error:
@@ -112,9 +115,14 @@ class EmbeddedStore:
             change = Change(table, key, old, new, derive_entry_writes(table, key, old, new) if table.indexes else ())
             try:
                 if change.entries or changes_statistics(old, new):
-                    self._write_changes(new_batch(), (change,))
+                    batch = new_batch()
+                    if table.indexes:
+                        self._collections.count(self.engine, batch, change)
+                    self._write_changes(batch, (change,))
                 else:
                     self.engine.put(engine_key, new)
+            except ApiError:
+                raise
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
                 await self.wait_out_stall(error, attempt)
                 attempt += 1
@@ -137,7 +145,7 @@ class EmbeddedStore:
             except Exception as error:
                 raise self.fail(error) from error
             current = self.catalog.by_id.get
-            steps = [step._replace(table=_existing(current(step.table.table_id))) for step in steps]
+            steps = [step._replace(table=existing(current(step.table.table_id))) for step in steps]
             changes = plan_steps(steps, rows)
             check(changes)
             written = [change for change in changes if change.new != change.old]
@@ -145,9 +153,12 @@ class EmbeddedStore:
                 return Transacted(changes)
             try:
                 batch = new_batch()
+                self._collections.count_all(self.engine, batch, changes)
                 if token is not None:
                     self._tokens.add(self.engine, batch, token, changes)
                 self._write_changes(batch, written)
+            except TransactionRefused:
+                raise
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
                 await self.wait_out_stall(error, attempt)
                 attempt += 1
@@ -232,6 +243,13 @@ class EmbeddedStore:
                 return page
             await PAUSE
             self._health.require(generation)
+
+    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+        """Size of the item collection that `key` belongs to. Never suspends. Raises StorageError."""
+        try:
+            return self._collections.size_bytes(self.engine, table, key)
+        except Exception as error:
+            raise self.fail(error) from error
 
     def statistics(self, source: bytes) -> Statistics:
         """Item count and size of a source; exact, as of the last commit."""
@@ -349,17 +367,6 @@ class EmbeddedStore:
                 self._lock.release()
 
 
-def _nothing() -> None:
-    """What happens when nobody asked to be woken."""
-
-
-def _existing(table: Table | None) -> Table:
-    """The table as the catalog has it now. Raises ResourceNotFoundException when it is gone."""
-    if table is None:
-        raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
-    return table
-
-
 def _add(batch: Engine, engine_key: bytes, row: Row | None) -> None:
     if row is None:
         batch.delete(engine_key)
@@ -372,16 +379,18 @@ def open_store(
     clock: Clock,
     loop: asyncio.AbstractEventLoop | None,
     index_delay: IndexDelay | None = None,
+    collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
     `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
-    commit by how much its entries of global indexes come later; None: they come with it.
+    commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
+    what no item collection may grow beyond.
     Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else files.prepare_folder(data_dir)
     try:
-        return EmbeddedStore(data_dir, clock, loop, lock, index_delay)
+        return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes)
     except BaseException:
         if lock is not None:
             lock.release()
