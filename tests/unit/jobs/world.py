@@ -1,5 +1,6 @@
 """A table whose indexes come and go, without a server: requests by name, jobs by hand, a clock that the test moves."""
 
+import shutil
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -70,14 +71,29 @@ class World:
         self.embedded.close_now()
         self.open()
 
+    def kill(self) -> None:
+        """Go on with what is on disk at this moment, as after a kill; on disk only."""
+        assert self.data_dir is not None
+        killed, folder = self.embedded, self.data_dir
+        self.data_dir = folder + "-"
+        shutil.copytree(folder, self.data_dir)
+        self.open()
+        killed.close_now()
+        shutil.rmtree(folder)
+
     def close(self) -> list[str]:
         """The faults that a check finds in what is on disk."""
         self.embedded.close_now()
         return [] if self.data_dir is None else check_store(self.data_dir).faults
 
     def ask(self, name: str, **members: Any) -> Any:
+        """The reply of an operation on the table."""
+        return self.request(name, **({"TableName": TABLE} | members))
+
+    def request(self, name: str, **members: Any) -> Any:
+        """The reply of an operation."""
         operation = OPERATIONS[name]
-        request: Any = msgspec.convert({"TableName": TABLE} | members, operation.request)
+        request: Any = msgspec.convert(members, operation.request)
         return msgspec.json.decode(drive(operation.run(self.scope, request)))
 
     def refusal(self, name: str, **members: Any) -> tuple[str, str | None]:
