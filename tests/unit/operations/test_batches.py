@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import ResourceNotFoundException, TransactionConflictException, ValidationException
+from hashrange.errors import ResourceNotFoundException, StorageBusy, TransactionConflictException, ValidationException
 from hashrange.operations.items import batch_get_item, batch_write_item
 from hashrange.operations.operation import Operation, Scope
 from hashrange.settings import Settings
@@ -166,3 +166,61 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
     item = key(1) | {"text": {"S": "a"}}
     assert reply["UnprocessedItems"] == {"orders": [{"PutRequest": {"Item": item}}]}
     assert store.statistics(scope.tables["orders"].source).item_count == 2
+
+
+# --- a stall that outlasts all patience -----------------------------------------------------------
+
+
+def stall(scope: Scope, monkeypatch: pytest.MonkeyPatch, method: str, done: int) -> list[int]:
+    """Let a method of the store fail from its call number `done` on; returns a list that holds the number of calls."""
+    store, _ = current(scope)
+    original = getattr(store, method)
+    calls = [0]
+
+    async def busy(*arguments: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] > done:
+            raise StorageBusy("The engine is catching up.")
+        return await original(*arguments, **options)
+
+    monkeypatch.setattr(store, method, busy)
+    return calls
+
+
+def test_a_stall_leaves_over_what_was_not_written(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = stall(scope, monkeypatch, "mutate", 2)
+    asked = writes("a", 4) | {"ReturnConsumedCapacity": "TOTAL"}
+    asked["RequestItems"]["orders"].append({"DeleteRequest": {"Key": key(9)}})
+    reply = msgspec.json.decode(finish(started(scope, batch_write_item.OPERATION, asked)))
+    assert reply["UnprocessedItems"] == {"orders": asked["RequestItems"]["orders"][2:]}
+    assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
+    assert calls == [3], "patience is at an end for all that follow"
+    assert current(scope)[0].statistics(scope.tables["orders"].source).item_count == 2
+
+
+def test_a_stall_before_the_first_write_fails_the_batch(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = stall(scope, monkeypatch, "mutate", 0)
+    with pytest.raises(StorageBusy):
+        finish(started(scope, batch_write_item.OPERATION, writes("a", 3)))
+    assert calls == [1]
+
+
+def test_a_stall_leaves_keys_unread(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(started(scope, batch_write_item.OPERATION, writes("a", 2)))
+    finish(scope.store.catalog.create(table_maker("others")))
+    calls = stall(scope, monkeypatch, "get", 2)
+    keys = [key(place) for place in range(4)]
+    entry = {"Keys": keys, "ConsistentRead": True}
+    asked = {"RequestItems": {"orders": entry, "others": entry}, "ReturnConsumedCapacity": "TOTAL"}
+    reply = msgspec.json.decode(finish(started(scope, batch_get_item.OPERATION, asked)))
+    assert len(reply["Responses"]["orders"]) == 2
+    assert reply["Responses"]["others"] == []
+    assert reply["UnprocessedKeys"] == {"orders": entry | {"Keys": keys[2:]}, "others": entry}
+    assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
+    assert calls == [3]
+
+
+def test_a_stall_before_the_first_read_fails_the_batch(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    stall(scope, monkeypatch, "get", 0)
+    with pytest.raises(StorageBusy):
+        finish(started(scope, batch_get_item.OPERATION, {"RequestItems": {"orders": {"Keys": [key(1), key(2)]}}}))

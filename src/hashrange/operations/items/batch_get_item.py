@@ -3,7 +3,8 @@
 Order of checks: per table mixing of parameters → AttributesToGet repeats → ProjectionExpression → each key's values →
 keys repeated → keys counted so far; then all tables → per table key schema.
 
-What does not fit a reply (16 MB in all, 1 MB of one partition) comes back in UnprocessedKeys, as it was asked for.
+What does not fit a reply (16 MB in all, 1 MB of one partition), or cannot be read now, comes back in UnprocessedKeys, as it was
+asked for.
 Open in what is known of the service, our choices: a partition is here an item collection, all that is stored under one
 partition key value; the item that would exceed a limit is left out; a table that is named twice, by name and by ARN,
 is answered under both names, and its keys count as repeated across them.
@@ -14,7 +15,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.errors import ResourceNotFoundException, StorageBusy, ValidationException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
@@ -82,17 +83,22 @@ class TableReply(NamedTuple):
 class Room:
     """How much more the reply may hold."""
 
-    __slots__ = ("is_full", "left_bytes", "slice_left_bytes")
+    __slots__ = ("is_full", "left_bytes", "slice_left_bytes", "stall")
 
     def __init__(self) -> None:
         self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
         self.slice_left_bytes = SLICE_BYTES
         self.is_full = False
-        """True from the first item that did not fit."""
+        """True from the first item that did not fit, or could not be read."""
+        self.stall: StorageBusy | None = None
+        """Why an item could not be read."""
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
-    """The items found, by table; a list for every table asked. 4 µs an item of 1 KB for 100 keys."""
+    """The items found, by table; a list for every table asked. 4 µs an item of 1 KB for 100 keys.
+
+    Raises StorageBusy when the engine stalls before the first key; later, keys that cannot be read are left over.
+    """
     reads = _checked_reads(scope, request)
     room = Room()
     parts = [b'{"Responses":{']
@@ -111,6 +117,8 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
             consistent = read.entry.ConsistentRead is True
             table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
             units[read.table.name] = units.get(read.table.name, 0.0) + table_units
+    if room.stall is not None and not units:
+        raise room.stall
     parts.append(b'},"UnprocessedKeys":' + join_members(unprocessed))
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
@@ -188,7 +196,12 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         if room.is_full:
             unprocessed.append(position)
             continue
-        row = await get(source, key, consistent=consistent)
+        try:
+            row = await get(source, key, consistent=consistent)
+        except StorageBusy as error:
+            room.stall, room.is_full = error, True
+            unprocessed.append(position)
+            continue
         if row is None:
             sizes_bytes.append(0)
             continue

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ResourceNotFoundException, TransactionConflictException, ValidationException
+from hashrange.errors import ResourceNotFoundException, StorageBusy, TransactionConflictException, ValidationException
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
@@ -84,6 +84,7 @@ class Write(NamedTuple):
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest) -> bytes:
     """Check everything, then commit one write after the other; one that a transaction stands in the way of is left over.
 
+    So is all that follows when the engine stalls for longer than a request waits; raises StorageBusy if nothing was written.
     24 µs an item of 1 KB, in memory.
     """
     writes = await _checked_writes(request)
@@ -95,7 +96,11 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest) -> byte
     written: list[Write] = []
     left_over: dict[str, list[dict[str, object]]] = {}
     slice_left_bytes = SLICE_BYTES
+    is_stalled = False
     for write, (table, key) in zip(writes, places, strict=True):
+        if is_stalled:
+            _leave_over(left_over, write)
+            continue
         slice_left_bytes -= write.size_bytes
         if slice_left_bytes <= 0:
             slice_left_bytes = SLICE_BYTES
@@ -103,11 +108,20 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest) -> byte
         try:
             changes.append(await _commit(scope, write, table, key))
         except TransactionConflictException:
-            kind, member = ("PutRequest", "Item") if write.is_put else ("DeleteRequest", "Key")
-            left_over.setdefault(write.name, []).append({kind: {member: write.item}})
+            _leave_over(left_over, write)
+        except StorageBusy:
+            if not written:
+                raise
+            is_stalled = True
+            _leave_over(left_over, write)
         else:
             written.append(write)
     return await _reply(scope, request, written, changes, left_over)
+
+
+def _leave_over(left_over: dict[str, list[dict[str, object]]], write: Write) -> None:
+    kind, member = ("PutRequest", "Item") if write.is_put else ("DeleteRequest", "Key")
+    left_over.setdefault(write.name, []).append({kind: {member: write.item}})
 
 
 async def _checked_writes(request: BatchWriteItemRequest) -> list[Write]:
