@@ -6,6 +6,7 @@ Others speak HTTPS to the plain port, or were pointed here with every service th
 
 import logging
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from hashrange.operations.operation import Scope
@@ -29,22 +30,23 @@ class Hints:
         self._given: set[tuple[str, ...]] = set()
 
     def table_not_found(self, scope: Scope, parsed: Any) -> None:
-        """`parsed` is a request that met ResourceNotFoundException."""
-        name = getattr(parsed, "TableName", None)
-        if not isinstance(name, str) or len(self._given) >= HINTS_MAX:
-            return
-        asked = (scope.account, scope.region, name)
-        if asked in self._given:
-            return
-        others = [place for place in self._catalog.elsewhere(name) if place != asked[:2]]
-        if not others:
-            return
-        self._given.add(asked)
-        _log.warning(
-            "table %s does not exist in account %s, Region %s, but in %s; a request's Region is the one that its client signs for "
-            "(--shared-db puts all data into one)", name, scope.account, scope.region,
-            "; ".join(f"account {account}, Region {region}" for account, region in others),
-        )  # fmt: skip
+        """`parsed` is a request that met ResourceNotFoundException: look at every table that it names."""
+        here = (scope.account, scope.region)
+        for name in _table_names(parsed):
+            if len(self._given) >= HINTS_MAX:
+                return
+            asked = (*here, name)
+            if asked in self._given:
+                continue
+            others = self._catalog.elsewhere(name)
+            if not others or here in others:
+                continue
+            self._given.add(asked)
+            _log.warning(
+                "table %s does not exist in account %s, Region %s, but in %s; a request's Region is the one that its client signs "
+                "for (--shared-db puts all data into one)", name, scope.account, scope.region,
+                "; ".join(f"account {account}, Region {region}" for account, region in others),
+            )  # fmt: skip
 
     def other_service(self, request: Request, own_service: bytes) -> None:
         """`request` was refused: was it meant for another service?"""
@@ -59,6 +61,17 @@ class Hints:
             "a request signed for the service %s was refused, because only DynamoDB is served here; its client may be pointed here by "
             "AWS_ENDPOINT_URL, where AWS_ENDPOINT_URL_DYNAMODB would leave other services alone", service,
         )  # fmt: skip
+
+
+def _table_names(parsed: Any) -> Iterator[str]:
+    """The name of every table in a request, of single operations, batches and transactions; of an ARN its last part."""
+    named = [getattr(parsed, "TableName", None), *(getattr(parsed, "RequestItems", None) or ())]
+    for element in getattr(parsed, "TransactItems", None) or ():
+        actions = [getattr(element, kind) for kind in element.__struct_fields__]
+        named += [action.TableName for action in actions if action is not None]
+    for name in named:
+        if isinstance(name, str):
+            yield name.rpartition("/")[2]
 
 
 class HttpsHint:

@@ -1,0 +1,77 @@
+"""A table that is missing here and exists in another Region: the operator is told, whatever operation asked for it."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.server.hints import Hints
+from hashrange.settings import Settings
+from hashrange.store.embedded import open_store
+from tests.support.samples import finish, table_maker
+
+KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+
+
+@pytest.fixture
+def scope() -> Iterator[Scope]:
+    """Of a Region where `orders` does not exist; it does in us-east-1."""
+    clock = SystemClock()
+    store = open_store(None, clock, None)
+    finish(store.catalog.create(table_maker("orders")))
+    yield Scope("000000000000", "eu-west-1", store, clock, Settings())
+    store.close_now()
+
+
+def request(operation: str, body: dict[str, Any]) -> Any:
+    return msgspec.convert(body, OPERATIONS[operation].request)
+
+
+def update(name: str) -> dict[str, Any]:
+    return {"Update": {"TableName": name, "Key": KEY, "UpdateExpression": "REMOVE a"}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [
+        ("GetItem", {"TableName": "orders", "Key": KEY}),
+        ("GetItem", {"TableName": ARN, "Key": KEY}),
+        ("DescribeTable", {"TableName": "orders"}),
+        ("BatchGetItem", {"RequestItems": {"nothing": {"Keys": [KEY]}, "orders": {"Keys": [KEY]}}}),
+        ("BatchGetItem", {"RequestItems": {ARN: {"Keys": [KEY]}}}),
+        ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": KEY}}]}}),
+        ("TransactGetItems", {"TransactItems": [{"Get": {"TableName": "orders", "Key": KEY}}]}),
+        ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "nothing", "Item": KEY}}, update("orders")]}),
+    ],
+)
+def test_every_operation_hints_once(
+    scope: Scope, caplog: pytest.LogCaptureFixture, operation: str, body: dict[str, Any]
+) -> None:
+    caplog.set_level(logging.WARNING)
+    hints = Hints(scope.store.catalog)
+    for _ in range(3):
+        hints.table_not_found(scope, request(operation, body))
+    (message,) = caplog.messages
+    assert message.startswith("table orders does not exist in account 000000000000, Region eu-west-1, but in account")
+    assert "Region us-east-1" in message
+
+
+def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    here = Scope("000000000000", "us-east-1", scope.store, scope.clock, Settings())
+    deletion = {"TableName": "orders", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "absent"}}]}
+    Hints(scope.store.catalog).table_not_found(here, request("UpdateTable", deletion))
+    table = table_maker("orders")(5)
+    finish(
+        scope.store.catalog.create(
+            lambda table_id: msgspec.structs.replace(table, table_id=table_id, region="eu-west-1")
+        )
+    )
+    Hints(scope.store.catalog).table_not_found(scope, request("UpdateTable", deletion))
+    assert caplog.messages == []
