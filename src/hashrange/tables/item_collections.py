@@ -17,17 +17,12 @@ def collection_prefix(key: Key) -> bytes:
 
 def collection_delta_bytes(change: Change) -> int:
     """By how much a write changes the size of its item collection. 0.5 µs and 0.3 µs an index entry."""
-    size_bytes = 0
-    if change.old is not None:
-        size_bytes -= row_size_bytes(change.old)
-    if change.new is not None:
-        size_bytes += row_size_bytes(change.new)
-    for source, old, new in change.entries:
-        index = source.index
-        if index is None or index.is_global:
-            continue
-        if old is not None:
-            size_bytes -= row_size_bytes(old.row)
-        if new is not None:
-            size_bytes += row_size_bytes(new.row)
+    _, _, old, new, entries = change
+    size_bytes = (0 if new is None else row_size_bytes(new)) - (0 if old is None else row_size_bytes(old))
+    for source, before, after in entries:
+        if source.index is not None and not source.index.is_global:
+            if before is not None:
+                size_bytes -= row_size_bytes(before[1])
+            if after is not None:
+                size_bytes += row_size_bytes(after[1])
     return size_bytes

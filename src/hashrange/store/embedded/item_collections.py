@@ -25,7 +25,8 @@ class ItemCollections:
 
     def size_bytes(self, engine: Engine, table: Table, key: Key) -> int:
         """Size of the collection that `key` belongs to."""
-        return _stored_size_bytes(engine, layout.collection_key(table.source, collection_prefix(key)))
+        row = engine.get(layout.collection_key(table.source, collection_prefix(key)))
+        return 0 if row is None else layout.decode_number(row)
 
     def count(self, engine: Engine, batch: Engine, change: Change) -> None:
         """Put the new size of one write's collection into `batch`: 3 µs.
@@ -70,18 +71,14 @@ class ItemCollections:
 
     def _put(self, engine: Engine, batch: Engine, row_key: bytes, delta_bytes: int) -> bool:
         """Put a collection's new size into `batch`; True when it is one to be refused."""
-        size_bytes = _stored_size_bytes(engine, row_key) + delta_bytes
+        row = engine.get(row_key)
+        size_bytes = delta_bytes if row is None else layout.decode_number(row) + delta_bytes
         assert size_bytes >= 0
         if size_bytes:
             batch.put(row_key, layout.encode_number(size_bytes))
         else:
             batch.delete(row_key)
         return delta_bytes > 0 and size_bytes > self._size_max_bytes
-
-
-def _stored_size_bytes(engine: Engine, row_key: bytes) -> int:
-    row = engine.get(row_key)
-    return 0 if row is None else layout.decode_number(row)
 
 
 def _row_key(change: Change) -> bytes:
