@@ -19,6 +19,8 @@ GLOBAL_INDEXES_MAX = 20
 INDEX_KEY_ELEMENTS_MAX = 4
 """HASH elements, and RANGE elements, of a global index."""
 PROJECTED_ATTRIBUTES_MAX = 100
+INDEX_CREATIONS_MAX = 2**16 - 2
+"""Indexes that one table may be given in its life, deleted ones included: our own bound, for each has an id of two bytes."""
 """NonKeyAttributes summed over all indexes of a table; repeats count."""
 THROUGHPUT_UNITS_MAX = 10**12
 """Capacity units per second that one request may ask for."""
@@ -103,3 +105,15 @@ TOKEN_LIFE_SECONDS = 600
 """How long a request with the same ClientRequestToken is the same transaction."""
 TRANSACTION_FACTOR = 2
 """How many times as much as by a single strongly consistent operation a table's own arm is charged."""
+
+# --- PartiQL ---
+# Source: developer guide, PartiQL pages; service model of November 2026.
+
+STATEMENT_LENGTH_MAX = 8_192
+"""Characters of one statement."""
+STATEMENT_PARTITIONS_MAX = 50
+"""Partition key values that one WHERE clause may ask for."""
+STATEMENT_NESTING_MAX = 100
+"""Brackets and NOTs inside each other; our own bound, far beyond anything written by hand."""
+BATCH_STATEMENTS_MAX = 25
+TRANSACTION_STATEMENTS_MAX = 100

@@ -149,6 +149,11 @@ DUPLICATE_INDEX = _INVALID + "Duplicate index name: {index}"
 TOO_MANY_LOCAL_INDEXES = _INVALID + "Number of LocalSecondaryIndexes exceeds per-table limit of {limit}"
 TOO_MANY_GLOBAL_INDEXES = _INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of {limit}"
 # Our own wording: the service's is not captured.
+# Our own: the service has no such limit.
+INDEX_IDS_USED_UP = (
+    "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange gives one "
+    "table in its life. Copy its items to a new table."
+)
 TOO_MANY_PROJECTED = _INVALID + "Number of NonKeyAttributes over all indexes exceeds per-table limit of {limit}"
 
 # --- streams and encryption ---------------------------------------------------------------------

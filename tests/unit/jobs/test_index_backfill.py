@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hashrange.errors import ResourceNotFoundException
@@ -10,6 +11,7 @@ from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.jobs.index_backfill import LOOK_SECONDS_MAX
+from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.store.interface import Step
 from hashrange.tables.keys import item_key
 from tests.unit.jobs.world import World, drive, item
@@ -274,3 +276,45 @@ def test_a_write_to_a_table_that_is_gone_is_refused(world: World) -> None:
     with pytest.raises(ResourceNotFoundException):
         steps = [Step(old_table, Key(b"key"), lambda old: old)]
         drive(world.scope.store.transact(steps, None, lambda changes: None))
+
+
+# --- the last ids ---------------------------------------------------------------------------------
+
+
+def test_a_table_that_has_given_out_every_index_id_says_so(world: World) -> None:
+    world.put(5)
+    table = world.scope.tables["orders"]
+    nearly_done = msgspec.structs.replace(table, next_index_id=INDEX_CREATIONS_MAX)
+    assert drive(world.scope.store.catalog.replace(table, nearly_done))
+    world.create()
+    world.finish()
+    assert len(world.entries()) == 5
+    world.delete()
+    assert world.index() is None
+    code, message = refused_creation(world)
+    assert code == "LimitExceededException"
+    assert message is not None
+    assert message.startswith("Subscriber limit exceeded: 65,534 indexes have been created on table orders")
+    assert world.index() is None
+
+
+def test_ids_are_counted_over_a_tables_life(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.limits.INDEX_CREATIONS_MAX", 3)
+    for _ in range(3):
+        world.create()
+        world.finish()
+        world.delete()
+    assert refused_creation(world)[0] == "LimitExceededException"
+
+
+def refused_creation(world: World) -> tuple[str, str | None]:
+    action = {
+        "IndexName": "one-more",
+        "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    return world.refusal(
+        "UpdateTable",
+        AttributeDefinitions=[{"AttributeName": "status", "AttributeType": "S"}],
+        GlobalSecondaryIndexUpdates=[{"Create": action}],
+    )

@@ -202,6 +202,10 @@ def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], tab
         return
     if len(created) + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
+    if table.next_index_id > limits.INDEX_CREATIONS_MAX:
+        raise LimitExceededException(
+            say.INDEX_IDS_USED_UP.format(limit=f"{limits.INDEX_CREATIONS_MAX:,}", table=table.name)
+        )
     projected = sum(len(index.projection.non_key_names) for index in table.indexes)
     projected += sum(len(index.Projection.NonKeyAttributes or ()) for index in created)
     if projected > limits.PROJECTED_ATTRIBUTES_MAX:
