@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from hashrange.clock import SystemClock
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.store import open_store
 from hashrange.store.interface import Store
 from hashrange.store.suspending import SuspendingStore
@@ -12,15 +13,16 @@ from hashrange.store.suspending_time import SuspendingTime
 SEED = 1
 
 
-def make_store() -> Store:
+def make_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> Store:
     """An empty store; call it on the server's loop."""
-    return open_store(None, SystemClock(), asyncio.get_running_loop())
+    return open_store(None, SystemClock(), asyncio.get_running_loop(), None, collection_size_max_bytes)
 
 
-def make_suspending_store() -> Store:
+def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> Store:
     """An empty store behind the wrapper that suspends, loses races, reads late and delays its global indexes, by a seed."""
     time = SuspendingTime(SEED)
-    return SuspendingStore(open_store(None, time, asyncio.get_running_loop(), time.delay), SEED, time)
+    inner = open_store(None, time, asyncio.get_running_loop(), time.delay, collection_size_max_bytes)
+    return SuspendingStore(inner, SEED, time)
 
 
-STORES: dict[str, Callable[[], Store]] = {"embedded": make_store, "suspending": make_suspending_store}
+STORES: dict[str, Callable[..., Store]] = {"embedded": make_store, "suspending": make_suspending_store}
