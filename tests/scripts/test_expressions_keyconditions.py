@@ -1,8 +1,8 @@
 """Key conditions by cases: the terms of each."""
 
-from hashrange.expressions.keycondition import compile_key_condition
 from tests.scripts.cases import case_test
 from tests.scripts.expression_cases import Setting, lines_of
+from tests.support.compiling import compile_key_condition
 
 
 def evaluate(text: str, setting: Setting) -> str:

@@ -1,8 +1,9 @@
 """Numbers by cases: each line of input is a number as written."""
 
 from hashrange.errors import ApiError
-from hashrange.items.numbers import decode_number, encode_number, normalize_number, number_size_bytes
+from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
 from tests.scripts.cases import case_test, refusal
+from tests.support.compiling import decode_number
 
 
 def evaluate_line(text: str) -> str:

@@ -5,13 +5,12 @@ one key attribute against values. Which attributes are keys, and of which types,
 Source: service behaviour, captures to Oct 2026.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.condition import read_checked_condition
-from hashrange.expressions.terms import ValueCheck, run_value_checks
+from hashrange.expressions.terms import ValueCheck
 from hashrange.expressions.tree import (
     And,
     Between,
@@ -67,29 +66,9 @@ class KeyCondition(NamedTuple):
     value_checks: tuple[ValueCheck, ...] = ()
 
 
-_CACHE: Cache[KeyCondition] = Cache()
-_cached: Callable[[tuple[object, ...]], KeyCondition | None] = _CACHE.entries.get
-
-
-def compile_key_condition(
-    text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = _KIND
-) -> KeyCondition:
-    """The key condition that `text` states; raises RequestFault for the first fault. Cached: a hit costs about 1 µs."""
-    key = cache_key(kind, text, names, values)
-    condition = _cached(key)
-    if condition is None:
-        condition = shape_key_condition(read_key_condition(text, names, values or {}, kind))
-        _CACHE.add(key, condition)
-    elif condition.value_checks:
-        run_value_checks(kind, condition.value_checks, values or {})
-    return condition
-
-
-def read_key_condition(
-    text: str, names: dict[str, str] | None, values: dict[str, Value], kind: str = _KIND
-) -> ReadKeyCondition:
-    """The first half of `compile_key_condition`: a Query checks its other expressions before the second half."""
-    parser, root, value_checks = read_checked_condition(kind, text, names, values)
+def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value]) -> ReadKeyCondition:
+    """The first half: raises RequestFault for what no expression can be. A Query checks its others before the second half."""
+    parser, root, value_checks = read_checked_condition(_KIND, text, names, values)
     return ReadKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
 
 

@@ -184,7 +184,6 @@ _ZERO = b"\x80"
 _POSITIVE = b"\xc0"
 _NEGATIVE = b"\x40"
 _PAIRS_UP = bytes((byte + 1) % 256 for byte in range(256))
-_PAIRS_DOWN = bytes((byte - 1) % 256 for byte in range(256))
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _EXPONENT_BYTES = [bytes((exponent,)) for exponent in range(256)]
 _WHOLE_STARTS = [b"", *(_POSITIVE + exponent for exponent in _EXPONENT_BYTES[-NUMBER_EXPONENT_MIN:])]
@@ -216,14 +215,3 @@ def encode_number(canonical: str) -> bytes:
         digits += "0"
     body = _EXPONENT_BYTES[first_exponent - NUMBER_EXPONENT_MIN] + bytes.fromhex(digits).translate(_PAIRS_UP) + b"\x00"
     return _NEGATIVE + body.translate(_COMPLEMENT) if is_negative else _POSITIVE + body
-
-
-def decode_number(encoded: bytes) -> str:
-    """The canonical text that `encode_number` was given."""
-    if encoded == _ZERO:
-        return "0"
-    is_negative = encoded[:1] == _NEGATIVE
-    body = encoded[1:].translate(_COMPLEMENT) if is_negative else encoded[1:]
-    assert body[-1] == 0, encoded
-    digits = body[1:-1].translate(_PAIRS_DOWN).hex().rstrip("0")
-    return _plain(is_negative, digits, body[0] + NUMBER_EXPONENT_MIN)

@@ -169,7 +169,6 @@ NOT_SUPPORTED_YET = "Hashrange does not support {member} yet."
 
 # --- tags ---------------------------------------------------------------------------------------
 
-ARN_MISSING = "Invalid TableArn"
 # The part in quotes is the service's; the whole sentence is not captured.
 ARN_START = "Invalid TableArn: ARNs must start with 'arn:': {arn}"
 ARN_NOT_AUTHORIZED = (

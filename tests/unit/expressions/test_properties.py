@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from hashrange.errors import ApiError
 from hashrange.expressions.condition import compile_condition
-from hashrange.expressions.keycondition import compile_key_condition
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
+from tests.support.compiling import compile_key_condition
 
 PATHS = ["a", "b", "c", "m.x", "m.y", "l[0]", "l[1]", "l[7]", "gone", "gone.x"]
 VALUES: dict[str, Any] = {

@@ -4,10 +4,10 @@ import pytest
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.condition import compile_condition
-from hashrange.expressions.keycondition import compile_key_condition
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
 from hashrange.items.types import Value
+from tests.support.compiling import compile_key_condition
 
 VALUES: dict[str, Value] = {
     ":s": {"S": "x"},

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.items.numbers import (
     add_numbers,
-    decode_number,
     encode_number,
     measure_number,
     normalize_number,
@@ -18,6 +17,7 @@ from hashrange.items.numbers import (
     subtract_numbers,
 )
 from hashrange.messages.values import NUMBER_EMPTY_OLDER, NUMBER_OVERFLOW, NUMBER_TOO_PRECISE, NUMBER_UNDERFLOW
+from tests.support.compiling import decode_number
 from tests.unit.items.wire_values import SETTINGS, numbers
 
 WIDE = Context(prec=400, Emax=9999, Emin=-9999)
