@@ -1,0 +1,27 @@
+"""What only tests do with compiled things: a key condition in one step, a number read back from its bytes."""
+
+from decimal import Context, Decimal
+
+from hashrange.expressions.keycondition import KeyCondition, read_key_condition, shape_key_condition
+from hashrange.items.numbers import normalize_number
+from hashrange.items.types import Value
+
+_EXACT = Context(prec=40, Emin=-1000, Emax=1000)
+
+
+def compile_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> KeyCondition:
+    """Both halves of what a Query does with its key condition."""
+    return shape_key_condition(read_key_condition(text, names, values or {}))
+
+
+def decode_number(encoded: bytes) -> str:
+    """The canonical text that `encode_number` was given, by what its source says of the bytes."""
+    if encoded == b"\x80":
+        return "0"
+    is_negative = encoded[0] == 0x40
+    body = [255 - byte if is_negative else byte for byte in encoded[1:]]
+    assert is_negative or encoded[0] == 0xC0, encoded
+    assert body[-1] == 0, encoded
+    digits = "".join(f"{byte - 1:02x}" for byte in body[1:-1])
+    exact = Decimal(f"{'-' * is_negative}{digits[0]}.{digits[1:]}")
+    return normalize_number(f"{_EXACT.scaleb(exact, body[0] - 130)}")
