@@ -166,10 +166,6 @@ class LimitExceededException(ApiError):
     """A quota of the account or table is used up."""
 
 
-class ProvisionedThroughputExceededException(ApiError):
-    """Throttled by provisioned capacity."""
-
-
 class ItemCollectionSizeLimitExceededException(ApiError):
     """An item collection with local secondary indexes would exceed its limit."""
 

@@ -44,8 +44,8 @@ class Layout:
     """Where each header of a request stands in its list of values; -1, the place of a final None, when there is none."""
 
     __slots__ = (
-        "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
-        "is_plain", "names", "origin", "plain_date", "positions", "security_token", "target", "x_amz_date",
+        "accept_encoding", "authorization", "content_encoding", "content_length", "content_type", "expect",
+        "is_plain", "names", "origin", "positions", "security_token", "target", "x_amz_date",
     )  # fmt: skip
 
     def __init__(self, names: Sequence[bytes]) -> None:
@@ -57,9 +57,7 @@ class Layout:
         self.target = self._only(b"x-amz-target")
         self.authorization = self._only(b"authorization")
         self.x_amz_date = self._only(b"x-amz-date")
-        self.plain_date = self._only(b"date")
         self.security_token = self._only(b"x-amz-security-token")
-        self.content_sha256 = self._only(b"x-amz-content-sha256")
         self.content_type = self._only(b"content-type")
         self.content_encoding = self._only(b"content-encoding")
         self.content_length = self._only(b"content-length")

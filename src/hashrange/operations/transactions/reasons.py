@@ -9,8 +9,6 @@ from hashrange.messages.transactions import CANCELLED
 CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
-    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
-    "ThrottlingException": "ThrottlingError",
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
