@@ -24,7 +24,7 @@ class Model:
         self.tables: dict[str, dict[bytes, Row]] = {}
 
     def page(self, name: str, span: Span, limit_rows: int, limit_bytes: int) -> tuple[list[Row], bool]:
-        """Rows and is_end, by the words of `Store.page`."""
+        """Rows, and whether the span ended, by the words of `Store.page`."""
         rows = self.tables[name]
         keys = sorted((key for key in rows if span.lower <= key < span.upper), reverse=span.is_reverse)
         found: list[Row] = []
@@ -88,7 +88,7 @@ class Walk:
         span = Span(self.chance.choice(KEYS), self.chance.choice(KEYS), self.chance.random() < 0.5)
         limits = self.chance.randint(1, 20), self.chance.randint(1, 40)
         page = finish(self.store.page(table.source, span, *limits, consistent=True))
-        assert (page.rows, page.is_end) == self.model.page(name, span, *limits)
+        assert (page.rows, page.last_key is None) == self.model.page(name, span, *limits)
 
     def drop(self, name: str, table: Table) -> None:
         """Delete the table."""

@@ -26,9 +26,7 @@ class Page(NamedTuple):
     size_bytes: int
     """Sum of the DynamoDB item sizes of `rows`."""
     last_key: Key | None
-    """Key of the last row; None when there is none."""
-    is_end: bool
-    """True when the span held nothing more; False when a limit ended the page, even at the very last row."""
+    """Key of the last row when a limit ended the page, be it at the very last row; None at the end of the span."""
 
 
 class Step(NamedTuple):

@@ -49,20 +49,20 @@ def letters(store: EmbeddedStore, table: Table) -> Table:
 def test_a_whole_span_in_order(store: EmbeddedStore, letters: Table) -> None:
     page = read(store, letters, ALL)
     assert keys_of(page) == [b"a", b"b", b"c", b"d", b"e"]
-    assert (page.size_bytes, page.last_key, page.is_end) == (50, b"e", True)
+    assert (page.size_bytes, page.last_key) == (50, None)
 
 
 def test_a_whole_span_in_reverse(store: EmbeddedStore, letters: Table) -> None:
     page = read(store, letters, ALL._replace(is_reverse=True))
     assert keys_of(page) == [b"e", b"d", b"c", b"b", b"a"]
-    assert (page.last_key, page.is_end) == (b"a", True)
+    assert page.last_key is None
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
 def test_lower_is_included_and_upper_is_not(store: EmbeddedStore, letters: Table, is_reverse: bool) -> None:
     page = read(store, letters, Span(b"b", b"d", is_reverse))
     assert sorted(keys_of(page)) == [b"b", b"c"]
-    assert page.is_end
+    assert page.last_key is None
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
@@ -73,7 +73,7 @@ def test_bounds_need_not_be_keys(store: EmbeddedStore, letters: Table, is_revers
 @pytest.mark.parametrize("span", [Span(b"f", b"g"), Span(b"c", b"c"), Span(b"d", b"b")])
 @pytest.mark.parametrize("is_reverse", [False, True])
 def test_an_empty_span(store: EmbeddedStore, letters: Table, span: Span, is_reverse: bool) -> None:
-    assert read(store, letters, span._replace(is_reverse=is_reverse)) == ([], 0, None, True)
+    assert read(store, letters, span._replace(is_reverse=is_reverse)) == ([], 0, None)
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
@@ -81,8 +81,8 @@ def test_a_limit_of_rows_ends_a_page_even_at_the_last_row(
     store: EmbeddedStore, letters: Table, is_reverse: bool
 ) -> None:
     page = read(store, letters, ALL._replace(is_reverse=is_reverse), rows=5)
-    assert (len(page.rows), page.is_end) == (5, False)
-    assert read(store, letters, ALL._replace(is_reverse=is_reverse), rows=6).is_end
+    assert (len(page.rows), page.last_key) == (5, b"a" if is_reverse else b"e")
+    assert read(store, letters, ALL._replace(is_reverse=is_reverse), rows=6).last_key is None
 
 
 @pytest.mark.parametrize(("limit_bytes", "rows"), [(1, 1), (10, 1), (11, 2), (20, 2), (49, 5), (50, 5)])
@@ -90,7 +90,7 @@ def test_the_row_that_reaches_the_limit_of_bytes_is_included(
     store: EmbeddedStore, letters: Table, limit_bytes: int, rows: int
 ) -> None:
     page = read(store, letters, ALL, size_bytes=limit_bytes)
-    assert (len(page.rows), page.size_bytes, page.is_end) == (rows, 10 * rows, False)
+    assert (len(page.rows), page.size_bytes) == (rows, 10 * rows)
     assert page.last_key == [b"a", b"b", b"c", b"d", b"e"][rows - 1]
 
 
@@ -126,9 +126,8 @@ def test_paging_by_continue_keys_gives_every_row_once(
     while True:
         page = read(store, table, span, rows=step)
         seen += keys_of(page)
-        if page.is_end:
+        if page.last_key is None:
             break
-        assert page.last_key is not None
         span = span._replace(upper=page.last_key) if is_reverse else span._replace(lower=page.last_key + b"\x00")
     assert seen == expected
     store.close_now()

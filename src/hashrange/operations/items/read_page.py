@@ -77,8 +77,8 @@ async def read_page(
                 items_json += [row[ROW_HEADER_BYTES:] for row in rows]
         rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
-        if page.is_end or page.last_key is None or rows_left <= 0 or bytes_left <= 0:
-            last_evaluated = None if page.is_end or not page.rows else page.rows[-1]
+        if page.last_key is None or rows_left <= 0 or bytes_left <= 0:
+            last_evaluated = None if page.last_key is None else page.rows[-1]
             size_bytes = PAGE_SIZE_MAX_BYTES - bytes_left
             return ReadPage(items_json, count, scanned_count, size_bytes, fetched_units, last_evaluated)
         span = narrow(span, page.last_key)

@@ -23,7 +23,7 @@ from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
-from hashrange.store.embedded.reading import PageReader, scan_prefix
+from hashrange.store.embedded.reading import begin_page, scan_prefix
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
@@ -226,7 +226,9 @@ class EmbeddedStore:
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
-        reader = PageReader(source, span, limit_rows, limit_bytes)
+        reader = begin_page(self.engine, source, span, limit_rows, limit_bytes)
+        if isinstance(reader, Page):
+            return reader
         monotonic = self._clock.monotonic
         generation = self._health.generation
         while True:
