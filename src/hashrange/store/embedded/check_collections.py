@@ -35,7 +35,7 @@ def collection_faults(engine: Engine, tables: Iterable[Table]) -> Iterator[str]:
             stored = None
             for _, counted_bytes, row in group:
                 size_bytes += counted_bytes
-                stored = row or stored
+                stored = stored if row is None else row
             if stored != (layout.encode_number(size_bytes) if size_bytes else None):
                 yield f"the item collection {prefix.hex()} of table {table.name} has {size_bytes} bytes, and {_said(stored)}"
 

@@ -1,0 +1,87 @@
+"""A table with a local index, driven through the store alone: for tests of item collections."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hashrange.clock import SystemClock
+from hashrange.items.rows import encode_row
+from hashrange.items.sizes import item_size_bytes
+from hashrange.items.types import Item, Key, Row
+from hashrange.store.embedded import EmbeddedStore, layout, open_store
+from hashrange.store.interface import Step, Transacted
+from hashrange.tables.change import Change
+from hashrange.tables.keys import item_key
+from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from tests.support.samples import finish, table_maker
+
+LIMIT_BYTES = 100
+LOCAL = Index(
+    1, "local", is_global=False, keys=KeySchema(("pk",), ("S",), ("l",), ("S",)), projection=Projection("ALL")
+)
+
+
+def item(sort: str, size_bytes: int, partition: str = "p", **attributes: str) -> Item:
+    """An item of so many bytes; the attribute `l` gives it an entry of the same size."""
+    made: Item = {name: {"S": value} for name, value in {"pk": partition, "sk": sort, **attributes}.items()}
+    return made | {"a": {"S": "x" * (size_bytes - item_size_bytes(made) - 1)}}
+
+
+class Collections:
+    """A store with the table `orders`, which has a local index, and `plain`, which has none."""
+
+    def __init__(self, data_dir: Path | None = None) -> None:
+        self.data_dir = None if data_dir is None else str(data_dir)
+        self.open()
+        self.table = self.created("orders", (LOCAL,))
+        self.plain = self.created("plain", ())
+
+    def open(self, limit_bytes: int = LIMIT_BYTES) -> None:
+        self.store: EmbeddedStore = open_store(self.data_dir, SystemClock(), None, None, limit_bytes)
+
+    def created(self, name: str, indexes: tuple[Index, ...]) -> Table:
+        make = table_maker(name)
+        next_index_id = len(indexes) + 1
+        table = finish(
+            self.store.catalog.create(
+                lambda table_id: replace(make(table_id), indexes=indexes, next_index_id=next_index_id)
+            )
+        )
+        assert table is not None
+        return table
+
+    def key(self, of: Item) -> Key:
+        return item_key(self.table, of)
+
+    def put(self, new: Item, table: Table | None = None) -> Change:
+        row = encode_row(new, item_size_bytes(new))
+        return finish(self.store.mutate(table or self.table, self.key(new), lambda _: row))
+
+    def delete(self, old: Item) -> Change:
+        return finish(self.store.mutate(self.table, self.key(old), lambda _: None))
+
+    def step(self, new: Item, table: Table | None = None) -> Step:
+        """A put of a transaction."""
+        row = encode_row(new, item_size_bytes(new))
+        return Step(table or self.table, self.key(new), lambda _: row)
+
+    def transact(self, *steps: Step) -> Transacted:
+        return finish(self.store.transact(steps, None, accept))
+
+    def size_bytes(self, partition: str = "p") -> int:
+        key = self.key(item("any", 50, partition))
+        return finish(self.store.collection_size_bytes(self.table, key))
+
+    def rows(self) -> dict[bytes, bytes]:
+        """Engine key → row, of all sizes of collections."""
+        found: dict[bytes, bytes] = dict(self.store.engine.items())
+        return {key: row for key, row in found.items() if key[4:6] == layout.COLLECTIONS_INDEX_ID}
+
+
+def accept(_: Sequence[Change]) -> None:
+    """No objection."""
+
+
+def row_of_item(of: Item) -> Row:
+    return encode_row(of, item_size_bytes(of))
