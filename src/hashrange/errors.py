@@ -162,6 +162,10 @@ class ConditionalCheckFailedException(ApiError):
     """The condition was false; `Item` holds the item when asked for."""
 
 
+class DuplicateItemException(ApiError):
+    """An INSERT met an item with the same primary key."""
+
+
 class LimitExceededException(ApiError):
     """A quota of the account or table is used up."""
 

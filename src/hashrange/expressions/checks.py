@@ -5,12 +5,13 @@ the service's order (which differs by kind of expression). Source: service behav
 """
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import Parser
 from hashrange.expressions.reserved import RESERVED_WORDS
-from hashrange.expressions.tree import Arithmetic, Call, Node, Operand, Path, ValueToken
+from hashrange.expressions.tree import Arithmetic, Call, Condition, Node, Operand, Path, ValueToken
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
 from hashrange.messages.expressions import (
     FUNCTION_MISUSED,
@@ -31,13 +32,22 @@ from hashrange.messages.expressions import (
 )
 
 
+class Notes(Protocol):
+    """What every reader notes, of an expression or of a statement."""
+
+    kind: str
+    paths: list[Path]
+    conditions: list[Condition]
+    operator_count: int
+
+
 def check_parentheses(parser: Parser) -> None:
     """Refuse doubled parentheses around one thing."""
     if parser.has_redundant_parentheses:
         raise fault(parser.kind, REDUNDANT_PARENTHESES)
 
 
-def check_operator_count(parser: Parser) -> None:
+def check_operator_count(parser: Notes) -> None:
     """Refuse more operators and functions than one expression may have."""
     if parser.operator_count > EXPRESSION_OPERATORS_MAX:
         raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
@@ -62,7 +72,7 @@ def check_reserved(parser: Parser) -> None:
             raise fault(parser.kind, RESERVED_WORD.format(word=name))
 
 
-def check_paths(parser: Parser) -> None:
+def check_paths(parser: Notes) -> None:
     """Refuse paths that are too deep, and list indices that are too large."""
     for path in parser.paths:
         depth = len(path.elements) - 1

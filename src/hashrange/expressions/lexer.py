@@ -65,5 +65,5 @@ def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> Re
 
 
 def fault(kind: str, message: str) -> RequestFault:
-    """A static fault of an expression, behind the name of its parameter."""
-    return RequestFault(INVALID_EXPRESSION.format(kind=kind, fault=message))
+    """A static fault of an expression, behind the name of its parameter; a PartiQL statement has none."""
+    return RequestFault(INVALID_EXPRESSION.format(kind=kind, fault=message) if kind else message)

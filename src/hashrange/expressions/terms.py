@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.checks import (
+    Notes,
     check_distinct,
     check_operand_count,
     check_operand_type,
@@ -14,7 +15,6 @@ from hashrange.expressions.checks import (
     path_required,
 )
 from hashrange.expressions.lexer import fault
-from hashrange.expressions.parser import Parser
 from hashrange.expressions.tree import Between, Call, Comparison, Condition, Membership, Operand, Path, ValueToken
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
 from hashrange.items.types import TYPE_NAMES, Value
@@ -49,7 +49,7 @@ class ValueCheck(NamedTuple):
     upper: str | None
 
 
-def check_terms(parser: Parser, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
+def check_terms(parser: Notes, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
     """Check each term in turn; gives back the checks that depend on values, which have run too."""
     kind = parser.kind
     checks: list[ValueCheck] = []

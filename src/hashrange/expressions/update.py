@@ -131,6 +131,16 @@ def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[st
     check_disjoint(kind, targets)
     check_actions(kind, clauses.sets, clauses.additions, clauses.deletions)
 
+    return compile_clauses(clauses, parser.paths, frozenset(parser.used_names), frozenset(parser.used_values))
+
+
+def compile_clauses(
+    clauses: Clauses,
+    paths: list[Path],
+    used_names: frozenset[str] = frozenset(),
+    used_values: frozenset[str] = frozenset(),
+) -> Update:
+    """The update of clauses that have passed all checks; `paths` are all that stand in them."""
     actions: list[tuple[Elements, Action]] = []
     actions += [(path.elements, compile_set(value)) for path, value in clauses.sets]
     actions += [(path.elements, remove) for path in clauses.removals]
@@ -141,12 +151,12 @@ def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[st
         compile_apply(actions),
         written=[path for path, _ in actions if path not in removed],
         removed=[path.elements for path in clauses.removals],
-        read=[path.elements for path in parser.paths],
+        read=[path.elements for path in paths],
         can_create=bool(clauses.sets or clauses.additions),
         statement_size_bytes=measure_statement(clauses.sets, clauses.removals, clauses.additions, clauses.deletions),
         assigned_types=assigned_types(clauses.sets, clauses.additions),
-        used_names=frozenset(parser.used_names),
-        used_values=frozenset(parser.used_values),
+        used_names=used_names,
+        used_values=used_values,
     )
 
 

@@ -1,0 +1,253 @@
+"""How is a WHERE clause read? By precedence, into the tree of all expressions.
+
+    OR < AND < NOT < = <> != < <= > >= BETWEEN IN IS < + -
+
+`IS MISSING` is attribute_not_exists, `IS NULL` attribute_type NULL, `!=` is `<>`. What the language has and the service does
+not (LIKE, ||, arithmetic in conditions …) is refused by its name. Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import TypeVar
+
+from hashrange.expressions.partiql.keywords import TYPE_NAMES
+from hashrange.expressions.partiql.lexer import KEYWORD, NAME, QUOTED, SYMBOL
+from hashrange.expressions.partiql.literals import begins_data, read_data
+from hashrange.expressions.partiql.reader import OPERATORS, PlacedCall, Reader
+from hashrange.expressions.partiql.tree import Constant
+from hashrange.expressions.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Membership,
+    Node,
+    Not,
+    Operand,
+    Or,
+    Path,
+)
+from hashrange.messages.partiql import (
+    EXPECTED_TYPE_NAME,
+    MISSING_RIGHT_SIDE,
+    UNEXPECTED_OPERATOR,
+    UNEXPECTED_TERM,
+    UNSUPPORTED_OPERATION,
+)
+
+_OR, _AND, _NOT, _COMPARE, _ADD = 1, 2, 3, 4, 5
+_COMPARISONS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))
+_WORD_OPERATORS = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
+_CALLABLE_KEYWORDS = frozenset(("SIZE", "COUNT", "SUM", "AVG", "MIN", "MAX", "LOWER", "UPPER", "EXISTS", "COALESCE"))
+_UNSUPPORTED = {"LIKE": "Like", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
+"""Operators of the language that the service does not have, and what messages call them (unconfirmed)."""
+_CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
+_Noted = TypeVar("_Noted", Comparison, Between, Membership, Call, Not, And, Or, Condition)
+
+
+def read_condition(reader: Reader) -> Condition:
+    """A whole condition."""
+    return _as_condition(reader, _read(reader, _OR))
+
+
+def read_operand(reader: Reader) -> Operand:
+    """An operand of SET: no condition, but arithmetic."""
+    return _as_operand(reader, _read(reader, _ADD), in_condition=False)
+
+
+def _read(reader: Reader, floor: int, *, is_right_side: bool = False) -> Node:
+    """What binds at least as tightly as `floor`."""
+    node = _read_prefix(reader, is_right_side=is_right_side)
+    while True:
+        precedence = _precedence_at_hand(reader)
+        if precedence < floor:
+            return node
+        if precedence in (_OR, _AND):
+            node = _read_chain(reader, node, precedence)
+        elif precedence == _COMPARE:
+            node = _read_comparison(reader, node)
+        else:
+            operator = reader.token.text
+            reader.position += 1
+            reader.operator_count += 1
+            right = _read(reader, _ADD + 1, is_right_side=True)
+            node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
+
+
+def _precedence_at_hand(reader: Reader) -> int:
+    """How tightly the operator at hand binds; 0 when there is none."""
+    kind, text, _, _ = reader.token
+    if kind == SYMBOL:
+        if text in _COMPARISONS:
+            return _COMPARE
+        if text in ("+", "-"):
+            return _ADD
+    elif kind == KEYWORD:
+        if text in _WORD_OPERATORS:
+            return _WORD_OPERATORS[text]
+    else:
+        return 0
+    if text in _UNSUPPORTED:
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_UNSUPPORTED[text]))
+    return 0
+
+
+# --- what an operand or a bracket begins --------------------------------------------------------------
+
+
+def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
+    kind, text, _, _ = reader.token
+    if kind == KEYWORD and text == "NOT":
+        reader.enter()
+        reader.position += 1
+        reader.operator_count += 1
+        node: Node = _add(reader, Not(_as_condition(reader, _read(reader, _NOT, is_right_side=True))))
+        reader.depth -= 1
+        return node
+    if kind == SYMBOL and text == "(":
+        reader.enter()
+        reader.position += 1
+        node = _read(reader, _OR)
+        reader.take_symbol(")")
+        reader.depth -= 1
+        return node
+    if begins_data(reader):
+        return reader.add_value(read_data(reader))
+    if reader.is_call() and (kind == NAME or (kind == KEYWORD and text in _CALLABLE_KEYWORDS)):
+        return _read_call(reader)
+    if kind in (NAME, QUOTED):
+        return reader.read_path()
+    if is_right_side and (kind != SYMBOL or text not in OPERATORS) and kind != KEYWORD:
+        reader.fail(MISSING_RIGHT_SIDE)
+    reader.fail()
+
+
+def _read_call(reader: Reader) -> Call:
+    """`function(operand, …)`; names of functions are the same in capitals."""
+    first = reader.position
+    name = reader.token.text.lower()
+    place = reader.place(first)
+    reader.enter()
+    reader.position += 2
+    reader.operator_count += 1
+    operands: list[Operand] = []
+    while not reader.is_symbol(")"):
+        if operands:
+            reader.take_symbol(",")
+        if reader.skip_symbol("*"):
+            continue
+        operands.append(_as_operand(reader, _read(reader, _OR)))
+    reader.take_symbol(")")
+    reader.depth -= 1
+    call = Call(name, tuple(operands))
+    reader.calls.append(PlacedCall(call, place))
+    return call
+
+
+# --- operators ----------------------------------------------------------------------------------
+
+
+def _read_chain(reader: Reader, first: Node, precedence: int) -> Condition:
+    """One And or Or over a whole chain of the same operator."""
+    word = "AND" if precedence == _AND else "OR"
+    parts = [_as_condition(reader, first)]
+    while reader.skip_word(word):
+        reader.operator_count += 1
+        parts.append(_as_condition(reader, _read(reader, precedence + 1, is_right_side=True)))
+    return _add(reader, And(tuple(parts)) if word == "AND" else Or(tuple(parts)))
+
+
+def _read_comparison(reader: Reader, left: Node) -> Condition:
+    """A comparison, BETWEEN, IN or IS behind its left side."""
+    if isinstance(left, _CONDITIONS):
+        reader.fail(UNEXPECTED_OPERATOR)
+    word = reader.token.text
+    reader.position += 1
+    reader.operator_count += 1
+    if word == "IS":
+        return _read_is(reader, left)
+    is_negated = word == "NOT"
+    if is_negated:
+        word = reader.token.text
+        if reader.token.kind == KEYWORD and word == "LIKE":
+            raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_UNSUPPORTED[word]))
+        if reader.token.kind != KEYWORD or word not in ("BETWEEN", "IN"):
+            reader.fail()
+        reader.position += 1
+        reader.operator_count += 1
+    node: Condition
+    if word == "BETWEEN":
+        node = _read_between(reader, left)
+    elif word == "IN":
+        node = _read_in(reader, left)
+    else:
+        right = _read(reader, _ADD, is_right_side=True)
+        node = Comparison("<>" if word == "!=" else word, _as_operand(reader, left), _as_operand(reader, right))
+    node = _add(reader, node)
+    return _add(reader, Not(node)) if is_negated else node
+
+
+def _read_between(reader: Reader, operand: Node) -> Between:
+    lower = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
+    reader.take_word("AND")
+    upper = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
+    return Between(_as_operand(reader, operand), lower, upper)
+
+
+def _read_in(reader: Reader, operand: Node) -> Membership:
+    """`IN [a, b]` or `IN (a, b)`."""
+    closer = {"[": "]", "(": ")"}.get(reader.token.text) if reader.token.kind == SYMBOL else None
+    if closer is None:
+        reader.fail()
+    reader.position += 1
+    options = [_as_operand(reader, _read(reader, _ADD))]
+    while not reader.skip_symbol(closer):
+        reader.take_symbol(",")
+        options.append(_as_operand(reader, _read(reader, _ADD)))
+    return Membership(_as_operand(reader, operand), tuple(options))
+
+
+def _read_is(reader: Reader, left: Node) -> Condition:
+    """`path IS [NOT] NULL` or `MISSING`."""
+    is_negated = reader.skip_word("NOT")
+    kind, text, _, _ = reader.token
+    word = text.upper()
+    if kind not in (KEYWORD, NAME) or word not in TYPE_NAMES | {"NULL", "MISSING"}:
+        reader.fail(EXPECTED_TYPE_NAME)
+    if word not in ("NULL", "MISSING") or not isinstance(left, Path):
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
+    reader.position += 1
+    if word == "MISSING":
+        return Call("attribute_exists" if is_negated else "attribute_not_exists", (left,))
+    call = Call("attribute_type", (left, reader.add_value(Constant({"S": "NULL"}))))
+    return _add(reader, Not(_as_condition(reader, call))) if is_negated else call
+
+
+# --- what a node may stand for ------------------------------------------------------------------------
+
+
+def _add(reader: Reader, condition: _Noted) -> _Noted:
+    """Note a condition, whose parts are noted already."""
+    reader.conditions.append(condition)
+    return condition
+
+
+def _as_condition(reader: Reader, node: Node) -> Condition:
+    """`node`, which stands where a condition must."""
+    if isinstance(node, Call):
+        return _add(reader, node)
+    if not isinstance(node, _CONDITIONS):
+        reader.fail(UNEXPECTED_TERM)
+    return node
+
+
+def _as_operand(reader: Reader, node: Node, in_condition: bool = True) -> Operand:
+    """`node`, which stands where an operand must; arithmetic only in SET."""
+    if isinstance(node, _CONDITIONS):
+        reader.fail(UNEXPECTED_TERM)
+    if isinstance(node, Arithmetic) and in_condition:
+        operation = "Plus" if node.operator == "+" else "Minus"
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=operation))
+    if isinstance(node, Call) and in_condition:
+        reader.operand_calls.append(node)
+    return node

@@ -1,0 +1,93 @@
+"""Which tokens does a statement hold? Words, quoted names, texts, numbers, symbols and `?`; comments and blanks are left out.
+
+Each token knows where it stands, for messages that quote a place. Source: service behaviour, captures to Oct 2026.
+"""
+
+import re
+from typing import NamedTuple
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.partiql.keywords import KEYWORDS
+from hashrange.messages.partiql import NOT_WELL_FORMED, UNREADABLE
+
+NAME = "name"
+KEYWORD = "keyword"
+QUOTED = "quoted"
+TEXT = "text"
+NUMBER = "number"
+SYMBOL = "symbol"
+PARAMETER = "parameter"
+END = "end"
+
+_TOKEN = re.compile(
+    r"(?P<blank>[ \t\r\n\f\v]+|--[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)"
+    r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)"
+    r"|(?P<quoted>\"(?:[^\"]|\"\")*+\")"
+    r"|(?P<text>'(?:[^']|'')*+')"
+    r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<symbol><<|>>|<>|<=|>=|!=|\|\||[=<>(){}\[\],.:;+*/%-])"
+    r"|(?P<parameter>\?)"
+)
+_EXPONENT_MAX = 2**31 - 1
+
+
+class Token(NamedTuple):
+    """One token: its kind, its text (quotes undone, keywords in upper case), and where it stands (`end` is exclusive)."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def read_tokens(text: str) -> list[Token]:
+    """The tokens of a statement, closed by an END token; refuses what begins no token."""
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise not_well_formed(UNREADABLE)
+        position = match.end()
+        kind = match.lastgroup
+        if kind != "blank":
+            assert kind is not None
+            tokens.append(_token(kind, match.group(), match.start(), position))
+    tokens.append(Token(END, "", position, position))
+    return tokens
+
+
+def not_well_formed(detail: str) -> RequestFault:
+    """A statement that does not read."""
+    return RequestFault(NOT_WELL_FORMED.format(detail=detail))
+
+
+def place_of(text: str, start: int, end: int) -> str:
+    """`line:column:length` of a stretch of the statement, counted from 1."""
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    return f"{line}:{column}:{end - start}"
+
+
+def _token(kind: str, text: str, start: int, end: int) -> Token:
+    if kind == NAME:
+        word = text.upper()
+        return Token(KEYWORD, word, start, end) if word in KEYWORDS else Token(NAME, text, start, end)
+    if kind == QUOTED:
+        return Token(QUOTED, text[1:-1].replace('""', '"'), start, end)
+    if kind == TEXT:
+        return Token(TEXT, text[1:-1].replace("''", "'"), start, end)
+    if kind == NUMBER:
+        _check_exponent(text)
+    return Token(kind, text, start, end)
+
+
+def _check_exponent(text: str) -> None:
+    """Refuse exponents, and scales, that no 32 bits hold."""
+    mantissa, _, digits = text.lower().partition("e")
+    if not digits:
+        return
+    magnitude = digits.lstrip("+-").lstrip("0") or "0"
+    fraction = mantissa.partition(".")[2]
+    if len(magnitude) > len(str(_EXPONENT_MAX)) or int(magnitude) + len(fraction) > _EXPONENT_MAX:
+        raise not_well_formed(UNREADABLE)

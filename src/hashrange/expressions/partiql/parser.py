@@ -1,0 +1,244 @@
+"""How is the text of a statement read? SELECT, INSERT, UPDATE (also as FROM … SET), DELETE and EXISTS.
+
+    select = SELECT * | path, … FROM source [WHERE condition] [ORDER BY key [ASC | DESC], …]
+    insert = INSERT INTO source VALUE {…}
+    update = UPDATE source {SET path = value, … | REMOVE path} [WHERE condition] [RETURNING ALL | MODIFIED OLD | NEW *]
+    delete = DELETE FROM source [WHERE condition] [RETURNING ALL OLD *]
+    exists = EXISTS(select)
+
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from hashrange.expressions.partiql.conditions import read_condition
+from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, QUOTED, SYMBOL
+from hashrange.expressions.partiql.literals import read_data
+from hashrange.expressions.partiql.reader import Reader
+from hashrange.expressions.partiql.setters import Actions, read_set_action
+from hashrange.expressions.partiql.tree import (
+    Delete,
+    Exists,
+    Insert,
+    OrderKey,
+    Returning,
+    Select,
+    Source,
+    Tree,
+    Update,
+)
+from hashrange.expressions.tree import Condition, Path
+from hashrange.messages.partiql import (
+    ALIAS,
+    DELETE_RETURNING,
+    EXPECTED_IDENTIFIER,
+    EXPECTED_STATEMENT,
+    PATH_COMPONENT_EMPTY,
+    SOURCE_TOO_LONG,
+    TRAILING_TEXT,
+    UNEXPECTED_PATH_COMPONENT,
+    UNSUPPORTED_CLAUSE,
+    UNSUPPORTED_OPERATION,
+)
+
+_CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
+"""Clauses of the language that the service does not have."""
+_JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"))
+
+
+def read_statement(reader: Reader) -> Tree:
+    """The whole statement; raises what is wrong with its text."""
+    tree: Tree
+    if reader.skip_word("SELECT"):
+        tree = _read_select(reader)
+    elif reader.skip_word("INSERT"):
+        tree = _read_insert(reader)
+    elif reader.skip_word("UPDATE"):
+        tree = _read_update(reader)
+    elif reader.skip_word("DELETE"):
+        tree = _read_delete(reader)
+    elif reader.skip_word("FROM"):
+        tree = _read_update_from_first(reader)
+    elif reader.is_word("EXISTS"):
+        tree = _read_exists(reader)
+    else:
+        reader.fail(EXPECTED_STATEMENT)
+    reader.expect_end()
+    return tree
+
+
+# --- SELECT -------------------------------------------------------------------------------------
+
+
+def _read_select(reader: Reader) -> Select:
+    paths = _read_projection(reader)
+    reader.take_word("FROM")
+    source = _read_source(reader)
+    where = _read_where(reader)
+    order = _read_order(reader)
+    token = reader.token
+    if token.kind == KEYWORD and token.text in _CLAUSES:
+        clause = "GROUP BY" if token.text == "GROUP" else token.text
+        raise reader.refuse(UNSUPPORTED_CLAUSE.format(clause=clause, place=reader.place(reader.position)))
+    return Select(source, paths, where, order)
+
+
+def _read_projection(reader: Reader) -> tuple[Path, ...]:
+    if reader.skip_symbol("*"):
+        return ()
+    paths = [_read_projected(reader)]
+    while reader.skip_symbol(","):
+        paths.append(_read_projected(reader))
+    return tuple(paths)
+
+
+def _read_projected(reader: Reader) -> Path:
+    """A path; anything that is computed, or renamed, is refused."""
+    kind, text, _, _ = reader.token
+    is_call = reader.is_call()
+    if kind not in (NAME, QUOTED) or is_call:
+        if kind == END or (kind == KEYWORD and not is_call) or (kind == SYMBOL and text in (",", ")")):
+            reader.fail()
+        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+    path = reader.read_path()
+    if reader.is_word("AS") or reader.token.kind in (NAME, QUOTED):
+        raise reader.refuse(ALIAS)
+    token = reader.token
+    if token.kind == SYMBOL and token.text in ("+", "-", "*", "/", "%", "||", "="):
+        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+    return path
+
+
+def _read_order(reader: Reader) -> tuple[OrderKey, ...]:
+    if not reader.skip_word("ORDER"):
+        return ()
+    reader.take_word("BY")
+    keys = [_read_order_key(reader)]
+    while reader.skip_symbol(","):
+        keys.append(_read_order_key(reader))
+    return tuple(keys)
+
+
+def _read_order_key(reader: Reader) -> OrderKey:
+    first = reader.position
+    path = reader.read_path()
+    if len(path.elements) > 1:
+        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(first, reader.position - 1)))
+    is_descending = reader.skip_word("DESC")
+    if not is_descending:
+        reader.skip_word("ASC")
+    return OrderKey(str(path.elements[0]), is_descending)
+
+
+# --- what statements share ------------------------------------------------------------------------
+
+
+def _read_source(reader: Reader) -> Source:
+    """`table` or `table.index`, bare or in quotes."""
+    components = [_read_source_component(reader)]
+    while reader.skip_symbol("."):
+        components.append(_read_source_component(reader))
+    if len(components) > 2:
+        raise reader.refuse(SOURCE_TOO_LONG)
+    token = reader.token
+    if token.kind in (NAME, QUOTED) or (token.kind == KEYWORD and token.text in ("AS", "AT", "BY")):
+        raise reader.refuse(ALIAS)
+    if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
+    return Source(components[0], components[1] if len(components) == 2 else None)
+
+
+def _read_source_component(reader: Reader) -> str:
+    kind, name, _, _ = reader.token
+    if kind not in (NAME, QUOTED):
+        reader.fail()
+    if not name:
+        raise reader.refuse(PATH_COMPONENT_EMPTY)
+    reader.position += 1
+    return name
+
+
+def _read_where(reader: Reader) -> Condition | None:
+    return read_condition(reader) if reader.skip_word("WHERE") else None
+
+
+def _read_returning(reader: Reader) -> Returning | None:
+    if not reader.skip_word("RETURNING"):
+        return None
+    is_all = reader.skip_word("ALL")
+    if not is_all:
+        reader.take_word("MODIFIED")
+    is_old = reader.skip_word("OLD")
+    if not is_old:
+        reader.take_word("NEW")
+    reader.take_symbol("*")
+    return Returning("ALL" if is_all else "MODIFIED", "OLD" if is_old else "NEW")
+
+
+# --- writes -------------------------------------------------------------------------------------
+
+
+def _read_insert(reader: Reader) -> Insert:
+    reader.take_word("INTO")
+    source = _read_source(reader)
+    reader.take_word("VALUE")
+    if not reader.is_symbol("{"):
+        reader.fail()
+    return Insert(source, read_data(reader))
+
+
+def _read_update(reader: Reader) -> Update:
+    source = _read_source(reader)
+    actions = _read_actions(reader)
+    where = _read_where(reader)
+    return Update(source, *actions, where, _read_returning(reader))
+
+
+def _read_update_from_first(reader: Reader) -> Update:
+    """`FROM source WHERE … SET …`."""
+    source = _read_source(reader)
+    where = _read_where(reader)
+    actions = _read_actions(reader)
+    return Update(source, *actions, where, _read_returning(reader))
+
+
+def _read_actions(reader: Reader) -> Actions:
+    """One or more SET and REMOVE clauses, in any order."""
+    actions = Actions([], [], [], [], [])
+    while True:
+        if reader.skip_word("SET"):
+            read_set_action(reader, actions)
+            while reader.skip_symbol(","):
+                read_set_action(reader, actions)
+        elif reader.skip_word("REMOVE"):
+            _read_removal(reader, actions)
+            while reader.skip_symbol(","):
+                _read_removal(reader, actions)
+        elif actions.targets:
+            return actions
+        else:
+            reader.fail(EXPECTED_STATEMENT)
+
+
+def _read_removal(reader: Reader, actions: Actions) -> None:
+    path = reader.read_path(EXPECTED_IDENTIFIER)
+    actions.removals.append(path)
+    actions.targets.append(path)
+
+
+def _read_delete(reader: Reader) -> Delete:
+    reader.take_word("FROM")
+    source = _read_source(reader)
+    where = _read_where(reader)
+    returning = _read_returning(reader)
+    if returning is not None and returning != Returning("ALL", "OLD"):
+        raise reader.refuse(DELETE_RETURNING.format(returning=f"{returning.which} {returning.image} *"))
+    return Delete(source, where, returning)
+
+
+def _read_exists(reader: Reader) -> Exists:
+    reader.position += 1
+    reader.take_symbol("(")
+    reader.take_word("SELECT")
+    select = _read_select(reader)
+    if not reader.skip_symbol(")"):
+        reader.fail(TRAILING_TEXT)
+    return Exists(select)

@@ -1,0 +1,213 @@
+"""How are a statement's tokens walked? One reader with its place in the text, and notes of what the checks ask about later.
+
+Raises only what is wrong with the text as such. Nesting of brackets is bounded, so that no statement exhausts the stack.
+"""
+
+from typing import NamedTuple, NoReturn
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.lexer import fault
+from hashrange.expressions.partiql.lexer import (
+    END,
+    KEYWORD,
+    NAME,
+    NUMBER,
+    QUOTED,
+    SYMBOL,
+    Token,
+    not_well_formed,
+    place_of,
+    read_tokens,
+)
+from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter
+from hashrange.expressions.tree import Call, Condition, Path, ValueToken
+from hashrange.items.values import check_value, type_of
+from hashrange.limits import EXPRESSION_OPERATORS_MAX, STATEMENT_NESTING_MAX
+from hashrange.messages.expressions import TOO_MANY_OPERATORS
+from hashrange.messages.partiql import (
+    INVALID_DOT_COMPONENT,
+    PATH_COMPONENT_EMPTY,
+    TRAILING_TEXT,
+    UNEXPECTED_KEYWORD,
+    UNEXPECTED_OPERATOR,
+    UNEXPECTED_PATH_COMPONENT,
+    UNEXPECTED_TERM,
+)
+
+OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||"))
+
+
+class PlacedCall(NamedTuple):
+    """A function call and where it stands."""
+
+    call: Call
+    place: str
+
+
+class Reader:
+    """Walks one statement's tokens; what it noted stays in its attributes."""
+
+    kind = ""
+    """Faults of a statement have no parameter's name in front."""
+
+    def __init__(self, text: str, types: tuple[str, ...]) -> None:
+        self.text = text
+        self.types = types
+        """Types of the request's parameters; a `?` beyond them is counted, and refused at the end."""
+        self.tokens = read_tokens(text)
+        self.position = 0
+        self.depth = 0
+        self.parameter_count = 0
+        self.data: dict[str, Data] = {}
+        """What each value token comes to."""
+        self.paths: list[Path] = []
+        self.calls: list[PlacedCall] = []
+        self.operand_calls: list[Call] = []
+        """Calls that stand where an operand is expected."""
+        self.conditions: list[Condition] = []
+        """Every condition, parts before wholes."""
+        self.operator_count = 0
+
+    # --- tokens -----------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        """The token at hand."""
+        return self.tokens[self.position]
+
+    @property
+    def following(self) -> Token:
+        """The token behind it; the last one again at the end."""
+        return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+
+    def is_call(self) -> bool:
+        """Does a bracket follow the token at hand?"""
+        kind, text, _, _ = self.following
+        return kind == SYMBOL and text == "("
+
+    def fail(self, detail: str | None = None) -> NoReturn:
+        """Refuse the token at hand, by its kind unless `detail` says how."""
+        if detail is None:
+            token = self.token
+            detail = UNEXPECTED_TERM
+            if token.kind == KEYWORD:
+                detail = UNEXPECTED_KEYWORD
+            elif token.kind == SYMBOL and token.text in OPERATORS:
+                detail = UNEXPECTED_OPERATOR
+        raise not_well_formed(detail)
+
+    def is_word(self, word: str) -> bool:
+        """True when the token at hand is this word (upper case), keyword or not."""
+        kind, text, _, _ = self.tokens[self.position]
+        return text == word if kind == KEYWORD else kind == NAME and text.upper() == word
+
+    def is_symbol(self, symbol: str) -> bool:
+        """True when `symbol` stands here."""
+        kind, text, _, _ = self.tokens[self.position]
+        return kind == SYMBOL and text == symbol
+
+    def skip_word(self, word: str) -> bool:
+        """Step over a word if it stands here."""
+        if self.is_word(word):
+            self.position += 1
+            return True
+        return False
+
+    def skip_symbol(self, symbol: str) -> bool:
+        """Step over a symbol if it stands here."""
+        if self.is_symbol(symbol):
+            self.position += 1
+            return True
+        return False
+
+    def take_word(self, word: str) -> None:
+        """Step over a word, which must stand here."""
+        if not self.skip_word(word):
+            self.fail()
+
+    def take_symbol(self, symbol: str) -> None:
+        """Step over a symbol, which must stand here."""
+        if not self.skip_symbol(symbol):
+            self.fail()
+
+    def expect_end(self) -> None:
+        """Refuse anything but one semicolon behind the statement."""
+        self.skip_symbol(";")
+        if self.token.kind != END:
+            self.fail(TRAILING_TEXT)
+
+    def place(self, first: int, last: int | None = None) -> str:
+        """Where the tokens from one position to another stand in the text."""
+        return place_of(self.text, self.tokens[first].start, self.tokens[first if last is None else last].end)
+
+    def refuse(self, message: str) -> RequestFault:
+        """A fault of a statement that reads."""
+        return fault(self.kind, message)
+
+    def enter(self) -> None:
+        """Go one bracket or NOT deeper."""
+        self.depth += 1
+        if self.depth > STATEMENT_NESTING_MAX:
+            raise self.refuse(TOO_MANY_OPERATORS.format(count=EXPRESSION_OPERATORS_MAX + 1))
+
+    # --- values and paths -------------------------------------------------------------------------
+
+    def add_value(self, data: Data) -> ValueToken:
+        """A value of the statement's own, under a token of its own."""
+        if isinstance(data, Constant):
+            check_value(data.value)
+        token = f"?{len(self.data)}"
+        self.data[token] = data
+        return ValueToken(token, type_of_data(data))
+
+    def take_parameter(self) -> Parameter:
+        """The `?` at hand."""
+        position = self.parameter_count
+        self.parameter_count += 1
+        self.position += 1
+        return Parameter(position, self.types[position] if position < len(self.types) else "S")
+
+    def read_path(self, detail: str | None = None) -> Path:
+        """A document path; `detail` says how to refuse what does not begin one."""
+        kind = self.token.kind
+        if kind not in (NAME, QUOTED):
+            self.fail(detail)
+        elements: list[str | int] = []
+        self._add_name(elements)
+        while True:
+            if self.skip_symbol("."):
+                kind = self.token.kind
+                if self.is_symbol("*"):
+                    raise self.refuse(UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
+                if kind not in (NAME, QUOTED):
+                    self.fail(INVALID_DOT_COMPONENT)
+                self._add_name(elements)
+            elif self.skip_symbol("["):
+                kind, digits, _, _ = self.token
+                if kind != NUMBER or not digits.isdigit():
+                    raise self.refuse(UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
+                elements.append(int(digits))
+                self.position += 1
+                self.take_symbol("]")
+            else:
+                break
+        path = Path(tuple(elements))
+        self.paths.append(path)
+        return path
+
+    def _add_name(self, elements: list[str | int]) -> None:
+        """Step over the name at hand, which becomes the next element of a path."""
+        name = self.token.text
+        if not name:
+            raise self.refuse(PATH_COMPONENT_EMPTY)
+        elements.append(name)
+        self.position += 1
+
+
+def type_of_data(data: Data) -> str:
+    """The type of the value that data comes to."""
+    if isinstance(data, Constant):
+        return type_of(data.value)
+    if isinstance(data, ListData):
+        return "L"
+    return "M" if isinstance(data, MapData) else data.type_name

@@ -1,0 +1,70 @@
+"""What may an update assign? Values, sums and list_append by SET; set_add and set_delete, which are ADD and DELETE of expressions.
+
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import NamedTuple
+
+from hashrange.expressions.partiql.conditions import read_operand
+from hashrange.expressions.partiql.lexer import KEYWORD, NAME
+from hashrange.expressions.partiql.reader import PlacedCall, Reader
+from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
+from hashrange.messages.partiql import (
+    EXPECTED_IDENTIFIER,
+    SET_FUNCTION_COUNT,
+    SET_FUNCTION_FIRST,
+    SET_FUNCTION_SECOND,
+)
+
+SET_FUNCTIONS = ("set_add", "set_delete")
+_SET_TYPES = ("SS", "NS", "BS")
+
+
+class Actions(NamedTuple):
+    """An update's actions, by kind, and all targets in the order of the text."""
+
+    sets: list[SetAction]
+    removals: list[Path]
+    additions: list[ValueAction]
+    deletions: list[ValueAction]
+    targets: list[Path]
+
+
+def read_set_action(reader: Reader, actions: Actions) -> None:
+    """`path = value` into `actions`."""
+    path = reader.read_path(EXPECTED_IDENTIFIER)
+    reader.take_symbol("=")
+    actions.targets.append(path)
+    kind, text, _, _ = reader.token
+    if kind in (NAME, KEYWORD) and text.lower() in SET_FUNCTIONS and reader.is_call():
+        _read_set_function(reader, path, actions)
+    else:
+        actions.sets.append(SetAction(path, read_operand(reader)))
+
+
+def _read_set_function(reader: Reader, path: Path, actions: Actions) -> None:
+    """`path = set_add(path, set)` or `set_delete(path, set)`."""
+    first = reader.position
+    call = read_operand(reader)
+    placed = next((placed for placed in reader.calls if placed.call is call), None)
+    if placed is None:  # the function is only the beginning of what is assigned
+        actions.sets.append(SetAction(path, call))
+        return
+    value = _check_set_function(reader, path, placed, reader.place(first, reader.position - 1))
+    reader.calls.remove(placed)
+    added = actions.additions if placed.call.function == "set_add" else actions.deletions
+    added.append(ValueAction(path, value))
+
+
+def _check_set_function(reader: Reader, path: Path, placed: PlacedCall, place: str) -> ValueToken:
+    """The set that the function adds or removes."""
+    function, operands = placed.call
+    name = function.upper()
+    if len(operands) != 2:
+        raise reader.refuse(SET_FUNCTION_COUNT.format(function=name, place=place))
+    target, value = operands
+    if not isinstance(target, Path) or target.elements != path.elements:
+        raise reader.refuse(SET_FUNCTION_FIRST.format(function=name, place=place))
+    if not isinstance(value, ValueToken) or value.type_name not in _SET_TYPES:
+        raise reader.refuse(SET_FUNCTION_SECOND.format(function=name, place=place))
+    return value

@@ -1,0 +1,199 @@
+"""What does a statement ask for? Text and the types of its parameters become a Statement, compiled once and kept.
+
+Order of checks: the text → number of parameters → their values → static checks. Nothing here knows tables: which conditions
+fix a key is for the operations to find. Source: service behaviour, captures to Oct 2026; the order is partly unconfirmed.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from hashrange.errors import Malformed, RequestFault
+from hashrange.expressions.cache import Cache
+from hashrange.expressions.condition import Condition
+from hashrange.expressions.partiql.checks import check_statement
+from hashrange.expressions.partiql.literals import Build, compile_build, compile_build_map
+from hashrange.expressions.partiql.parser import read_statement
+from hashrange.expressions.partiql.projection import compile_paths
+from hashrange.expressions.partiql.reader import Reader
+from hashrange.expressions.partiql.tree import (
+    Constant,
+    Data,
+    Delete,
+    Exists,
+    Insert,
+    MapData,
+    OrderKey,
+    Parameter,
+    Returning,
+    Select,
+    Tree,
+    Update,
+)
+from hashrange.expressions.predicates import compile_conditions
+from hashrange.expressions.projection import Projection
+from hashrange.expressions.terms import ValueCheck, run_value_checks
+from hashrange.expressions.tree import And, Call, Path
+from hashrange.expressions.tree import Condition as ConditionNode
+from hashrange.expressions.update import Clauses, compile_clauses
+from hashrange.expressions.update import Update as CompiledUpdate
+from hashrange.items.types import TYPE_NAMES, Value
+from hashrange.items.values import check_value
+from hashrange.messages.partiql import PARAMETER_COUNT
+
+Parameters = Sequence[dict[str, Any]]
+"""A request's parameters, not yet checked."""
+Kind = Literal["SELECT", "INSERT", "UPDATE", "DELETE", "EXISTS"]
+
+_KINDS: dict[type, Kind] = {Select: "SELECT", Insert: "INSERT", Update: "UPDATE", Delete: "DELETE", Exists: "EXISTS"}
+_NO_PARAMETERS: Parameters = ()
+
+
+class Statement:
+    """A compiled statement; its conditions stay a tree, for what of them is a key only a table tells."""
+
+    __slots__ = (
+        "_conditions",
+        "bound",
+        "build_item",
+        "built_tokens",
+        "constants",
+        "direct_tokens",
+        "index_name",
+        "kind",
+        "order",
+        "parameter_count",
+        "paths",
+        "projection",
+        "returning",
+        "table_name",
+        "update",
+        "value_checks",
+        "where",
+    )
+
+    def __init__(self, tree: Tree, reader: Reader) -> None:
+        self.kind = _KINDS[type(tree)]
+        body = tree.select if isinstance(tree, Exists) else tree
+        self.table_name, self.index_name = body.source
+        self.where: ConditionNode | None = None if isinstance(body, Insert) else body.where
+        self.order: tuple[OrderKey, ...] = body.order if isinstance(body, Select) else ()
+        self.returning: Returning | None = body.returning if isinstance(body, Update | Delete) else None
+        self.projection: Projection | None = None
+        """Of a SELECT; None for whole items."""
+        if isinstance(body, Select) and body.paths:
+            self.projection = compile_paths(body.paths)
+        self.update: CompiledUpdate | None = None
+        if isinstance(body, Update):
+            clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
+            self.update = compile_clauses(clauses, [*body.targets, *_operand_paths(clauses)])
+        self.build_item: Callable[[Parameters], dict[str, Any]] | None = None
+        """Of an INSERT: parameters → its item, not yet checked."""
+        if isinstance(body, Insert):
+            self.build_item = _compile_item(body.item)
+
+        self.parameter_count = reader.parameter_count
+        self.constants: dict[str, Value] = {}
+        self.direct_tokens: dict[str, int] = {}
+        """Value token → the position of the parameter that it is."""
+        self.built_tokens: list[tuple[str, Build]] = []
+        """Value tokens of lists, tuples and bags with parameters in them."""
+        for token, data in reader.data.items():
+            if isinstance(data, Constant):
+                self.constants[token] = data.value
+            elif isinstance(data, Parameter):
+                self.direct_tokens[token] = data.position
+            else:
+                self.built_tokens.append((token, compile_build(data)))
+        self.value_checks: tuple[ValueCheck, ...] = ()
+        """Static checks that depend on a value itself, so that they run for each request."""
+        self._conditions = reader.conditions
+        self.bound: Any = None
+        """For the operations: what the statement comes to for the table that it last met."""
+
+    def values(self, parameters: Parameters | None) -> dict[str, Value]:
+        """The canonical value of every value token. Raises what is wrong with a parameter, and the checks that need values."""
+        values = self.constants
+        if parameters is not None:
+            values = values.copy()
+            for token, position in self.direct_tokens.items():
+                values[token] = check_value(parameters[position])[0]
+            for token, build in self.built_tokens:
+                values[token] = check_value(build(parameters))[0]
+        if self.value_checks:
+            run_value_checks("", self.value_checks, values)
+        return values
+
+    def condition(self, parts: Sequence[ConditionNode]) -> Condition | None:
+        """The condition that all of these nodes hold, parts of WHERE or new ones on paths alone; None for none."""
+        if not parts:
+            return None
+        root = parts[0] if len(parts) == 1 else And(tuple(parts))
+        known = [*self._conditions, *[part for part in parts if isinstance(part, Call)], root]
+        return Condition("", compile_conditions(known, root), paths=[path.elements for path in _condition_paths(root)])
+
+
+_CACHE: Cache[Statement] = Cache()
+_cached: Callable[[tuple[object, ...]], Statement | None] = _CACHE.entries.get
+
+
+def compile_statement(text: str, parameters: Parameters | None) -> Statement:
+    """The statement that `text` states, for parameters of these types; raises RequestFault for the first fault.
+
+    The parameters' own values are checked only on the way of a statement that is not known yet: `Statement.values` and
+    `build_item` are for each request. Cached: a hit costs about 0.5 µs.
+    """
+    key: tuple[object, ...] = (text,) if parameters is None else (text, *map(tuple, parameters))
+    statement = _cached(key)
+    if statement is None:
+        statement = _compile(text, _NO_PARAMETERS if parameters is None else parameters)
+        _CACHE.add(key, statement)
+    return statement
+
+
+def _compile(text: str, parameters: Parameters) -> Statement:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise Malformed from None
+    types = []
+    for parameter in parameters:
+        type_name = next(iter(parameter), None)
+        if len(parameter) != 1 or type_name not in TYPE_NAMES:
+            check_value(parameter)
+            raise Malformed
+        types.append(type_name)
+    reader = Reader(text, tuple(types))
+    tree = read_statement(reader)
+    if reader.parameter_count != len(parameters):
+        raise RequestFault(PARAMETER_COUNT)
+    statement = Statement(tree, reader)
+    statement.value_checks = check_statement(reader, tree, statement.values(parameters))
+    return statement
+
+
+def _compile_item(data: Data) -> Callable[[Parameters], dict[str, Any]]:
+    if isinstance(data, MapData):
+        return compile_build_map(data)
+    assert isinstance(data, Constant)
+    item = data.value["M"]
+    return lambda _parameters: item
+
+
+# --- which paths a condition reads ----------------------------------------------------------------
+
+
+def _condition_paths(root: Any) -> Iterable[Path]:
+    """All document paths in a tree of conditions or operands, whose nodes are tuples of nodes."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Path):
+            yield node
+        elif isinstance(node, tuple):
+            pending.extend(node)
+
+
+def _operand_paths(clauses: Clauses) -> list[Path]:
+    """Paths that an update reads."""
+    return [path for action in clauses.sets for path in _condition_paths(action.value)]

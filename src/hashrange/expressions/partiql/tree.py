@@ -1,0 +1,113 @@
+"""What is a statement once it has been read? Conditions and operands are the nodes of all expressions (`expressions.tree`).
+
+What is PartiQL's own: data (literals that may hold parameters), sources, and the five kinds of statement. Values stand in
+conditions as ValueTokens, like `:v` of an expression; `Data` says what each comes to.
+"""
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from hashrange.expressions.tree import Condition, Path, SetAction, ValueAction
+from hashrange.items.types import Value
+
+
+class Constant(NamedTuple):
+    """A literal without parameters, as a canonical value."""
+
+    value: Value
+
+
+class Parameter(NamedTuple):
+    """The `?` at a position, counted from 0, and the type of the value that the request gives for it."""
+
+    position: int
+    type_name: str
+
+
+class ListData(NamedTuple):
+    """`[a, b]` with a parameter somewhere in it."""
+
+    elements: "tuple[Data, ...]"
+
+
+class MapData(NamedTuple):
+    """`{'k': v}` with a parameter somewhere in it; of names that repeat, the last counts."""
+
+    members: "tuple[tuple[str, Data], ...]"
+
+
+class SetData(NamedTuple):
+    """`<<a, b>>` with a parameter in it; `type_name` is SS, NS or BS."""
+
+    type_name: str
+    members: "tuple[Data, ...]"
+
+
+Data: TypeAlias = Constant | Parameter | ListData | MapData | SetData
+
+
+class Source(NamedTuple):
+    """What a statement reads or writes: a table, or one of its indexes."""
+
+    table_name: str
+    index_name: str | None
+
+
+class OrderKey(NamedTuple):
+    """One key of ORDER BY."""
+
+    name: str
+    is_descending: bool
+
+
+class Select(NamedTuple):
+    """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items."""
+
+    source: Source
+    paths: tuple[Path, ...]
+    where: Condition | None
+    order: tuple[OrderKey, ...]
+
+
+class Insert(NamedTuple):
+    """`INSERT INTO … VALUE {…}`."""
+
+    source: Source
+    item: Data
+
+
+class Returning(NamedTuple):
+    """`RETURNING which image *`."""
+
+    which: Literal["ALL", "MODIFIED"]
+    image: Literal["OLD", "NEW"]
+
+
+class Update(NamedTuple):
+    """`UPDATE … SET … REMOVE … WHERE … RETURNING …`: its actions by kind; set_add and set_delete are those of ADD and DELETE."""
+
+    source: Source
+    sets: list[SetAction]
+    removals: list[Path]
+    additions: list[ValueAction]
+    deletions: list[ValueAction]
+    targets: list[Path]
+    """All targets, in the order of the text."""
+    where: Condition | None
+    returning: Returning | None
+
+
+class Delete(NamedTuple):
+    """`DELETE FROM … WHERE … RETURNING ALL OLD *`."""
+
+    source: Source
+    where: Condition | None
+    returning: Returning | None
+
+
+class Exists(NamedTuple):
+    """`EXISTS(SELECT …)`, a member of a transaction."""
+
+    select: Select
+
+
+Tree: TypeAlias = Select | Insert | Update | Delete | Exists

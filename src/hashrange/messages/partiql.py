@@ -1,0 +1,84 @@
+"""What does the service say about PartiQL statements? One home for these sentences.
+
+Source: service behaviour, captures to Oct 2026; members in braces are filled in where the sentence is raised. `{place}` is
+`line:column:length` of what is meant. `(unconfirmed)` marks wording that no capture covers.
+"""
+
+# --- text that does not read --------------------------------------------------------------------
+
+NOT_WELL_FORMED = "Statement wasn't well formed, can't be processed: {detail}"
+EXPECTED_STATEMENT = "Expected data manipulation"
+TRAILING_TEXT = "Unexpected token after expression"
+UNEXPECTED_TERM = "Unexpected term"
+UNEXPECTED_KEYWORD = "Unexpected keyword"
+UNEXPECTED_OPERATOR = "Unexpected operator"
+MISSING_RIGHT_SIDE = "Missing right-hand side expression of infix operator"
+EXPECTED_TYPE_NAME = "Expected type name"
+EXPECTED_IDENTIFIER = "Expected identifier for simple path"
+INVALID_DOT_COMPONENT = "Invalid path dot component"
+UNREADABLE = ""
+"""A character that begins no token, a comment or quote without its end, an exponent beyond 32 bits."""
+
+# --- text that reads, and says what the service does not do ---------------------------------------
+
+ALIAS = "Aliasing is not supported"
+UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
+"""Known for IsType; the names of other operations are unconfirmed."""
+UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # (unconfirmed)
+UNEXPECTED_PATH_COMPONENT = "Unexpected path component at {place}"
+UNRECOGNIZED_FUNCTION = "Unrecognized function: {function} at {place}"
+UNSUPPORTED_DATA = "Unsupported data type: {data} under key {key} at {place}"
+EMPTY_BAG = "Empty bags are not supported"
+MIXED_BAG = "Bags with members of different types are not supported"  # (unconfirmed)
+BAG_MEMBER = "Unsupported data type in a bag: {data}"  # (unconfirmed)
+UNDER_KEY = "{message} under {key}"
+"""A fault of a literal, and where in its value it stands: `root`, `root.x`, `root[1]`."""
+SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
+PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"
+PARAMETER_COUNT = "Number of parameters in request and statement don't match."  # (unconfirmed)
+EXISTS_ALONE = "EXISTS is only supported in ExecuteTransaction"  # (unconfirmed)
+
+# --- updates ------------------------------------------------------------------------------------
+
+SET_FUNCTION_FIRST = "The first argument to {function} must equal the assignment value at {place}"
+SET_FUNCTION_SECOND = "The second argument to {function} must be a value with type SET at {place}"
+SET_FUNCTION_COUNT = "{function} must have exactly two arguments at {place}"
+DELETE_RETURNING = (
+    "Invalid returning clause: RETURNING {returning}. Only RETURNING ALL OLD * is allowed in DELETE statements."
+)
+
+# --- statements and their tables ------------------------------------------------------------------
+
+DUPLICATE_ITEM = "Duplicate primary key exists in table"
+KEY_NOT_FIXED = "Where clause does not contain a mandatory equality on all key attributes"
+RANGE_OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
+INDEX_NOT_FOUND = "The table does not have the specified index"
+GSI_CONSISTENT_READ = "Strongly consistent read is not supported on Global Secondary Indexes"
+WRITE_ON_INDEX = "This operation is not supported on an index"
+FILTER_NOT_PROJECTED = (
+    "One or more parameter values were invalid: Secondary index {index} does not project one or more filter"
+    " attributes: [{names}]"
+)
+MULTI_ATTRIBUTE_KEYS = (
+    "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
+)
+ORDER_WITHOUT_WHERE = "Must have WHERE clause in the statement when using ORDER BY clause."  # (unconfirmed)
+ORDER_WITHOUT_HASH = "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."  # (unconfirmed)
+ORDER_NOT_KEY = "Variable reference {name} in ORDER BY clause must be part of the primary key"  # (unconfirmed)
+ORDER_HASH_FIRST = "When the WHERE clause has several hash key values, the hash key must come first in the ORDER BY clause."  # (unconfirmed)
+
+TOKEN_FOR_WRITE = "NextToken is only valid on a SELECT statement"  # noqa: S105 - no secret
+TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105 - no secret
+
+# --- batches and transactions -----------------------------------------------------------------------
+
+BATCH_MIXED = "Read and write requests together in the same batch is not supported."
+BATCH_KEY_NOT_FIXED = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
+TRANSACTION_MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
+TRANSACTION_STATEMENT = "Validation failed in TransactStatements[{position}]: {message}"
+TRANSACTION_RETURNING = "RETURNING clause is not supported in ExecuteTransaction."
+TRANSACTION_INDEX = "Reads on indices are not supported within transactions."
+TRANSACTION_KEY_NOT_FIXED = (
+    "Select statements within ExecuteTransaction must specify the primary key in the where clause."
+)
+EXISTS_WITHOUT_CONDITION = "EXISTS() must contain a single item read with additional condition"
