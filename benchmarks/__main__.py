@@ -2,26 +2,37 @@
 
 import argparse
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+
+import msgspec
 
 from benchmarks import sections
+from benchmarks.estimate import describe, estimate
 from benchmarks.generator import NoGenerator, require_generator
 from benchmarks.machine import describe_machine
 from benchmarks.measure import Pace
 from benchmarks.peers import home
 from benchmarks.processes import choose_cores
 from benchmarks.report import render
-from benchmarks.results import Results, read_results
+from benchmarks.results import Ledger, Results, RunNote, read_results
+from benchmarks.running import remove_leftovers
 from benchmarks.sections import Choice, say
 from benchmarks.servers import BY_NAME, CONTENDERS, Contender
 from benchmarks.workloads import SECTION_NAMES, Plan, read_plan
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-FULL_SECONDS, FULL_WARM_UP_SECONDS = 5.0, 2.0
-QUICK_SECONDS, QUICK_WARM_UP_SECONDS = 2.0, 1.0
+SECONDS, QUICK_SECONDS, SIDE_SECONDS = 3.0, 2.0, 1.0
+WARM_UP_SECONDS = 1.0
+TINY_SECONDS = 1.0
+"""Runs shorter than this try the harness: nobody is warmed up for them."""
+QUICK_BACKFILL_ITEMS = 100_000
+QUICK_SECTION_NAMES = ("in-process", "load", "start")
+STARTS, TINY_STARTS = 5, 1
 
 
 def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
@@ -46,8 +57,8 @@ def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
         parser.add_argument(f"--{name}", action="store_true", help=f"only {name.replace('-', ', ')}; can be combined")
     parser.add_argument("--connections", metavar="N,…", help="connections of the load section")
     parser.add_argument("--sizes", metavar="BYTES,…", help="item sizes of the load section")
-    parser.add_argument("--items", type=int, metavar="N", help=f"items in the table [{plan.table_items:,}]")
-    parser.add_argument("--seconds", type=float, help=f"length of each run [{FULL_SECONDS:.0f}]")
+    parser.add_argument("--items", type=int, metavar="N", help=f"items in every table [{plan.table_items:,} and more]")
+    parser.add_argument("--seconds", type=float, help=f"length of each compared run [{SECONDS:.0f}]")
     parser.add_argument("--no-pin", action="store_true", help="do not hold server and generator to different cores")
     parser.add_argument("--install", action="store_true", help="only install the peers")
     parser.add_argument("--page", action="store_true", help="write the page even of a partial run")
@@ -97,82 +108,146 @@ def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
     sizes = list(map(int, split(arguments.sizes))) or (
         [plan.item_bytes[0]] if arguments.quick else list(plan.item_bytes)
     )
-    seconds = arguments.seconds or (QUICK_SECONDS if arguments.quick else FULL_SECONDS)
-    warm_up_seconds = QUICK_WARM_UP_SECONDS if arguments.quick else FULL_WARM_UP_SECONDS
-    pace = Pace(warm_up_seconds, seconds, choose_cores(not arguments.no_pin))
+    seconds = arguments.seconds or (QUICK_SECONDS if arguments.quick else SECONDS)
+    cores = choose_cores(not arguments.no_pin)
+    is_tiny = seconds < TINY_SECONDS
+    pace = Pace(0 if is_tiny else WARM_UP_SECONDS, seconds, cores, 0 if is_tiny else 1, 0 if is_tiny else 10)
+    side_pace = Pace(0, min(seconds, SIDE_SECONDS), cores, pace.compile_share / 2, 0 if is_tiny else 4)
     workloads = [workload for workload in plan.workload if not names or workload.name in names]
-    return Choice(plan, chosen_contenders(arguments), workloads, pace, connections, sizes)
+    starts = TINY_STARTS if is_tiny else STARTS
+    return Choice(
+        smaller(plan, arguments), chosen_contenders(arguments), workloads, pace, side_pace, connections, sizes, starts
+    )
 
 
-def run_sections(arguments: argparse.Namespace, choice: Choice, results: Results) -> None:
-    """Everything that was asked for, in the page's order."""
-    plan = choice.plan
-    quick_names = ("in-process", "load", "start")
-    names = split(arguments.sections) or (quick_names if arguments.quick else SECTION_NAMES)
+def smaller(plan: Plan, arguments: argparse.Namespace) -> Plan:
+    """The plan with the tables that the command line asks for."""
+    footprint, backfill = plan.footprint, plan.backfill
+    items = arguments.items
+    if items:
+        footprint = msgspec.structs.replace(footprint, items=items)
+        backfill = msgspec.structs.replace(backfill, items=items, items_peers=items)
+    elif arguments.quick:
+        backfill = msgspec.structs.replace(backfill, items=QUICK_BACKFILL_ITEMS)
+    return msgspec.structs.replace(plan, table_items=items or plan.table_items, footprint=footprint, backfill=backfill)
+
+
+def section_names(arguments: argparse.Namespace) -> list[str]:
+    """Those asked for, else all; raises SystemExit for an unknown one."""
+    names = split(arguments.sections) or [*(QUICK_SECTION_NAMES if arguments.quick else SECTION_NAMES)]
     if unknown := [name for name in names if name not in SECTION_NAMES]:
         raise SystemExit(f"no such section: {', '.join(unknown)}; there are {', '.join(SECTION_NAMES)}")
+    return names
+
+
+def run_sections(arguments: argparse.Namespace, choice: Choice, ledger: Ledger) -> None:
+    """Everything that was asked for, in the page's order."""
+    plan = choice.plan
+    names = section_names(arguments)
     if "in-process" in names and any(contender.is_ours for contender in choice.contenders):
-        sections.run_in_process(choice, results)
+        sections.run_in_process(choice, ledger)
     if "load" in names:
-        sections.run_load(choice, results, arguments.items or plan.table_items)
-        if arguments.full:
-            sections.run_load(choice, results, plan.table_items_full)
+        sections.run_load(choice, ledger, plan.table_items)
     for name, run in (
         ("latency", sections.run_latency),
         ("slow-sync", sections.run_slow_sync),
         ("start", sections.run_start),
         ("footprint", sections.run_footprint),
+        ("backfill", sections.run_backfill),
     ):
         if name in names:
-            run(choice, results)
+            run(choice, ledger)
+    if arguments.full:
+        sections.run_load(choice, ledger, plan.table_items_full)
     if arguments.huge:
-        sections.run_growth(choice, results, (plan.table_items, plan.table_items_full, plan.table_items_huge))
+        sections.run_growth(choice, ledger, (plan.table_items, plan.table_items_full, plan.table_items_huge))
 
 
-def installed(contenders: Sequence[Contender], results: Results) -> list[Contender]:
+def installed(contenders: Sequence[Contender], ledger: Ledger) -> list[Contender]:
     """Those that are at hand, installed if need be before anything is measured; the others become Skips."""
     ready = []
     for contender in contenders:
-        with sections.skipping(results, contender):
+        with sections.skipping(ledger, contender):
             version = contender.version()
             say(f"{contender.title}: {version}")
-            results.versions[contender.title.partition(",")[0]] = version
+            ledger.results.versions[contender.title.partition(",")[0]] = version
             ready.append(contender)
     return ready
+
+
+def is_partial(arguments: argparse.Namespace) -> bool:
+    """Would a page of this run alone lack something?"""
+    narrowing = (
+        "quick", "sections", "only", "servers", "ours", "ours_memory", "ours_disk", "peers", "connections", "sizes", "items",
+    )  # fmt: skip
+    return any(getattr(arguments, name) for name in narrowing)
+
+
+def open_ledger(arguments: argparse.Namespace, note: RunNote) -> Ledger:
+    """Where this run's figures go: among the last run's with --add; into a file of their own when partial; else into a new one.
+
+    Raises SystemExit when the last run's cannot be read.
+    """
+    if not (arguments.page or arguments.add) and is_partial(arguments):
+        return Ledger(Results([note]), home() / "results-partial.json")
+    file = home() / "results.json"
+    if arguments.add and file.exists():
+        results = read_kept(file)
+        results.runs.append(note)
+        return Ledger(results, file)
+    if file.exists():
+        file.replace(home() / "results-before.json")
+    return Ledger(Results([note]), file)
+
+
+def read_kept(file: Path) -> Results:
+    """The last run's figures; raises SystemExit when there are none, or in another form."""
+    try:
+        return read_results(file)
+    except (OSError, msgspec.DecodeError) as reason:
+        raise SystemExit(f"{file.name} holds no figures that can be used: {reason}") from None
+
+
+def end_orderly(number: int, _frame: FrameType | None) -> None:
+    """A signal becomes an exception, so that servers are stopped on the way out."""
+    raise SystemExit(128 + number)
 
 
 def main() -> int:
     """Run; returns the exit status."""
     plan = read_plan()
     arguments = arguments_parser(plan).parse_args()
-    results_file = home() / "results.json"
     if arguments.render:
-        write_page(render(plan, read_results(results_file)))
+        write_page(render(plan, read_kept(home() / "results.json")))
         return 0
     choice = make_choice(arguments, plan)
+    names = section_names(arguments)
     try:
         require_generator()
     except NoGenerator as reason:
         say(f"nothing measured: {reason}")
         return 2
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_orderly)
+    remove_leftovers()
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-    results = Results(
-        time.strftime("%Y-%m-%d"), describe_machine(choice.pace.cores), command, choice.pace.seconds, versions={}
-    )
-    choice.contenders = installed(choice.contenders, results)
+    note = RunNote(time.strftime("%Y-%m-%d"), command, describe_machine(choice.pace.cores), choice.pace.seconds)
     if arguments.install:
+        installed(choice.contenders, Ledger(Results([note]), None))
         return 0
-    run_sections(arguments, choice, results)
-    if arguments.add:
-        results.add_earlier(read_results(results_file))
-    text = render(plan, results)
+    ledger = open_ledger(arguments, note)
+    choice = choice._replace(contenders=installed(choice.contenders, ledger))
+    say(describe(estimate(choice, names, full=arguments.full, huge=arguments.huge)))
+    try:
+        run_sections(arguments, choice, ledger)
+    except (KeyboardInterrupt, SystemExit):
+        say(f"ended early; what was measured is in {ledger.file}, and --render makes a page of results.json")
+        raise
+    ledger.save()
+    text = render(plan, ledger.results)
     print(text)
-    is_partial = arguments.quick or any((arguments.sections, arguments.only, arguments.servers, arguments.ours, arguments.ours_memory, arguments.ours_disk, arguments.peers))  # fmt: skip
-    if arguments.page or arguments.add or not is_partial:
-        results.save(results_file)
+    if ledger.file == home() / "results.json":
         write_page(text)
-    else:
-        results.save(home() / "results-partial.json")
     return 0
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.processes import on_cores
+from benchmarks.processes import die_with_parent, on_cores
 
 SCRIPT = Path(__file__).with_name("replay.lua")
 
@@ -63,13 +63,18 @@ class RunningLoad:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={**os.environ, "LC_ALL": "C"},
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - no threads here
         )
 
     def wait(self) -> Load:
         """What it saw; raises LoadFailed when there was no report."""
         assert self._popen.stdout is not None
-        output = self._popen.stdout.read().decode(errors="replace")
-        self._popen.stdout.close()
+        with self._popen.stdout as stdout:
+            try:
+                output = stdout.read().decode(errors="replace")
+            except BaseException:
+                self._popen.kill()
+                raise
         _, status, usage = os.wait4(self._popen.pid, 0)
         self._popen.returncode = os.waitstatus_to_exitcode(status)
         report = next((line[7:] for line in output.splitlines() if line.startswith("REPORT ")), None)

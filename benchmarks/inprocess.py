@@ -7,14 +7,14 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from benchmarks.items import ItemMaker
-from benchmarks.loader import put_bodies
+from benchmarks.loader import put_bodies, table_arguments
 from benchmarks.prepare import Prepared, prepare_requests
 from benchmarks.results import InProcessFigure
 from benchmarks.signing import CREDENTIALS_TOML, REGION, Signer
@@ -51,7 +51,8 @@ class Bench:
         self.dispatcher = Dispatcher(OPERATIONS, self.store, clock, settings, access)
         self.maker = ItemMaker(item_bytes, plan.sort_keys_per_partition)
         self._replies: list[tuple[int, bytes]] = []
-        self._fill()
+        self._filled: set[int] = set()
+        self._fill(0)
 
     def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """A decoded reply (it has `client.Client.call`'s form: the walk over a table's pages uses either)."""
@@ -81,21 +82,23 @@ class Bench:
     def _keep(self, status: int, body: bytes, *_: object) -> None:
         self._replies.append((status, body))
 
-    def _fill(self) -> None:
-        table = self.plan.table
-        keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
-        types = [{"AttributeName": key["AttributeName"], "AttributeType": "S"} for key in keys]
-        settings = {"KeySchema": keys, "AttributeDefinitions": types, "BillingMode": "PAY_PER_REQUEST"}
-        self.call("CreateTable", {"TableName": table, **settings})
+    def _fill(self, indexes: int) -> None:
+        """Make the table with so many indexes, unless it is there."""
+        if indexes in self._filled:
+            return
+        self._filled.add(indexes)
+        table = self.plan.table_name(indexes)
+        self.call("CreateTable", table_arguments(self.plan, indexes))
         self.call("DescribeTable", {"TableName": table})
         signer = Signer(HOST)
         self.answer([
             parse(signer.request(operation, body))
-            for operation, body, _ in put_bodies(self.plan, self.maker, range(self.table_items))
+            for operation, body, _ in put_bodies(table, self.maker, range(self.table_items))
         ])  # fmt: skip
 
     def prepare(self, workload: Workload) -> Prepared:
-        """Signed requests for this table."""
+        """Signed requests for the workload's table, which is made if need be."""
+        self._fill(workload.indexes)
         return prepare_requests(self.plan, workload, self.maker, self.table_items, HOST, self)
 
     def time_dispatch(self, requests: Sequence[bytes], seconds: float) -> float:
@@ -146,20 +149,17 @@ def best_seconds(run_once: Callable[[], None], seconds: float) -> float:
 
 def measure_in_process(
     plan: Plan, workloads: Sequence[Workload], table_items: int, seconds: float
-) -> list[InProcessFigure]:
+) -> Iterator[InProcessFigure]:
     """µs per unit by kind of request, items of the first size."""
     bench = Bench(plan, plan.item_bytes[0], table_items)
-    figures = []
     try:
         for workload in workloads:
             prepared = bench.prepare(workload)
-            figures.append(
-                InProcessFigure(
-                    workload.name,
-                    bench.time_dispatch(prepared.requests, seconds) * 1e6 / prepared.units_per_request,
-                    bench.time_operation(workload, prepared.requests, seconds) * 1e6 / prepared.units_per_request,
-                )
+            microseconds = 1e6 / prepared.units_per_request
+            yield InProcessFigure(
+                workload=workload.name,
+                dispatch_us=bench.time_dispatch(prepared.requests, seconds) * microseconds,
+                operation_us=bench.time_operation(workload, prepared.requests, seconds) * microseconds,
             )
     finally:
         bench.close()
-    return figures

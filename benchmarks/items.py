@@ -25,6 +25,11 @@ def sort_key(sort: int) -> str:
     return f"order-{sort:04d}"
 
 
+def email(partition: int) -> str:
+    """The customer's address, by which the first index finds the orders."""
+    return f"{noise(partition, 10)}@example.com"
+
+
 def noise(number: int, length: int) -> str:
     """Random text, the same for the same number (a multiplicative hash picks the place)."""
     start = (number * 2_654_435_761 & 0xFFFF_FFFF) % (_NOISE_LENGTH - length)
@@ -49,6 +54,6 @@ class ItemMaker:
             f'{{"pk":{{"S":"{partition_key(partition)}"}},"sk":{{"S":"{sort_key(sort)}"}},"a":{{"N":"{1000 + revision}"}},'
             f'"b":{{"M":{{"c":{{"S":"{noise(seed, 12)}"}},"d":{{"N":"7"}}}}}},'
             f'"total":{{"N":"{sort * 10 + 5}"}},"status":{{"S":"{STATUSES[number % 5]}"}},'
-            f'"email":{{"S":"{noise(partition, 10)}@example.com"}},"created":{{"S":"2026-01-{1 + sort:02d}T10:00:00Z"}},'
+            f'"email":{{"S":"{email(partition)}"}},"created":{{"S":"2026-01-{1 + sort:02d}T10:00:00Z"}},'
             f'"text":{{"S":"{noise(seed + 1, self._padding_length)}"}}}}'
         )

@@ -7,45 +7,81 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 from benchmarks.client import Client, Connection, ReplyError
 from benchmarks.items import ItemMaker
 from benchmarks.signing import Signer
-from benchmarks.workloads import Plan
+from benchmarks.workloads import Index, Plan
 
 CONNECTIONS = 16
 PIPELINED = 8
 ITEMS_PER_BATCH = 25
+TURNS_PER_REPORT = 64
+NUMBER_ATTRIBUTES = frozenset({"total"})
 SIGNER_SECONDS_MAX = 300
 """Long loads sign with a fresh date now and then."""
 
 
-def create_table(client: Client, plan: Plan) -> None:
-    """Make the table of all workloads and wait until it is active."""
-    client.call(
-        "CreateTable",
-        {
-            "TableName": plan.table,
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            "AttributeDefinitions": [
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            "BillingMode": "PAY_PER_REQUEST",
-        },
-    )
+def table_arguments(plan: Plan, indexes: int) -> dict[str, Any]:
+    """CreateTable's arguments for the table with so many of the plan's indexes."""
+    chosen = plan.index[:indexes]
+    arguments: dict[str, Any] = {
+        "TableName": plan.table_name(indexes),
+        "KeySchema": key_schema("pk", "sk"),
+        "AttributeDefinitions": attribute_definitions("pk", "sk", *(key for one in chosen for key in keys_of(one))),
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    if chosen:
+        arguments["GlobalSecondaryIndexes"] = [index_arguments(one) for one in chosen]
+    return arguments
+
+
+def index_arguments(index: Index) -> dict[str, Any]:
+    """An index as CreateTable and UpdateTable want it."""
+    return {
+        "IndexName": index.name,
+        "KeySchema": key_schema(*keys_of(index)),
+        "Projection": {"ProjectionType": "ALL"},
+    }
+
+
+def keys_of(index: Index) -> tuple[str, str]:
+    """Its key attributes."""
+    return index.partition, index.sort
+
+
+def key_schema(partition: str, sort: str) -> list[dict[str, str]]:
+    """HASH and RANGE."""
+    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
+
+
+def attribute_definitions(*names: str) -> list[dict[str, str]]:
+    """Each attribute once, with its type."""
+    return [
+        {"AttributeName": name, "AttributeType": "N" if name in NUMBER_ATTRIBUTES else "S"}
+        for name in dict.fromkeys(names)
+    ]
+
+
+def create_table(client: Client, plan: Plan, indexes: int = 0) -> None:
+    """Make the table with so many indexes and wait until all is active."""
+    arguments = table_arguments(plan, indexes)
+    client.call("CreateTable", arguments)
     for _ in range(500):
-        if client.call("DescribeTable", {"TableName": plan.table})["Table"]["TableStatus"] == "ACTIVE":
+        table = client.call("DescribeTable", {"TableName": arguments["TableName"]})["Table"]
+        states = [table["TableStatus"], *(index["IndexStatus"] for index in table.get("GlobalSecondaryIndexes", []))]
+        if set(states) == {"ACTIVE"}:
             return
         time.sleep(0.02)
     raise ReplyError("the table does not become ACTIVE")
 
 
-def has_batches(client: Client, plan: Plan) -> bool:
+def has_batches(client: Client, table: str) -> bool:
     """Does the server know BatchWriteItem? Tried with a deletion of nothing."""
     key = {"pk": {"S": "nobody"}, "sk": {"S": "nothing"}}
     try:
-        client.call("BatchWriteItem", {"RequestItems": {plan.table: [{"DeleteRequest": {"Key": key}}]}})
+        client.call("BatchWriteItem", {"RequestItems": {table: [{"DeleteRequest": {"Key": key}}]}})
     except ReplyError:
         return False
     return True
@@ -58,10 +94,15 @@ def load_items(
     numbers: range,
     *,
     pipelines: bool,
+    indexes: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write the items at places `numbers`; raises ReplyError when one is refused."""
-    bodies = batch_bodies(plan, maker, numbers) if has_batches(client, plan) else put_bodies(plan, maker, numbers)
+    """Write the items at places `numbers` into the table with so many indexes; raises ReplyError when one is refused.
+
+    `on_progress(items written so far)` is called now and then, and may raise to end it.
+    """
+    table = plan.table_name(indexes)
+    bodies = (batch_bodies if has_batches(client, table) else put_bodies)(table, maker, numbers)
     depth = PIPELINED if pipelines else 1
     connections = [Connection(client.port) for _ in range(CONNECTIONS)]
     pending = [0] * CONNECTIONS
@@ -79,7 +120,7 @@ def load_items(
                 connections[place].send(b"".join(signer.request(operation, body) for operation, body, _ in chosen))
             written += sum(count for _, _, count in chosen)
             turn += 1
-            if turn % 256 == 0:
+            if turn % TURNS_PER_REPORT == 0:
                 on_progress(written)
                 if time.monotonic() - signed_at > SIGNER_SECONDS_MAX:
                     signer, signed_at = Signer(client.host), time.monotonic()
@@ -102,15 +143,15 @@ def receive_replies(connection: Connection, count: int) -> None:
             raise ReplyError("a batch was left unprocessed")
 
 
-def put_bodies(plan: Plan, maker: ItemMaker, numbers: range) -> Iterator[tuple[str, bytes, int]]:
+def put_bodies(table: str, maker: ItemMaker, numbers: range) -> Iterator[tuple[str, bytes, int]]:
     """(operation, body, items written) of one PutItem per item."""
     for number in numbers:
-        yield "PutItem", f'{{"TableName":"{plan.table}","Item":{maker.item(number)}}}'.encode(), 1
+        yield "PutItem", f'{{"TableName":"{table}","Item":{maker.item(number)}}}'.encode(), 1
 
 
-def batch_bodies(plan: Plan, maker: ItemMaker, numbers: range) -> Iterator[tuple[str, bytes, int]]:
+def batch_bodies(table: str, maker: ItemMaker, numbers: range) -> Iterator[tuple[str, bytes, int]]:
     """(operation, body, items written) of one BatchWriteItem per 25 items."""
     for start in range(numbers.start, numbers.stop, ITEMS_PER_BATCH):
         chosen = range(start, min(start + ITEMS_PER_BATCH, numbers.stop))
         puts = ",".join(f'{{"PutRequest":{{"Item":{maker.item(number)}}}}}' for number in chosen)
-        yield "BatchWriteItem", f'{{"RequestItems":{{"{plan.table}":[{puts}]}}}}'.encode(), len(chosen)
+        yield "BatchWriteItem", f'{{"RequestItems":{{"{table}":[{puts}]}}}}'.encode(), len(chosen)

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.client import Connection, ReplyError
 from benchmarks.generator import Load, LoadFailed, RunningLoad
 from benchmarks.items import ItemMaker
 from benchmarks.prepare import Prepared, prepare_requests, write_requests
@@ -14,10 +15,9 @@ from benchmarks.running import Running
 from benchmarks.workloads import Plan, Workload
 
 CORES = os.cpu_count() or 1
-REPLIES_PER_CONNECTION_MIN = 10
-SECONDS_MAX = 60.0
-SCAN_LEAD_SECONDS = 2
-"""A Scan beside runs so much longer: meanwhile the other workload's requests are signed."""
+SECONDS_MAX = 30.0
+SCAN_LEAD_SECONDS = 1
+"""A Scan beside runs so much longer than what it runs beside."""
 
 
 class Table(NamedTuple):
@@ -34,9 +34,13 @@ class Pace(NamedTuple):
     warm_up_seconds: float
     seconds: float
     cores: Cores
+    compile_share: float = 1.0
+    """Which share of their own warm-up servers get that compile themselves while they run."""
+    replies_min: int = 10
+    """A run in which each connection saw fewer is repeated with more time: what is unfinished at its end would weigh."""
 
 
-class Run(NamedTuple):
+class Ready(NamedTuple):
     """One workload, ready to be replayed."""
 
     server: Running
@@ -44,66 +48,78 @@ class Run(NamedTuple):
     prepared: Prepared
     workload: Workload
     table: Table
-    connections: int
-    beside: str
 
 
-def prepare_file(server: Running, plan: Plan, workload: Workload, table: Table) -> tuple[Path, Prepared]:
-    """Sign a workload's requests now and put them where wrk finds them."""
+def make_ready(server: Running, plan: Plan, workload: Workload, table: Table) -> Ready:
+    """Sign a workload's requests now and put them where wrk finds them.
+
+    Raises ReplyError when the table cannot be made or the first request is refused: the server lacks that operation.
+    """
+    server.fill_indexed(plan, table.maker, table.items, workload.indexes)
     prepared = prepare_requests(plan, workload, table.maker, table.items, server.client.host, server.client)
     server.client.close()
+    try_first(server, workload, prepared)
     file = server.folder / f"{workload.name}.requests"
     write_requests(file, prepared.requests)
-    return file, prepared
+    return Ready(server, file, prepared, workload, table)
 
 
-def measure(
-    server: Running, plan: Plan, workload: Workload, table: Table, connections: int, pace: Pace, beside: str = ""
-) -> Figure:
-    """One figure; raises LoadFailed when requests were refused.
+def try_first(server: Running, workload: Workload, prepared: Prepared) -> None:
+    """One request by hand: its reply says why it is refused."""
+    connection = Connection(server.port)
+    try:
+        connection.send(prepared.requests[0])
+        status, body = connection.receive()
+    finally:
+        connection.close()
+    if status != 200:
+        raise ReplyError(f"{workload.operation} is refused: {status} {body[:150].decode(errors='replace')}")
 
-    A run in which each connection saw only a few replies is repeated with more time: what is unfinished at its end would weigh.
-    """
-    file, prepared = prepare_file(server, plan, workload, table)
-    run = Run(server, file, prepared, workload, table, workload.connections(connections), beside)
-    warm_up(run, pace)
+
+def measure(ready: Ready, connections: int, pace: Pace, beside: str = "") -> Figure:
+    """One figure; raises LoadFailed when requests were refused."""
+    connections = ready.workload.connections(connections)
+    warm_up(ready, connections, pace)
     seconds = pace.seconds
+    wanted = pace.replies_min * connections
     while True:
-        figure, requests = replay(run, seconds, pace.cores)
-        if requests >= REPLIES_PER_CONNECTION_MIN * run.connections or seconds >= SECONDS_MAX:
+        figure, requests = replay(ready, connections, seconds, pace.cores, beside)
+        if requests >= wanted or seconds >= SECONDS_MAX:
             return figure
-        seconds = min(seconds * 4, SECONDS_MAX)
+        seconds = min(max(seconds * 2, seconds * 1.3 * wanted / max(requests, 1)), SECONDS_MAX)
 
 
-def warm_up(run: Run, pace: Pace) -> None:
+def warm_up(ready: Ready, connections: int, pace: Pace) -> None:
     """Replay without counting: longer the first time on a server that compiles itself."""
-    server = run.server
+    server = ready.server
     seconds = pace.warm_up_seconds
-    if run.workload.name not in server.warm:
-        seconds = max(seconds, server.contender.warm_up_seconds)
-        server.warm.add(run.workload.name)
+    if ready.workload.name not in server.warm:
+        own_seconds = server.contender.warm_up_seconds / (4 if server.warm else 1)
+        seconds = max(seconds, own_seconds * pace.compile_share)
+        server.warm.add(ready.workload.name)
     if seconds:
-        replay(run, seconds, pace.cores)
+        replay(ready, connections, seconds, pace.cores, "")
 
 
-def replay(run: Run, seconds: float, cores: Cores) -> tuple[Figure, int]:
+def replay(ready: Ready, connections: int, seconds: float, cores: Cores, beside: str) -> tuple[Figure, int]:
     """One run and how many requests it answered; raises LoadFailed when requests were refused."""
-    process = run.server.process
+    server, table = ready.server, ready.table
+    process = server.process
     busy_before, cpu_before, began = machine_busy_seconds(), process.cpu_seconds(), time.perf_counter()
-    load = RunningLoad(run.server.port, run.file, run.connections, seconds, cores.generator).wait()
+    load = RunningLoad(server.port, ready.file, connections, seconds, cores.generator).wait()
     cpu_seconds = process.cpu_seconds() - cpu_before
     elapsed_seconds = time.perf_counter() - began
     busy_seconds = machine_busy_seconds() - busy_before
     check_load(load)
-    units = load.requests * run.prepared.units_per_request
+    units = load.requests * ready.prepared.units_per_request
     run_seconds = load.duration_us / 1e6
     others_seconds = busy_seconds - cpu_seconds - load.generator_share * run_seconds
     figure = Figure(
-        server=run.server.contender.name,
-        workload=run.workload.name,
-        connections=run.connections,
-        item_bytes=run.table.item_bytes,
-        table_items=run.table.items,
+        server=server.contender.name,
+        workload=ready.workload.name,
+        connections=connections,
+        item_bytes=table.item_bytes,
+        table_items=table.items,
         cpu_us=cpu_seconds * 1e6 / units if units else float("inf"),
         units_per_second=units / run_seconds,
         p50_ms=load.p50_us / 1000,
@@ -111,23 +127,21 @@ def replay(run: Run, seconds: float, cores: Cores) -> tuple[Figure, int]:
         p999_ms=load.p999_us / 1000,
         generator_share=load.generator_share,
         other_share=max(0.0, others_seconds / (elapsed_seconds * CORES)),
-        beside=run.beside,
+        beside=beside,
         resident_mb=process.resident_mb(),
     )
     return figure, load.requests
 
 
-def measure_beside_scan(
-    server: Running, plan: Plan, workload: Workload, table: Table, connections: int, pace: Pace
-) -> Figure:
+def measure_beside_scan(ready: Ready, scan: Ready, connections: int, pace: Pace) -> Figure:
     """`measure` while one connection scans the table in pages of 1 MB, again and again.
 
     The CPU time is then both workloads' and says nothing about one.
     """
-    scan_file, _ = prepare_file(server, plan, plan.named("scan"), table)
-    scans = RunningLoad(server.port, scan_file, 1, pace.seconds + SCAN_LEAD_SECONDS, pace.cores.generator)
+    pace = pace._replace(warm_up_seconds=0, replies_min=0)
+    scans = RunningLoad(ready.server.port, scan.file, 1, pace.seconds + SCAN_LEAD_SECONDS, pace.cores.generator)
     try:
-        return measure(server, plan, workload, table, connections, pace._replace(warm_up_seconds=0), "scan")
+        return measure(ready, connections, pace, "scan")
     finally:
         check_load(scans.wait())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple, Protocol
 
-from benchmarks.items import SEED, ItemMaker, noise, partition_key, sort_key
+from benchmarks.items import SEED, ItemMaker, email, noise, partition_key, sort_key
 from benchmarks.signing import Signer
 from benchmarks.workloads import Plan, Workload
 
@@ -20,7 +20,7 @@ class Caller(Protocol):
 
 
 class Prepared(NamedTuple):
-    """Requests of one workload, and how many units (items of a Scan, else the operation itself) one of them stands for."""
+    """Requests of one workload, and how many units (items of a Scan or batch, else the operation itself) one of them stands for."""
 
     requests: list[bytes]
     units_per_request: float
@@ -30,23 +30,47 @@ def prepare_requests(
     plan: Plan, workload: Workload, maker: ItemMaker, table_items: int, host: str, caller: Caller
 ) -> Prepared:
     """Sign the requests of `workload` for a table of `table_items`; a Scan's pages are found through `caller`."""
-    template = Template(workload.body)
     signer = Signer(host)
-    units_per_request = 1.0
+    table = {"table": plan.table_name(workload.indexes)}
+    units_per_request = float(workload.parts) if workload.is_per_part else 1.0
+    if workload.keys == "pages":
+        fields, units_per_request = scan_starts(caller, plan)
+    else:
+        fields = fields_of(plan, workload, maker, table_items)
+    if workload.part:
+        fields = join_parts(workload, [{**table, **values} for values in fields])
+    template = Template(workload.body)
+    bodies = (template.substitute({**table, **values}).encode() for values in fields)
+    return Prepared([signer.request(workload.operation, body) for body in bodies], units_per_request)
+
+
+def fields_of(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int) -> list[dict[str, str]]:
+    """What the template asks for, per request or part; whole requests only."""
     match workload.keys:
         case "partitions":
             partitions = pick(table_items // plan.sort_keys_per_partition, plan.requests_prepared)
-            fields = [{"pk": partition_key(partition)} for partition in partitions]
-        case "pages":
-            fields, units_per_request = scan_starts(caller, plan)
+            return [{"pk": partition_key(partition), "email": email(partition)} for partition in partitions]
         case "twice":
-            numbers = pick(table_items, plan.requests_prepared // 2)
-            fields = [{"item": maker.item(number, revision)} for revision in (1, 2) for number in numbers]
-        case "items":
-            numbers = pick(table_items, plan.requests_prepared)
-            fields = [item_fields(number, plan.sort_keys_per_partition) for number in numbers]
-    bodies = (template.substitute(values).encode() for values in fields)
-    return Prepared([signer.request(workload.operation, body) for body in bodies], units_per_request)
+            numbers = whole(pick(table_items, plan.requests_prepared // 2 * workload.parts), workload.parts)
+            return [{"item": maker.item(number, revision)} for revision in (1, 2) for number in numbers]
+        case _:
+            numbers = whole(pick(table_items, plan.requests_prepared * workload.parts), workload.parts)
+            return [item_fields(number, plan.sort_keys_per_partition) for number in numbers]
+
+
+def whole(numbers: list[int], parts: int) -> list[int]:
+    """As many as make whole requests; a table too small for one is an error."""
+    count = len(numbers) // parts * parts
+    assert count, f"a request of {parts} items needs a table of more than {len(numbers)}"
+    return numbers[:count]
+
+
+def join_parts(workload: Workload, fields: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The fields of several items become those of one request: {"parts": "{…}, {…}"}; no item stands twice in one."""
+    template = Template(workload.part)
+    parts = [template.substitute(values) for values in fields]
+    step = workload.parts
+    return [{"parts": ", ".join(parts[start : start + step])} for start in range(0, len(parts), step)]
 
 
 def pick(population: int, count_max: int) -> list[int]:

@@ -1,5 +1,6 @@
 """What does a process cost? Starts servers on their own cores and reads CPU time and memory from /proc. Linux only."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -11,6 +12,8 @@ from typing import NamedTuple
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 STOP_SECONDS_MAX = 20.0
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 
 
 class Cores(NamedTuple):
@@ -31,6 +34,11 @@ def choose_cores(is_pinned: bool) -> Cores:
 def on_cores(command: list[str], cores: str) -> list[str]:
     """The command, held to those cores; `taskset` replaces itself by it, so the process id is the command's own."""
     return ["taskset", "-c", cores, *command] if cores else command
+
+
+def die_with_parent() -> None:
+    """Runs in a child before its program: the kernel kills it when the harness dies, however that dies."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def free_port() -> int:
@@ -56,6 +64,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - no threads here
             )
 
     def is_running(self) -> bool:

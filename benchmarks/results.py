@@ -1,12 +1,23 @@
-"""What comes out of a run? Plain records, kept as JSON beside the page so that it can be written again without measuring."""
+"""What comes out of a run? Plain records, kept as JSON beside the page so that it can be written again without measuring.
+
+Every record is written to the file as soon as it is there (Ledger): an interrupted run loses nothing.
+"""
 
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 
-class Figure(msgspec.Struct, frozen=True):
-    """One workload on one server. A unit is an operation, or an item of a Scan."""
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What all records carry."""
+
+    run: int = 0
+    """Which of Results.runs measured it."""
+
+
+class Figure(Record, frozen=True):
+    """One workload on one server. A unit is an operation, or an item of a Scan or batch."""
 
     server: str
     workload: str
@@ -26,8 +37,12 @@ class Figure(msgspec.Struct, frozen=True):
     """What else ran meanwhile: "scan", "slow sync" or nothing."""
     resident_mb: float = 0.0
 
+    def identity(self) -> tuple[object, ...]:
+        """What it is about, whatever its values."""
+        return (self.server, self.workload, self.connections, self.item_bytes, self.table_items, self.beside)
 
-class StartFigure(msgspec.Struct, frozen=True):
+
+class StartFigure(Record, frozen=True):
     """Start-up of one server: medians."""
 
     server: str
@@ -35,8 +50,12 @@ class StartFigure(msgspec.Struct, frozen=True):
     """From starting the process to its first answer to a signed request."""
     idle_mb: float
 
+    def identity(self) -> tuple[object, ...]:
+        """What it is about."""
+        return (self.server,)
 
-class FootprintFigure(msgspec.Struct, frozen=True):
+
+class FootprintFigure(Record, frozen=True):
     """A server that holds many items."""
 
     server: str
@@ -44,9 +63,15 @@ class FootprintFigure(msgspec.Struct, frozen=True):
     load_seconds: float
     resident_mb: float
     disk_mb: float | None
+    beside: str = ""
+    """What was before: "growth" when the table had been filled in steps, else nothing."""
+
+    def identity(self) -> tuple[object, ...]:
+        """What it is about."""
+        return (self.server, self.items, self.beside)
 
 
-class InProcessFigure(msgspec.Struct, frozen=True):
+class InProcessFigure(Record, frozen=True):
     """One workload without sockets, on the store in memory. A unit as above."""
 
     workload: str
@@ -55,57 +80,142 @@ class InProcessFigure(msgspec.Struct, frozen=True):
     operation_us: float
     """The operation alone, on a decoded request."""
 
+    def identity(self) -> tuple[object, ...]:
+        """What it is about."""
+        return (self.workload,)
 
-class Skip(msgspec.Struct, frozen=True):
+
+class Beside(msgspec.Struct, frozen=True):
+    """What GetItem and PutItem requests at a fixed rate saw. Latencies count from when a request was due."""
+
+    wanted_per_second: float
+    per_second: float
+    get_p50_ms: float
+    get_p99_ms: float
+    put_p50_ms: float
+    put_p99_ms: float
+    max_ms: float
+
+    def worst_p99_ms(self) -> float:
+        """The worse of the two."""
+        return max(self.get_p99_ms, self.put_p99_ms)
+
+
+class BackfillFigure(Record, frozen=True):
+    """One index made on a table that was full. `seconds` 0: no index was made, for comparison."""
+
+    server: str
+    items: int
+    seconds: float
+    """From UpdateTable to DescribeTable's ACTIVE."""
+    cpu_us: float
+    """The server's CPU per item; with requests beside, theirs is in it."""
+    beside: Beside | None = None
+
+    def identity(self) -> tuple[object, ...]:
+        """What it is about."""
+        return (self.server, self.items, self.seconds == 0, self.beside is None)
+
+
+class Skip(Record, frozen=True):
     """Something that could not be measured."""
 
     server: str
     what: str
     reason: str
 
+    def identity(self) -> tuple[object, ...]:
+        """What it is about."""
+        return (self.server, self.what)
 
-class Results(msgspec.Struct):
-    """A whole run."""
+
+class RunNote(msgspec.Struct, frozen=True):
+    """One call of the harness."""
 
     date: str
-    machine: str
     command: str
+    machine: str
     seconds: float
-    versions: dict[str, str]
+    """Length of a compared run."""
+
+
+AnyRecord = Figure | StartFigure | FootprintFigure | InProcessFigure | BackfillFigure | Skip
+T = TypeVar("T", bound=AnyRecord)
+
+
+class Results(msgspec.Struct):
+    """Everything that stands on the page, of one or several runs."""
+
+    runs: list[RunNote]
+    versions: dict[str, str] = {}
     figures: list[Figure] = []
     starts: list[StartFigure] = []
     footprints: list[FootprintFigure] = []
     in_process: list[InProcessFigure] = []
+    backfills: list[BackfillFigure] = []
     skips: list[Skip] = []
 
-    def add_earlier(self, earlier: "Results") -> None:
-        """Take from an earlier run what this one did not measure; what both have stays as measured now."""
-        now = {identity(figure) for figure in self.figures}
-        self.figures = [*(figure for figure in earlier.figures if identity(figure) not in now), *self.figures]
-        started = {start.server for start in self.starts}
-        self.starts += [start for start in earlier.starts if start.server not in started]
-        filled = {(footprint.server, footprint.items) for footprint in self.footprints}
-        self.footprints += [one for one in earlier.footprints if (one.server, one.items) not in filled]
-        self.in_process = self.in_process or earlier.in_process
-        self.versions = {**earlier.versions, **self.versions}
-        self.skips += [
-            skip for skip in earlier.skips if skip.server not in {figure.server for figure in self.figures} | started
-        ]
-        if earlier.command not in self.command:
-            self.command = f"{earlier.command}`, then `{self.command}"
+    def add(self, record: AnyRecord) -> None:
+        """Put in a record of the latest run, in place of an earlier one about the same."""
+        record = msgspec.structs.replace(record, run=len(self.runs) - 1)
+        match record:
+            case Figure():
+                replace_in(self.figures, record)
+            case StartFigure():
+                replace_in(self.starts, record)
+            case FootprintFigure():
+                replace_in(self.footprints, record)
+            case InProcessFigure():
+                replace_in(self.in_process, record)
+            case BackfillFigure():
+                replace_in(self.backfills, record)
+            case Skip():
+                replace_in(self.skips, record)
 
-    def save(self, file: Path) -> None:
-        """Write as JSON."""
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(self)))
+    def forget_skip(self, server: str, what: str) -> None:
+        """That is tried again now."""
+        self.skips = [skip for skip in self.skips if (skip.server, skip.what) != (server, what)]
 
 
-def identity(figure: Figure) -> tuple[object, ...]:
-    """What a figure is about, whatever its values."""
-    return (
-        figure.server, figure.workload, figure.connections, figure.item_bytes, figure.table_items, figure.beside,
-    )  # fmt: skip
+def replace_in(records: list[T], record: T) -> None:
+    """At the place of the one about the same, else at the end."""
+    for place, earlier in enumerate(records):
+        if earlier.identity() == record.identity():
+            records[place] = record
+            return
+    records.append(record)
+
+
+class Ledger:
+    """Results that are in their file after every change."""
+
+    def __init__(self, results: Results, file: Path | None) -> None:
+        """With no file, nothing is kept."""
+        self.results = results
+        self.file = file
+
+    def add(self, record: AnyRecord) -> None:
+        """Keep a record."""
+        self.results.add(record)
+        self.save()
+
+    def forget_skip(self, server: str, what: str) -> None:
+        """That is tried again now."""
+        self.results.forget_skip(server, what)
+
+    def save(self) -> None:
+        """Write as JSON: whole, or not at all."""
+        if self.file is not None:
+            save_results(self.results, self.file)
+
+
+def save_results(results: Results, file: Path) -> None:
+    """Write as JSON: whole, or not at all."""
+    beside = file.with_suffix(".new")
+    beside.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
+    beside.replace(file)
 
 
 def read_results(file: Path) -> Results:
-    """What `save` wrote; raises OSError or msgspec.ValidationError."""
+    """What `save_results` wrote; raises OSError, or msgspec.ValidationError for another form (of an earlier harness)."""
     return msgspec.json.decode(file.read_bytes(), type=Results)

@@ -1,5 +1,7 @@
 """How is a server started, loaded and left? One running contender with its table."""
 
+import os
+import re
 import shutil
 import tempfile
 import time
@@ -32,6 +34,8 @@ class Running:
         self.client = Client(port)
         self.warm: set[str] = set()
         """Workloads that it has seen."""
+        self.indexed: set[int] = set()
+        """Tables beside the first: numbers of indexes."""
 
     def fill(
         self, plan: Plan, item_bytes: int, table_items: int, on_progress: Callable[[int], None] = lambda _: None
@@ -41,6 +45,16 @@ class Running:
         maker = ItemMaker(item_bytes, plan.sort_keys_per_partition)
         self.add(plan, maker, range(table_items), on_progress)
         return maker
+
+    def fill_indexed(self, plan: Plan, maker: ItemMaker, table_items: int, indexes: int) -> None:
+        """Make the table with so many indexes, with the same items, unless it is there."""
+        if not indexes or indexes in self.indexed:
+            return
+        create_table(self.client, plan, indexes)
+        pipelines = self.contender.pipelines
+        load_items(self.client, plan, maker, range(table_items), pipelines=pipelines, indexes=indexes)
+        self.client.close()
+        self.indexed.add(indexes)
 
     def add(
         self, plan: Plan, maker: ItemMaker, numbers: range, on_progress: Callable[[int], None] = lambda _: None
@@ -62,7 +76,7 @@ def running(contender: Contender, cores: Cores, environment: dict[str, str] | No
     """
     places = home() / "run"
     places.mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{contender.name}-", dir=places))
+    folder = Path(tempfile.mkdtemp(prefix=f"{contender.name}-{os.getpid()}-", dir=places))
     port = free_port()
     try:
         launch = contender.launch(port, folder)
@@ -75,6 +89,14 @@ def running(contender: Contender, cores: Cores, environment: dict[str, str] | No
             process.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers() -> None:
+    """Folders of runs that were killed; those of a run that still goes on stay."""
+    for folder in (home() / "run").glob("*"):
+        found = re.search(r"-(\d+)-[^-]+$", folder.name)
+        if found and not Path("/proc", found.group(1)).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def wait_until_ready(process: Process, port: int) -> float:

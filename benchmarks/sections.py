@@ -9,25 +9,28 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from benchmarks.backfill import measure_backfill
 from benchmarks.client import ReplyError
 from benchmarks.generator import LoadFailed
 from benchmarks.inprocess import measure_in_process
-from benchmarks.measure import Pace, Table, measure, measure_beside_scan
+from benchmarks.measure import Pace, Ready, Table, make_ready, measure, measure_beside_scan, warm_up
 from benchmarks.peers import ROOT, NotInstallable
-from benchmarks.results import Figure, FootprintFigure, Results, Skip, StartFigure
-from benchmarks.running import running
+from benchmarks.results import BackfillFigure, Figure, FootprintFigure, Ledger, Skip, StartFigure
+from benchmarks.running import Running, running
 from benchmarks.servers import BY_NAME, Contender
 from benchmarks.slowsync import slow_sync_environment
 from benchmarks.workloads import Plan, Workload
 
-STARTS = 5
 IDLE_SECONDS = 1.0
 """A server rests so long before its idle memory is read."""
 SETTLE_SECONDS = 2.0
 """And so long after a load."""
+SLOW_AFTER_SECONDS = 8.0
+"""A load is judged slow after so long."""
 REASON_LENGTH_MAX = 200
 GROWTH_REQUESTS = 100_000
 """Large tables are asked for more different keys, so that not all of them are in caches."""
@@ -38,30 +41,33 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-class Choice:
+class Choice(NamedTuple):
     """What this run measures."""
 
-    def __init__(
-        self, plan: Plan, contenders: Sequence[Contender], workloads: Sequence[Workload], pace: Pace,
-        connections: Sequence[int], item_bytes: Sequence[int],
-    ) -> None:  # fmt: skip
-        self.plan = plan
-        self.contenders = contenders
-        self.workloads = workloads
-        self.pace = pace
-        self.connections = connections
-        self.item_bytes = item_bytes
+    plan: Plan
+    contenders: Sequence[Contender]
+    workloads: Sequence[Workload]
+    pace: Pace
+    """Of what is compared."""
+    side_pace: Pace
+    """Of everything else."""
+    connections: Sequence[int]
+    """The compared number first: some tables are measured with it alone."""
+    item_bytes: Sequence[int]
+    starts: int = 5
 
 
 @contextmanager
-def skipping(results: Results, contender: Contender, what: str = "") -> Iterator[None]:
-    """What goes wrong within is written down as a Skip, without the paths of this machine."""
+def skipping(ledger: Ledger, contender: Contender, what: str = "") -> Iterator[None]:
+    """What goes wrong within is written down as a Skip, without the paths of this machine; an earlier one about it is forgotten."""
+    name = f"{contender.title}{what}"
+    ledger.forget_skip(contender.name, name)
     try:
         yield
     except (NotInstallable, LoadFailed, ReplyError, OSError) as reason:
-        say(f"  {contender.title}{what}: skipped: {reason}")
+        say(f"  {name}: skipped: {reason}")
         text = str(reason).replace(str(ROOT) + "/", "").replace(str(Path.home()), "~")
-        results.skips.append(Skip(contender.name, f"{contender.title}{what}", text[-REASON_LENGTH_MAX:]))
+        ledger.add(Skip(server=contender.name, what=name, reason=text[-REASON_LENGTH_MAX:]))
 
 
 def progress(label: str, items: int) -> Callable[[int], None]:
@@ -77,121 +83,171 @@ def progress(label: str, items: int) -> Callable[[int], None]:
     return on_progress
 
 
-def run_in_process(choice: Choice, results: Results) -> None:
+def not_too_slow(per_second_min: float, report: Callable[[int], None]) -> Callable[[int], None]:
+    """Ends a load that is slower, by LoadFailed, once it has gone on for a while."""
+    began = time.monotonic()
+
+    def on_progress(written: int) -> None:
+        elapsed = time.monotonic() - began
+        if elapsed > SLOW_AFTER_SECONDS and written / elapsed < per_second_min:
+            raise LoadFailed(f"it loads {written / elapsed:,.0f} items a second, fewer than {per_second_min:,.0f}")
+        report(written)
+
+    return on_progress
+
+
+def run_in_process(choice: Choice, ledger: Ledger) -> None:
     """(a) µs per operation by kind, without sockets."""
     say(f"in process: {', '.join(workload.name for workload in choice.workloads)}")
-    seconds = choice.pace.seconds
-    results.in_process += measure_in_process(choice.plan, choice.workloads, choice.plan.table_items, seconds)
+    for figure in measure_in_process(choice.plan, choice.workloads, choice.plan.table_items, choice.side_pace.seconds):
+        ledger.add(figure)
 
 
-def run_load(choice: Choice, results: Results, table_items: int) -> None:
+def run_load(choice: Choice, ledger: Ledger, table_items: int) -> None:
     """(b) Every workload on every server: the compared number of connections for each size, the others for the first."""
     plan = choice.plan
+    is_small = table_items == plan.table_items
     for contender in choice.contenders:
-        for item_bytes in choice.item_bytes:
+        for item_bytes in choice.item_bytes if is_small else choice.item_bytes[:1]:
             where = f", {item_bytes} B, {table_items:,} items"
-            label = contender.name + where
-            say(label)
-            with skipping(results, contender, where), running(contender, choice.pace.cores) as server:
-                table = Table(
-                    server.fill(plan, item_bytes, table_items, progress(label, table_items)), item_bytes, table_items
-                )
-                is_first = item_bytes == choice.item_bytes[0] and table_items == plan.table_items
-                counts = choice.connections if is_first else choice.connections[:1]
+            say(contender.name + where)
+            report = progress(contender.name, table_items)
+            if not (is_small or contender.is_ours):
+                report = not_too_slow(plan.load_per_second_min, report)
+            with skipping(ledger, contender, where), running(contender, choice.pace.cores) as server:
+                table = Table(server.fill(plan, item_bytes, table_items, report), item_bytes, table_items)
+                is_first = is_small and item_bytes == choice.item_bytes[0]
                 for workload in choice.workloads:
-                    for connections in sorted({workload.connections(count) for count in counts}, reverse=True):
-                        with skipping(results, contender, f"{where}, {workload.name}, {connections} connections"):
-                            add(results, measure(server, plan, workload, table, connections, choice.pace))
+                    if is_first or not workload.is_compared_only:
+                        with skipping(ledger, contender, f"{where}, {workload.title}"):
+                            measure_load(choice, ledger, make_ready(server, plan, workload, table))
 
 
-def run_latency(choice: Choice, results: Results) -> None:
+def measure_load(choice: Choice, ledger: Ledger, ready: Ready) -> None:
+    """One workload: with all numbers of connections on the small table of the first size, else with the first number alone."""
+    plan, workload, table = choice.plan, ready.workload, ready.table
+    is_first = table.item_bytes == choice.item_bytes[0] and table.items == plan.table_items
+    is_wide = is_first and not workload.is_compared_only
+    counts = choice.connections if is_wide else choice.connections[:1]
+    compared = workload.connections(plan.connections_compared)
+    for connections in dict.fromkeys(workload.connections(count) for count in counts):
+        is_compared = connections == compared and table.item_bytes == plan.item_bytes[0]
+        add(ledger, measure(ready, connections, choice.pace if is_compared else choice.side_pace))
+
+
+def run_latency(choice: Choice, ledger: Ledger) -> None:
     """GetItem and PutItem on disk while a Scan runs beside."""
     plan = choice.plan
     for contender in on_disk(choice.contenders):
         say(f"{contender.name}: beside a Scan")
-        with skipping(results, contender, ", beside a Scan"), running(contender, choice.pace.cores) as server:
+        with skipping(ledger, contender, ", beside a Scan"), running(contender, choice.pace.cores) as server:
             table = Table(server.fill(plan, plan.item_bytes[0], plan.table_items), plan.item_bytes[0], plan.table_items)
+            scan = make_ready(server, plan, plan.named("scan"), table)
             for name in ("get", "put"):
-                workload = plan.named(name)
-                measure(server, plan, workload, table, plan.connections_compared, choice.pace._replace(seconds=1))
-                add(results, measure_beside_scan(server, plan, workload, table, plan.connections_compared, choice.pace))
+                ready = make_ready(server, plan, plan.named(name), table)
+                warm_up(ready, plan.connections_compared, choice.side_pace)
+                add(ledger, measure_beside_scan(ready, scan, plan.connections_compared, choice.pace))
 
 
-def run_slow_sync(choice: Choice, results: Results) -> None:
+def run_slow_sync(choice: Choice, ledger: Ledger) -> None:
     """PutItem on disk with every sync slowed down: does group commit carry it?"""
     plan = choice.plan
     for contender in on_disk(choice.contenders):
         what = f", syncs {plan.slow_sync.delay_us} µs slower"
         say(contender.name + what)
-        with skipping(results, contender, what):
+        with skipping(ledger, contender, what):
             environment = slow_sync_environment(plan.slow_sync.delay_us)
             with running(contender, choice.pace.cores, environment) as server:
-                table = Table(
-                    server.fill(plan, plan.item_bytes[0], plan.table_items), plan.item_bytes[0], plan.table_items
-                )
-                workload = plan.named("put")
-                add(
-                    results,
-                    measure(server, plan, workload, table, plan.slow_sync.connections, choice.pace, "slow sync"),
-                )
+                maker = server.fill(plan, plan.item_bytes[0], plan.table_items)
+                ready = make_ready(server, plan, plan.named("put"), Table(maker, plan.item_bytes[0], plan.table_items))
+                pace = choice.pace if contender.is_ours else choice.side_pace
+                add(ledger, measure(ready, plan.slow_sync.connections, pace, "slow sync"))
 
 
-def run_start(choice: Choice, results: Results) -> None:
+def run_start(choice: Choice, ledger: Ledger) -> None:
     """Start-up time and idle memory, medians of several starts."""
     for contender in choice.contenders:
         say(f"{contender.name}: start")
         ready_ms: list[float] = []
         idle_mb: list[float] = []
-        with skipping(results, contender, ", start"):
-            for _ in range(STARTS):
+        with skipping(ledger, contender, ", start"):
+            for _ in range(choice.starts):
                 with running(contender, choice.pace.cores) as server:
                     ready_ms.append(server.ready_ms)
                     time.sleep(IDLE_SECONDS)
                     idle_mb.append(server.process.resident_mb())
-            results.starts.append(StartFigure(contender.name, statistics.median(ready_ms), statistics.median(idle_mb)))
+            ready, idle = statistics.median(ready_ms), statistics.median(idle_mb)
+            ledger.add(StartFigure(server=contender.name, ready_ms=ready, idle_mb=idle))
 
 
-def run_footprint(choice: Choice, results: Results) -> None:
+def run_footprint(choice: Choice, ledger: Ledger) -> None:
     """Memory and disk with many items."""
     plan = choice.plan
     items = plan.footprint.items
     for contender in choice.contenders:
         say(f"{contender.name}: {items:,} items")
-        with skipping(results, contender, f", {items:,} items"), running(contender, choice.pace.cores) as server:
+        with skipping(ledger, contender, f", {items:,} items"), running(contender, choice.pace.cores) as server:
             began = time.perf_counter()
             server.fill(plan, plan.footprint.item_bytes, items, progress(contender.name, items))
-            load_seconds = time.perf_counter() - began
+            ledger.add(footprint_of(server, items, time.perf_counter() - began))
+
+
+def footprint_of(server: Running, items: int, load_seconds: float, beside: str = "") -> FootprintFigure:
+    """After a rest."""
+    time.sleep(SETTLE_SECONDS)
+    return FootprintFigure(
+        server=server.contender.name,
+        items=items,
+        load_seconds=load_seconds,
+        resident_mb=server.process.resident_mb(),
+        disk_mb=server.disk_mb(),
+        beside=beside,
+    )
+
+
+def run_backfill(choice: Choice, ledger: Ledger) -> None:
+    """A full table gets an index, alone and beside requests."""
+    plan = choice.plan
+    for contender in choice.contenders:
+        items = plan.backfill.items if contender.is_ours else plan.backfill.items_peers
+        what = f", an index on {items:,} items"
+        say(contender.name + what)
+        with skipping(ledger, contender, what), running(contender, choice.pace.cores) as server:
+            maker = server.fill(plan, plan.backfill.item_bytes, items, progress(contender.name, items))
+            table = Table(maker, plan.backfill.item_bytes, items)
             time.sleep(SETTLE_SECONDS)
-            results.footprints.append(
-                FootprintFigure(contender.name, items, load_seconds, server.process.resident_mb(), server.disk_mb())
-            )
+            for figure in measure_backfill(server, plan, table, choice.pace.cores, choice.pace.seconds):
+                ledger.add(figure)
+                say_backfill(figure)
 
 
-def run_growth(choice: Choice, results: Results, sizes: Sequence[int]) -> None:
+def say_backfill(figure: BackfillFigure) -> None:
+    """One line."""
+    seen = figure.beside
+    parts = [f"{figure.items / figure.seconds:,.0f} items/s"] if figure.seconds else []
+    if seen is not None:
+        parts.append(f"beside {seen.per_second:,.0f}/s with p99 {seen.get_p99_ms:.2f} and {seen.put_p99_ms:.2f} ms")
+    say("  " + " ".join(parts))
+
+
+def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
     """Does an operation stay as quick while the table grows? Hashrange on disk, one table that is filled up further."""
     plan = choice.plan
     contender = BY_NAME["ours-disk"]
     item_bytes = plan.item_bytes[0]
     workloads = [workload for workload in choice.workloads if workload.is_in_growth_check]
     wide_plan = msgspec.structs.replace(plan, requests_prepared=GROWTH_REQUESTS)
-    with skipping(results, contender, ", growth"), running(contender, choice.pace.cores) as server:
+    with skipping(ledger, contender, ", growth"), running(contender, choice.pace.cores) as server:
         maker = server.fill(plan, item_bytes, 0)
         filled = 0
         for items in sizes:
             began = time.perf_counter()
             server.add(plan, maker, range(filled, items), progress("growth", items))
             filled = items
-            load_seconds = time.perf_counter() - began
-            time.sleep(SETTLE_SECONDS)
-            results.footprints.append(
-                FootprintFigure(contender.name, items, load_seconds, server.process.resident_mb(), server.disk_mb())
-            )
+            ledger.add(footprint_of(server, items, time.perf_counter() - began, "growth"))
             for workload in workloads:
-                table = Table(maker, item_bytes, items)
-                add(
-                    results,
-                    measure(server, wide_plan, workload, table, plan.connections_compared, choice.pace, "growth"),
-                )
+                ready = make_ready(server, wide_plan, workload, Table(maker, item_bytes, items))
+                add(ledger, measure(ready, plan.connections_compared, choice.pace, "growth"))
 
 
 def on_disk(contenders: Sequence[Contender]) -> list[Contender]:
@@ -199,9 +255,9 @@ def on_disk(contenders: Sequence[Contender]) -> list[Contender]:
     return [contender for contender in contenders if contender.kind == "disk"]
 
 
-def add(results: Results, figure: Figure) -> None:
+def add(ledger: Ledger, figure: Figure) -> None:
     """Keep a figure, and say it."""
-    results.figures.append(figure)
+    ledger.add(figure)
     say(
         f"  {figure.workload:15} {figure.connections:3} connections: {figure.cpu_us:8.1f} µs CPU, {figure.units_per_second:9,.0f}/s,"
         f" p50 {figure.p50_ms:7.2f}, p99 {figure.p99_ms:7.2f}, p99.9 {figure.p999_ms:7.2f} ms"

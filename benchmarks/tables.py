@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+DASH = "\N{EN DASH}"
+"""What was not, or could not be, measured."""
+
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns of figures are aligned to the right; a row has as many cells as there are columns."""
@@ -18,5 +21,12 @@ def fit(cell: str, width: int, is_right: bool) -> str:
 
 
 def looks_numeric(cell: str) -> bool:
-    """Is it empty, or does it begin like a figure?"""
-    return not cell or cell.lstrip("≤≥ ")[:1].isdigit()
+    """Is it empty or a dash, or does it begin like a figure?"""
+    return cell in {"", DASH} or cell.lstrip("≤≥ ")[:1].isdigit()
+
+
+def number(value: float) -> str:
+    """Three figures or so."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")

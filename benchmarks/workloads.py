@@ -6,22 +6,31 @@ from typing import Literal
 import msgspec
 
 FILE = Path(__file__).with_name("workloads.toml")
-SECTION_NAMES = ("in-process", "load", "latency", "slow-sync", "start", "footprint")
+SECTION_NAMES = ("in-process", "load", "latency", "slow-sync", "start", "footprint", "backfill")
 """The parts of a run, in the order in which they stand on the page."""
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kind of request. Targets are µs of server CPU per operation, for a Scan per item."""
+    """One kind of request. Targets are µs of server CPU per operation, for Scans and batches per item."""
 
     name: str
     title: str
     operation: str
     body: str
-    target_memory_us: float
-    target_disk_us: float
-    at_first: str
+    target_memory_us: float | None = None
+    target_disk_us: float | None = None
+    at_first: str = ""
     """The peers when the targets were set: Dynoxide · DynamoDB Local · dynalite, memory / disk."""
     keys: Literal["items", "twice", "partitions", "pages"] = "items"
+    part: str = ""
+    """What stands for one of several items in a body; `parts` of them, separated by commas, are the body's $parts."""
+    parts: int = 1
+    is_per_part: bool = False
+    """Does a figure speak of one part, as in a batch, and not of the whole request?"""
+    indexes: int = 0
+    """How many secondary indexes its table has."""
+    is_compared_only: bool = False
+    """Only at the compared number of connections, the first size and the small table."""
     connections_max: int | None = None
     """At most so many connections, when fewer say the same: pages that are still unsent at the end of a run count for nothing."""
     is_in_growth_check: bool = False
@@ -30,9 +39,38 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How many connections it runs with where `wanted` are asked for."""
         return wanted if self.connections_max is None else min(wanted, self.connections_max)
 
-    def target_us(self, kind: str) -> float:
-        """The target of the mode: "memory" or "disk"."""
+    def target_us(self, kind: str) -> float | None:
+        """The target of the mode: "memory" or "disk"; None when there is none."""
         return self.target_memory_us if kind == "memory" else self.target_disk_us
+
+    def peers_at_first_us(self) -> dict[str, float]:
+        """`at_first` by contender's name. One figure for both modes counts as memory's; words and dashes are left out."""
+        figures = {}
+        for peer, text in zip(("dynoxide", "local", "dynalite"), self.at_first.split(" · "), strict=False):
+            for kind, part in zip(("memory", "disk"), text.split(" / "), strict=False):
+                if part.replace(",", "").isdigit():
+                    figures[f"{peer}-{kind}"] = float(part.replace(",", ""))
+        return figures
+
+
+class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A global secondary index that projects ALL: its name and key attributes."""
+
+    name: str
+    partition: str
+    sort: str
+
+
+class Backfill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How large the table is that gets an index, what runs beside, and what is wanted."""
+
+    items: int
+    items_peers: int
+    item_bytes: int
+    items_per_second_min: float
+    beside_per_second: int
+    beside_connections: int
+    beside_p99_ms_max: float
 
 
 class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,11 +121,19 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     table_items_full: int
     table_items_huge: int
     growth_ratio_max: float
+    further_index_us_max: float
+    load_per_second_min: float
     workload: tuple[Workload, ...]
+    index: tuple[Index, ...]
     start: Start
     footprint: Footprint
     latency: Latency
     slow_sync: SlowSync
+    backfill: Backfill
+
+    def table_name(self, indexes: int = 0) -> str:
+        """The table that has so many indexes."""
+        return f"{self.table}-{indexes}" if indexes else self.table
 
     def named(self, name: str) -> Workload:
         """The workload of that name; raises KeyError."""

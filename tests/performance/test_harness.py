@@ -1,6 +1,7 @@
 """Do the benchmarks measure what they say? A small share of `make bench`, without any figure being judged."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -10,7 +11,8 @@ import pytest
 from benchmarks.generator import NoGenerator, require_generator
 from benchmarks.inprocess import HOST, Bench, measure_in_process, parse
 from benchmarks.items import ItemMaker
-from benchmarks.measure import Pace, Table, measure, prepare_file
+from benchmarks.loader import keys_of
+from benchmarks.measure import Pace, Table, make_ready, measure
 from benchmarks.prepare import prepare_requests
 from benchmarks.processes import Cores
 from benchmarks.running import running
@@ -22,6 +24,7 @@ from hashrange.items.values import check_item
 ITEMS = 200
 SOME = 60
 PLAN = msgspec.structs.replace(read_plan(), requests_prepared=SOME)
+KEY = re.compile(rb'"pk": ?\{"S": ?"([^"]+)"\}, ?"sk": ?\{"S": ?"([^"]+)"\}')
 NAMES = [workload.name for workload in PLAN.workload]
 
 
@@ -59,16 +62,61 @@ def test_a_request_whose_signature_was_touched_is_refused(bench: Bench) -> None:
         bench.answer([parse(request.replace(b"customer-", b"somebody-"))])
 
 
-def test_replacing_puts_always_change_the_item(bench: Bench) -> None:
+def items_of(operation: str, body: bytes) -> list[dict[str, dict[str, str]]]:
+    """The items that a request writes."""
+    decoded = msgspec.json.decode(body)
+    match operation:
+        case "TransactWriteItems":
+            assert "ClientRequestToken" not in decoded  # replayed with it, it would be answered without being done
+            return [action["Put"]["Item"] for action in decoded["TransactItems"]]
+        case "BatchWriteItem":
+            return [action["PutRequest"]["Item"] for action in decoded["RequestItems"][PLAN.table]]
+        case _:
+            return [decoded["Item"]]
+
+
+@pytest.mark.parametrize("name", [workload.name for workload in PLAN.workload if workload.keys == "twice"])
+def test_replacing_writes_always_change_the_item_and_never_an_index_key(bench: Bench, name: str) -> None:
     """An unchanged item need not be written, so a circle of puts that all say the same would measure nothing."""
-    stored: dict[str, bytes] = {}
-    for request in bench.prepare(PLAN.named("put")).requests * 2:
-        body = parse(request).body
-        item = msgspec.json.decode(body)["Item"]
-        key = item["pk"]["S"] + item["sk"]["S"]
-        assert stored.get(key) != body
-        stored[key] = body
-    assert len(stored) == SOME // 2
+    workload = PLAN.named(name)
+    stored: dict[str, dict[str, dict[str, str]]] = {}
+    requests = bench.prepare(workload).requests
+    for request in requests * 2:
+        items = items_of(workload.operation, parse(request).body)
+        assert len({item["pk"]["S"] + item["sk"]["S"] for item in items}) == workload.parts
+        for item in items:
+            key = item["pk"]["S"] + item["sk"]["S"]
+            earlier = stored.get(key, {**item, "text": {"S": ""}})
+            assert earlier != item
+            assert all(earlier[name] == item[name] for index in PLAN.index for name in keys_of(index))
+            stored[key] = item
+    assert len(stored) == len(requests) // 2 * workload.parts
+
+
+@pytest.mark.parametrize("name", ["transact-write", "batch-write", "batch-get"])
+def test_neighbours_in_the_circle_share_no_item(bench: Bench, name: str) -> None:
+    """Requests under way at once must not conflict."""
+    assert SOME % 2 == 0
+    requests = bench.prepare(PLAN.named(name)).requests
+    half = len(requests) // 2 if PLAN.named(name).keys == "twice" else len(requests)
+    found = [key for request in requests[:half] for key in KEY.findall(parse(request).body)]
+    assert len(found) == len(set(found)) == half * PLAN.named(name).parts
+
+
+def test_figures_of_batches_speak_of_one_item(bench: Bench) -> None:
+    units = {name: bench.prepare(PLAN.named(name)).units_per_request for name in NAMES if name != "scan"}
+    assert {name: count for name, count in units.items() if count != 1} == {"batch-write": 25, "batch-get": 100}
+
+
+def test_a_table_too_small_for_a_request_is_an_error(bench: Bench) -> None:
+    with pytest.raises(AssertionError, match="a request of 100 items needs a table of more than 90"):
+        prepare_requests(PLAN, PLAN.named("batch-get"), bench.maker, 90, HOST, bench)
+
+
+def test_the_large_table_and_other_sizes_are_for_the_first_workloads_alone() -> None:
+    new = {workload.name for workload in PLAN.workload if workload.is_compared_only}
+    assert new == {one.name for one in PLAN.workload if one.indexes or one.parts > 1}
+    assert all(workload.indexes <= len(PLAN.index) for workload in PLAN.workload)
 
 
 def test_keys_differ_within_a_workload(bench: Bench) -> None:
@@ -78,7 +126,7 @@ def test_keys_differ_within_a_workload(bench: Bench) -> None:
 
 
 def test_a_query_reads_20_items_and_the_filter_some_of_them(bench: Bench) -> None:
-    for name, expected in (("query", {20}), ("query-filtered", {8})):
+    for name, expected in (("query", {20}), ("query-filtered", {8}), ("query-index", {20})):
         counts = set()
         for request in bench.prepare(PLAN.named(name)).requests:
             reply = bench.call("Query", msgspec.json.decode(parse(request).body))
@@ -99,7 +147,7 @@ def test_a_scan_walks_whole_pages() -> None:
 
 def test_in_process_every_kind_has_a_figure() -> None:
     plan: Plan = msgspec.structs.replace(PLAN, item_bytes=(400,))
-    figures = measure_in_process(plan, plan.workload, ITEMS, 0.0)
+    figures = list(measure_in_process(plan, plan.workload, ITEMS, 0.0))
     assert [figure.workload for figure in figures] == NAMES
     assert all(figure.dispatch_us > 0 and figure.operation_us > 0 for figure in figures)
 
@@ -114,11 +162,13 @@ def test_over_sockets_a_workload_has_a_figure() -> None:
         assert server.ready_ms > 0
         assert server.process.resident_mb() > 1
         assert (server.disk_mb() or 0) > 0
+        ready = make_ready(server, PLAN, PLAN.named("put-2-indexes"), table)
+        counted = {"TableName": PLAN.table_name(2), "IndexName": PLAN.index[1].name, "Select": "COUNT"}
+        assert server.client.call("Scan", counted)["Count"] == ITEMS
         if shutil.which("wrk") is None:
-            file, prepared = prepare_file(server, PLAN, PLAN.named("put"), table)
-            assert file.stat().st_size > sum(map(len, prepared.requests))
+            assert ready.file.stat().st_size > sum(map(len, ready.prepared.requests))
         else:
-            figure = measure(server, PLAN, PLAN.named("put"), table, 4, pace)
+            figure = measure(ready, 4, pace)
             assert figure.cpu_us > 0
             assert figure.units_per_second > 0
             assert 0 < figure.p50_ms <= figure.p99_ms <= figure.p999_ms

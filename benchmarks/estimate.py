@@ -1,0 +1,95 @@
+"""How long will a run take? Rough sums from what is asked for; said before it begins, so that nobody waits for what they did not mean."""
+
+from collections.abc import Collection
+
+from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, Choice, on_disk
+from benchmarks.servers import Contender
+
+START_SECONDS = 2.0
+"""Starting and stopping a server."""
+SIGNING_SECONDS = 0.7
+"""Preparing a workload's requests."""
+AROUND_SECONDS = 0.2
+"""Around each run of wrk."""
+IN_PROCESS_SECONDS = 4.0
+"""One workload in process."""
+BACKFILLS_PER_SECOND = 20_000
+
+
+def load_seconds(contender: Contender, items: int) -> float:
+    """Filling a table."""
+    return items / contender.loads_per_second
+
+
+def is_left_out(choice: Choice, contender: Contender) -> bool:
+    """Does it load too slowly for the large table?"""
+    return not contender.is_ours and contender.loads_per_second < choice.plan.load_per_second_min
+
+
+def estimate_load(choice: Choice, table_items: int) -> float:
+    """The load section on one table size."""
+    plan, pace, side = choice.plan, choice.pace, choice.side_pace
+    is_small = table_items == plan.table_items
+    total = 0.0
+    for contender in choice.contenders:
+        if not is_small and is_left_out(choice, contender):
+            total += START_SECONDS + 10
+            continue
+        for item_bytes in choice.item_bytes if is_small else choice.item_bytes[:1]:
+            is_first = is_small and item_bytes == choice.item_bytes[0]
+            workloads = [one for one in choice.workloads if is_first or not one.is_compared_only]
+            tables = 1 + 2 * len({one.indexes for one in workloads} - {0})
+            total += START_SECONDS + tables * load_seconds(contender, table_items)
+            compiles = contender.warm_up_seconds * (1 + max(0, len(workloads) - 1) / 4)
+            is_compared = item_bytes == plan.item_bytes[0]
+            chosen = pace if is_compared else side
+            total += max(compiles * chosen.compile_share, len(workloads) * chosen.warm_up_seconds)
+            total += len(workloads) * (SIGNING_SECONDS + AROUND_SECONDS + chosen.seconds)
+            if is_first:
+                others = sum(not one.is_compared_only for one in workloads) * (len(choice.connections) - 1)
+                total += others * (max(1, side.seconds) + AROUND_SECONDS)
+    return total
+
+
+def estimate_backfill(choice: Choice) -> float:
+    """Each server: fill, make an index, remove it, make it again beside requests."""
+    wanted = choice.plan.backfill
+    total = 0.0
+    for contender in choice.contenders:
+        items = wanted.items if contender.is_ours else wanted.items_peers
+        total += START_SECONDS + load_seconds(contender, items) + 2 * SETTLE_SECONDS + choice.pace.seconds
+        total += 3 * items / BACKFILLS_PER_SECOND + 4 * SIGNING_SECONDS
+    return total
+
+
+def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) -> dict[str, float]:
+    """Seconds by what is done, in order."""
+    plan, seconds = choice.plan, choice.pace.seconds
+    disk = on_disk(choice.contenders)
+    beside_one = START_SECONDS + SIGNING_SECONDS + seconds + 1
+    compiles = {one.name: one.warm_up_seconds * choice.side_pace.compile_share for one in choice.contenders}
+    sums = {
+        "in-process": len(choice.workloads) * IN_PROCESS_SECONDS,
+        "load": estimate_load(choice, plan.table_items),
+        "latency": sum(
+            2 * beside_one + 1.25 * compiles[one.name] + load_seconds(one, plan.table_items) for one in disk
+        ),
+        "slow-sync": sum(beside_one + compiles[one.name] + 2 * load_seconds(one, plan.table_items) for one in disk),
+        "start": len(choice.contenders) * choice.starts * (START_SECONDS / 2 + IDLE_SECONDS),
+        "footprint": sum(
+            START_SECONDS + SETTLE_SECONDS + load_seconds(one, plan.footprint.items) for one in choice.contenders
+        ),
+        "backfill": estimate_backfill(choice),
+    }
+    chosen = {name: value for name, value in sums.items() if name in names}
+    if full:
+        chosen[f"load, {plan.table_items_full:,} items"] = estimate_load(choice, plan.table_items_full)
+    if huge:
+        chosen[f"growth to {plan.table_items_huge:,} items"] = plan.table_items_huge / 20_000 + 60
+    return chosen
+
+
+def describe(sums: dict[str, float]) -> str:
+    """In minutes."""
+    parts = ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in sums.items())
+    return f"plan, in minutes: {parts}; together about {sum(sums.values()) / 60:.0f}"

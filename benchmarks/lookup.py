@@ -1,0 +1,38 @@
+"""Which figure is meant? Finds records, and says which run made them."""
+
+from collections.abc import Iterable
+
+from benchmarks.results import AnyRecord, Figure, Results
+from benchmarks.workloads import Plan
+
+
+def find(plan: Plan, results: Results, server: str, workload: str, **wanted: object) -> Figure | None:
+    """The figure of a server and workload, by default at the compared connections, first size, small table."""
+    conditions: dict[str, object] = {
+        "connections": plan.named(workload).connections(plan.connections_compared), "item_bytes": plan.item_bytes[0], "table_items": plan.table_items, "beside": "", **wanted,
+    }  # fmt: skip
+    for figure in results.figures:
+        is_meant = (figure.server, figure.workload) == (server, workload)
+        if is_meant and all(getattr(figure, name) == value for name, value in conditions.items()):
+            return figure
+    return None
+
+
+def all_records(results: Results) -> list[AnyRecord]:
+    """Everything measured."""
+    return [
+        *results.figures, *results.starts, *results.footprints, *results.in_process, *results.backfills, *results.skips,
+    ]  # fmt: skip
+
+
+def used_runs(records: Iterable[AnyRecord]) -> list[int]:
+    """The runs that measured them, in order."""
+    return sorted({record.run for record in records})
+
+
+def note(results: Results, records: Iterable[AnyRecord]) -> str:
+    """Which command made them and when, as a paragraph; nothing on a page that one run made."""
+    if len(used_runs(all_records(results))) < 2:
+        return ""
+    runs = [results.runs[place] for place in used_runs(records)]
+    return "Measured " + "; ".join(f"on {run.date} by `{run.command}`" for run in runs) + ".\n\n" if runs else ""
