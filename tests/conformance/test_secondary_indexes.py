@@ -9,6 +9,8 @@ from tests.conformance.propagation import propagated
 from tests.support.raw_client import RawClient
 
 S = "S"
+SCHEMA = "The provided key element does not match the schema"
+START_KEY = "The provided starting key is invalid: "
 
 
 def key_schema(*names: str) -> list[dict[str, str]]:
@@ -201,6 +203,31 @@ def test_what_a_global_index_refuses(orders: Orders) -> None:
     assert orders.refused("Query", IndexName="status-keys", ProjectionExpression="note", **query) == (
         "One or more parameter values were invalid: Global secondary index status-keys does not project [note]"
     )
+
+
+@pytest.mark.parametrize(
+    ("index_name", "keys", "wrong", "message"),
+    [
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"at": {"S": "60"}}, SCHEMA),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"pk": {"N": "1"}}, START_KEY + SCHEMA),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"sk": {"B": "AQ=="}}, START_KEY + SCHEMA),
+        ("by-status", {"status": {"S": "open"}, "at": {"N": "60"}}, {"sk": {"N": "1"}, "at": {"S": "60"}}, SCHEMA),
+        ("by-time", {"at": {"N": "60"}}, {"at": {"S": "60"}}, SCHEMA),
+        ("by-time", {"at": {"N": "60"}}, {"pk": {"N": "1"}}, SCHEMA),
+        ("by-time", {"at": {"N": "60"}}, {"sk": {"N": "1"}}, START_KEY + SCHEMA),
+    ],
+)
+def test_a_start_key_says_which_part_has_the_wrong_type(
+    orders: Orders, index_name: str, keys: dict[str, Any], wrong: dict[str, Any], message: str
+) -> None:
+    start = {"pk": {"S": "u1"}, "sk": {"S": "o0"}} | keys | wrong
+    name = "status" if index_name == "by-status" else "pk"
+    query = {
+        "KeyConditionExpression": "#k = :k",
+        "ExpressionAttributeNames": {"#k": name},
+        "ExpressionAttributeValues": {":k": {"S": "open" if name == "status" else "u1"}},
+    }
+    assert orders.refused("Query", IndexName=index_name, ExclusiveStartKey=start, **query) == message
 
 
 def test_several_key_attributes(orders: Orders) -> None:

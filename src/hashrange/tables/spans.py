@@ -124,8 +124,12 @@ def start_key(source: ReadSource, start_item: Item) -> Key:
     if len(start_item) != len(source.start_names) or any(name not in start_item for name in source.start_names):
         raise ValidationException(START_KEY_INVALID)
     types = source.table.attribute_types
-    if any(types[name] not in start_item[name] for name in source.start_names):
-        raise ValidationException(START_KEY_SCHEMA)
+    wrong = {name for name in source.start_names if types[name] not in start_item[name]}
+    if wrong:
+        is_of_source = not wrong.isdisjoint(source.keys.partition_names + source.keys.sort_names)
+        raise ValidationException(
+            START_KEY_SCHEMA if is_of_source else START_KEY_VALUE.format(message=START_KEY_SCHEMA)
+        )
     return _start_key_bytes(source, start_item)
 
 
