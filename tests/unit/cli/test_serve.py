@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.raw_client import RawClient
+from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
+
 SOURCE = Path(__file__).parents[3] / "src"
 START_CPU_SECONDS_MAX = 0.4
 """The target is 150 ms on a quiet machine (`make bench` measures it); this notices only that an import got out of hand."""
@@ -142,3 +145,24 @@ def test_help_imports_no_server() -> None:
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+def test_the_limit_of_item_collections_is_an_option(start: Starter) -> None:
+    serving = start("serve", "--port", "0", "--in-memory", "--item-collection-limit", "100")
+    raw = RawClient("127.0.0.1", int(serving.endpoint.rpartition(":")[2]), REGION, ACCESS_KEY, SECRET_KEY)
+    keys = [("pk", "HASH"), ("sk", "RANGE"), ("l", "RANGE")]
+    schema = [{"AttributeName": name, "KeyType": role} for name, role in keys]
+    index = {"IndexName": "local", "KeySchema": [schema[0], schema[2]], "Projection": {"ProjectionType": "ALL"}}
+    table = {
+        "TableName": "collections",
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
+        "KeySchema": schema[:2],
+        "LocalSecondaryIndexes": [index],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    assert raw("CreateTable", table).status == 200
+    put = {"TableName": "collections", "Item": {"pk": {"S": "p"}, "sk": {"S": "s"}, "a": {"S": "x" * 93}}}
+    assert raw("PutItem", put).status == 200
+    refused = raw("PutItem", put | {"Item": {"pk": {"S": "p"}, "sk": {"S": "t"}}})
+    assert refused.json()["__type"].endswith("#ItemCollectionSizeLimitExceededException")
+    assert serving.stop()[0] == 0
