@@ -2,7 +2,7 @@
 
 Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then
 condition) → table → key schema → index keys' types → key attributes among the targets → statement size → condition → application of the
-update.
+update → size of the item collection.
 """
 
 import msgspec

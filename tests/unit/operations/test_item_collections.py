@@ -1,0 +1,52 @@
+"""ItemCollectionMetrics of collections that no test could fill: the range between two whole gigabytes that the size lies in."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.settings import Settings
+from hashrange.store.embedded import layout
+from hashrange.tables.item_collections import collection_prefix
+from tests.support.samples import finish
+from tests.unit.store.collections_world import Collections, item
+
+GB = 1024**3
+ADDED_BYTES = 50
+
+
+def metrics(world: Collections, operation: str, **members: Any) -> Any:
+    scope = Scope("000000000000", "us-east-1", world.store, SystemClock(), Settings())
+    request = msgspec.convert(members | {"ReturnItemCollectionMetrics": "SIZE"}, OPERATIONS[operation].request)
+    return msgspec.json.decode(finish(OPERATIONS[operation].run(scope, request)))["ItemCollectionMetrics"]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "bounds"),
+    [
+        (ADDED_BYTES, [0.0, 1.0]),
+        (GB - 1, [0.0, 1.0]),
+        (GB, [1.0, 2.0]),
+        (9 * GB + 5, [9.0, 10.0]),
+        (10 * GB, [10.0, 11.0]),
+    ],
+)
+def test_the_range_of_a_size(size_bytes: int, bounds: list[float]) -> None:
+    world = Collections()
+    world.store.close_now()
+    world.open(limit_bytes=10 * GB)
+    table = world.created("orders", world.table.indexes)
+    new = item("a", ADDED_BYTES)
+    row_key = layout.collection_key(table.source, collection_prefix(world.key(new)))
+    if size_bytes > ADDED_BYTES:
+        world.store.engine.put(row_key, layout.encode_number(size_bytes - ADDED_BYTES))
+    expected = {"ItemCollectionKey": {"pk": {"S": "p"}}, "SizeEstimateRangeGB": bounds}
+    assert metrics(world, "PutItem", TableName="orders", Item=new) == expected
+    again = {"RequestItems": {"orders": [{"PutRequest": {"Item": new}}]}}
+    assert metrics(world, "BatchWriteItem", **again) == {"orders": [expected]}
+    action = {"Put": {"TableName": "orders", "Item": new}}
+    assert metrics(world, "TransactWriteItems", TransactItems=[action]) == {"orders": [expected]}
+    world.store.close_now()
