@@ -20,7 +20,7 @@ ADDED_BYTES = 50
 
 def metrics(world: Collections, operation: str, **members: Any) -> Any:
     scope = Scope("000000000000", "us-east-1", world.store, SystemClock(), Settings())
-    request = msgspec.convert(members | {"ReturnItemCollectionMetrics": "SIZE"}, OPERATIONS[operation].request)
+    request: Any = msgspec.convert(members | {"ReturnItemCollectionMetrics": "SIZE"}, OPERATIONS[operation].request)
     return msgspec.json.decode(finish(OPERATIONS[operation].run(scope, request)))["ItemCollectionMetrics"]
 
 

@@ -47,7 +47,7 @@ class ItemCollections:
         What counts is the transaction as a whole. Raises TransactionRefused, with the limit as the reason of each step that
         adds to a collection that would be too large.
         """
-        if not any([change.table.has_item_collections for change in changes]):
+        if not any(change.table.has_item_collections for change in changes):
             return
         added: list[tuple[bytes, int]] = [
             (_row_key(change), collection_delta_bytes(change)) if change.table.has_item_collections else (b"", 0)
