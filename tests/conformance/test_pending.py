@@ -46,9 +46,9 @@ def test_a_service_answers_only_for_its_own_operations(raw: RawClient) -> None:
 
 def test_an_sdk_hears_code_and_message_and_does_not_retry(client: Any) -> None:
     with pytest.raises(ClientError) as refusal:
-        client.execute_statement(Statement='SELECT * FROM "t"')
+        client.describe_global_table(GlobalTableName="table")
     assert refusal.value.response["Error"] == {
         "Code": "UnsupportedOperationException",
-        "Message": "Hashrange does not support ExecuteStatement yet.",
+        "Message": "Hashrange does not support DescribeGlobalTable yet.",
     }
     assert refusal.value.response["ResponseMetadata"]["RetryAttempts"] == 0

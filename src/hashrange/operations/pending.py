@@ -28,7 +28,6 @@ DYNAMODB_NAMES = (
     "DescribeImport",
     "DisableKinesisStreamingDestination",
     "EnableKinesisStreamingDestination",
-    "ExecuteStatement",
     "ExecuteTransaction",
     "ExportTableToPointInTime",
     "ImportTable",

@@ -14,6 +14,7 @@ from hashrange.operations.items import (
     update_item,
 )
 from hashrange.operations.operation import Operation
+from hashrange.operations.partiql import execute_statement
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.streaming import describe_kinesis_streaming_destination
@@ -50,6 +51,7 @@ OPERATIONS: dict[str, Operation] = {
         describe_table,
         describe_table_replica_auto_scaling,
         describe_time_to_live,
+        execute_statement,
         get_item,
         get_resource_policy,
         list_backups,

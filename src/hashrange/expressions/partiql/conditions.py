@@ -115,11 +115,10 @@ def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
         return reader.add_value(read_data(reader))
     if reader.is_call() and (kind == NAME or (kind == KEYWORD and text in _CALLABLE_KEYWORDS)):
         return _read_call(reader)
-    if kind in (NAME, QUOTED):
-        return reader.read_path()
-    if is_right_side and (kind != SYMBOL or text not in OPERATORS) and kind != KEYWORD:
-        reader.fail(MISSING_RIGHT_SIDE)
-    reader.fail()
+    if kind not in (NAME, QUOTED):
+        is_operand = kind != KEYWORD and (kind != SYMBOL or text not in OPERATORS)
+        reader.fail(MISSING_RIGHT_SIDE if is_right_side and is_operand else None)
+    return reader.read_path()
 
 
 def _read_call(reader: Reader) -> Call:

@@ -1,0 +1,82 @@
+"""ExecuteStatement: one PartiQL statement, paged when it is a SELECT.
+
+A SELECT is read as GetItem, Query or Scan read, a write goes the way of PutItem, UpdateItem or DeleteItem. Order of checks: the
+statement's text → number of parameters → their values → static checks → NextToken of a write → table → what the statement and
+its table do not agree on → NextToken.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_MISMATCH
+from hashrange.operations import shapes
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.partiql.next_token import make_token, read_token
+from hashrange.operations.partiql.reads import bound_read, read_capacity, read_item, read_spans
+from hashrange.operations.partiql.statements import StatementText, find_statement_table, is_select_text
+from hashrange.operations.replies import ENCODER, join_members
+from hashrange.tables.capacity import read_units
+
+
+class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    Statement: StatementText
+    Parameters: Annotated[list[shapes.AttributeValue], Meta(min_length=1)] | None = None
+    ConsistentRead: bool | None = None
+    NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    Limit: shapes.PositiveInteger | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+
+
+async def execute_statement(scope: Scope, request: ExecuteStatementRequest) -> bytes:
+    """The page of a SELECT, or what RETURNING asks for."""
+    statement = compile_statement(request.Statement, request.Parameters)
+    if statement.kind == "SELECT":
+        return await _select(scope, request, statement)
+    raise ValidationException(EXISTS_ALONE)
+
+
+async def _select(scope: Scope, request: ExecuteStatementRequest, statement: Statement) -> bytes:
+    values = statement.values(request.Parameters)
+    table = find_statement_table(scope, statement)
+    plan = bound_read(table, statement)
+    consistent = request.ConsistentRead is True
+    detail = request.ReturnConsumedCapacity
+    if plan.kind == "lookup":
+        if request.NextToken is not None:
+            raise ValidationException(TOKEN_MISMATCH)
+        item_json, size_bytes = await read_item(scope, plan, values, consistent=consistent)
+        items = b'{"Items":[]' if item_json is None else b'{"Items":[' + item_json + b"]"
+        if detail is None or detail == "NONE":
+            return items + b"}"
+        units = read_units(size_bytes, consistent=consistent)
+        return items + b"," + read_capacity(plan.source, units, 0.0, detail) + b"}"
+
+    start = None
+    if request.NextToken is not None:
+        start = read_token(table, request.Statement, request.Parameters, request.NextToken)
+    page = await read_spans(scope, plan, values, request.Limit, start, consistent=consistent)
+    members = [b'"Items":[' + b",".join(page.items_json) + b"]"]
+    if page.continuation is not None:
+        if page.continuation.last_key is not None:
+            members.append(b'"LastEvaluatedKey":' + ENCODER.encode(page.continuation.last_key))
+        token = make_token(table, request.Statement, request.Parameters, page.continuation)
+        members.append(b'"NextToken":"' + token.encode() + b'"')
+    if detail is not None and detail != "NONE":
+        members.append(read_capacity(plan.source, page.table_units, page.index_units, detail))
+    return join_members(members)
+
+
+OPERATION = Operation(
+    name="ExecuteStatement",
+    request=ExecuteStatementRequest,
+    run=execute_statement,
+    wording="older",
+    is_eventual=lambda request: request.ConsistentRead is not True and is_select_text(request.Statement),
+)

@@ -1,0 +1,152 @@
+"""Which parts of a WHERE clause fix a key? Equalities, IN and OR on key attributes, told apart from what remains to be tested.
+
+Works on the tree of conditions alone: values stand in it as tokens. Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from hashrange.expressions.keycondition import Term
+from hashrange.expressions.tree import (
+    And,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Membership,
+    Not,
+    Operand,
+    Or,
+    Path,
+    ValueToken,
+)
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def split_conditions(where: Condition | None) -> list[Condition]:
+    """The conditions that AND joins, in the order of the text, whatever the parentheses; none without a WHERE."""
+    parts: list[Condition] = []
+    pending = [] if where is None else [where]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And):
+            pending.extend(node.conditions[::-1])
+        else:
+            parts.append(node)
+    return parts
+
+
+def take_equality(parts: list[Condition], name: str) -> str | None:
+    """The value token of the first `name = value`, which leaves `parts`; None when there is none."""
+    for position, part in enumerate(parts):
+        tokens = _alternatives(part, name)
+        if tokens is not None and len(tokens) == 1:
+            del parts[position]
+            return tokens[0]
+    return None
+
+
+def take_alternatives(parts: list[Condition], name: str) -> tuple[str, ...] | None:
+    """The value tokens of the first part that allows `name` only these values, which leaves `parts`.
+
+    An OR whose branches each fix `name` among other conditions gives its values too, and stays to be tested.
+    """
+    for position, part in enumerate(parts):
+        tokens = _alternatives(part, name)
+        if tokens is not None:
+            del parts[position]
+            return tokens
+    for part in parts:
+        tokens = _branches(part, name)
+        if tokens is not None:
+            return tokens
+    return None
+
+
+def _alternatives(node: Condition, name: str) -> tuple[str, ...] | None:
+    """Value tokens of `name = a`, `name IN [a, b]` and of ORs of these."""
+    if isinstance(node, Comparison):
+        if node.operator != "=":
+            return None
+        token = _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
+        return None if token is None else (token,)
+    if isinstance(node, Membership):
+        if not _is_attribute(node.operand, name):
+            return None
+        tokens = tuple([option.token for option in node.options if isinstance(option, ValueToken)])
+        return tokens if len(tokens) == len(node.options) else None
+    if isinstance(node, Or):
+        return _join([_alternatives(branch, name) for branch in node.conditions])
+    return None
+
+
+def _branches(node: Condition, name: str) -> tuple[str, ...] | None:
+    """The same where further conditions may stand beside them in each branch."""
+    if isinstance(node, Or):
+        return _join([_branches(branch, name) for branch in node.conditions])
+    if isinstance(node, And):
+        found = (_branches(part, name) for part in node.conditions)
+        return next((tokens for tokens in found if tokens is not None), None)
+    return _alternatives(node, name)
+
+
+def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """All branches' tokens; None when a branch has none."""
+    tokens: list[str] = []
+    for branch in branches:
+        if branch is None:
+            return None
+        tokens += branch
+    return tuple(tokens)
+
+
+def take_sort_term(parts: list[Condition], name: str) -> Term | None:
+    """The first part that is a condition on a sort key as a Query knows it; it leaves `parts`."""
+    for position, part in enumerate(parts):
+        term = _sort_term(part, name)
+        if term is not None:
+            del parts[position]
+            return term
+    return None
+
+
+def _sort_term(node: Condition, name: str) -> Term | None:
+    if isinstance(node, Comparison) and node.operator != "<>":
+        token = _value_against(node.left, node.right, name)
+        if token is not None:
+            return Term(name, node.operator, (token,))
+        token = _value_against(node.right, node.left, name)
+        return None if token is None else Term(name, _MIRRORED[node.operator], (token,))
+    if isinstance(node, Between):
+        operator, operands = "BETWEEN", tuple(node)
+    elif isinstance(node, Call) and node.function == "begins_with":
+        operator, operands = "begins_with", node.operands
+    else:
+        return None
+    tokens = tuple([operand.token for operand in operands[1:] if isinstance(operand, ValueToken)])
+    if not _is_attribute(operands[0], name) or len(tokens) < len(operands) - 1:
+        return None
+    return Term(name, operator, tokens)
+
+
+def count_range_conditions(parts: Iterable[Any], name: str) -> int:
+    """How many conditions on a sort key stand in these parts; what is negated, and `<>`, does not count."""
+    count = 0
+    pending = list(parts)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And | Or):
+            pending.extend(node.conditions)
+        elif not isinstance(node, Not):
+            count += _sort_term(node, name) is not None or _alternatives(node, name) is not None
+    return count
+
+
+def _value_against(one: Operand, other: Operand, name: str) -> str | None:
+    """The token of `other` when `one` is the attribute."""
+    return other.token if isinstance(other, ValueToken) and _is_attribute(one, name) else None
+
+
+def _is_attribute(operand: Operand, name: str) -> bool:
+    return isinstance(operand, Path) and operand.elements == (name,)

@@ -1,0 +1,205 @@
+"""What does a SELECT return? One item by its key as GetItem reads it, or a page of spans as Query and Scan read them.
+
+Source: service behaviour, captures to Oct 2026. Open in what is known of the service, our choices: several partition keys are read
+in the order in which they are written, each once; each is charged as a Query of its own.
+"""
+
+from typing import NamedTuple
+
+from hashrange.errors import ValidationException
+from hashrange.expressions.partiql.statement import Statement
+from hashrange.items.keys import encode_component
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.types import Item, Value
+from hashrange.limits import PAGE_SIZE_MAX_BYTES
+from hashrange.messages.partiql import GSI_CONSISTENT_READ, TOKEN_MISMATCH
+from hashrange.operations.items.read_page import Wanted, read_page
+from hashrange.operations.operation import Scope
+from hashrange.operations.partiql.next_token import Continuation
+from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
+from hashrange.operations.replies import ENCODER, capacity_member
+from hashrange.tables.capacity import read_units
+from hashrange.tables.keys import lookup_key
+from hashrange.tables.schema import Table
+from hashrange.tables.sources import ReadSource, start_key_of
+from hashrange.tables.span import Span
+from hashrange.tables.spans import (
+    KeyTerm,
+    continue_query,
+    continue_scan,
+    query_span,
+    scan_span,
+    scan_start_key,
+    start_key,
+)
+
+
+class Page(NamedTuple):
+    """What one page of a SELECT holds."""
+
+    items_json: list[bytes]
+    table_units: float
+    index_units: float
+    """What the index is charged that was read; 0 for a table."""
+    continuation: Continuation | None
+
+
+def bound_read(table: Table, statement: Statement) -> ReadPlan:
+    """The statement's plan for this table, kept until it meets another one."""
+    bound = statement.bound
+    if bound is not None and bound[0] is table:
+        plan: ReadPlan = bound[1]
+        return plan
+    plan = plan_read(table, statement)
+    statement.bound = (table, plan)
+    return plan
+
+
+def lookup_key_item(plan: ReadPlan, values: dict[str, Value]) -> Item:
+    """The key map that a lookup names."""
+    keys = plan.source.keys
+    key_item = {keys.partition_names[0]: values[plan.partitions[0]]}
+    if plan.sort_term is not None:
+        key_item[plan.sort_term.attribute] = values[plan.sort_term.tokens[0]]
+    return key_item
+
+
+async def read_item(
+    scope: Scope, plan: ReadPlan, values: dict[str, Value], *, consistent: bool
+) -> tuple[bytes | None, int]:
+    """The JSON of a lookup's item, if it is there and fits, and the size in bytes of what was read."""
+    table = plan.source.table
+    key = lookup_key(table, lookup_key_item(plan, values))
+    row = await scope.store.get(table.source, key, consistent=consistent)
+    if row is None:
+        return None, 0
+    condition, projection = plan.condition, plan.projection
+    if condition is None and projection is None:
+        return row[ROW_HEADER_BYTES:], row_size_bytes(row)
+    item = decode_row(row)
+    if condition is not None and not condition.test(item, values):
+        return None, row_size_bytes(row)
+    json = row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(item))
+    return json, row_size_bytes(row)
+
+
+async def read_spans(
+    scope: Scope,
+    plan: ReadPlan,
+    values: dict[str, Value],
+    limit: int | None,
+    start: Continuation | None,
+    *,
+    consistent: bool,
+) -> Page:
+    """One page: spans one after the other, until `limit` evaluated items or 1 MB of them."""
+    if consistent and plan.is_global:
+        raise ValidationException(GSI_CONSISTENT_READ)
+    source = plan.source
+    spans = _spans(plan, values)
+    number = 0
+    if start is not None:
+        number = start.span_number
+        if not 0 <= number < len(spans):
+            raise ValidationException(TOKEN_MISMATCH)
+        if start.last_key is not None:
+            spans[number] = (_continued(source, *spans[number], start.last_key), spans[number][1])
+    wanted = Wanted(plan.condition, values, plan.projection, False, plan.fetches_items)
+    items_json: list[bytes] = []
+    own_units = fetched_units = 0.0
+    size_bytes = 0
+    while number < len(spans):
+        page = await read_page(scope.store, source, spans[number][0], limit, wanted, consistent=consistent)
+        items_json += page.items_json
+        own_units += read_units(page.size_bytes, consistent=consistent)
+        fetched_units += page.fetched_units
+        size_bytes += page.size_bytes
+        last = page.last_evaluated
+        if limit is not None:
+            limit -= page.scanned_count
+        if last is not None:
+            continuation = Continuation(number, start_key_of(source, decode_row(last)))
+            return _page(source, items_json, own_units, fetched_units, continuation)
+        number += 1
+        if size_bytes >= PAGE_SIZE_MAX_BYTES and number < len(spans):
+            return _page(source, items_json, own_units, fetched_units, Continuation(number, None))
+    return _page(source, items_json, own_units, fetched_units, None)
+
+
+def _page(
+    source: ReadSource, items_json: list[bytes], own: float, fetched: float, continuation: Continuation | None
+) -> Page:
+    if source.index is None:
+        return Page(items_json, own, 0.0, continuation)
+    return Page(items_json, fetched, own, continuation)
+
+
+def read_capacity(source: ReadSource, table_units: float, index_units: float, detail: str) -> bytes:
+    """The reply's ConsumedCapacity."""
+    indexes = () if source.index is None else ((source.index, index_units),)
+    return capacity_member(source.table.name, table_units, detail, indexes)
+
+
+# --- spans --------------------------------------------------------------------------------------
+
+_Terms = list[KeyTerm] | None
+
+
+def _spans(plan: ReadPlan, values: dict[str, Value]) -> list[tuple[Span, _Terms]]:
+    """The spans in the order in which they are read, with the key conditions that they come from; none for a scan."""
+    if not plan.partitions:
+        return [(scan_span(None, None), None)]
+    source = plan.source
+    partition_name = source.keys.partition_names[0]
+    spans: list[tuple[Span, _Terms]] = []
+    for partition in _partition_values(plan, values):
+        partition_term = KeyTerm(partition_name, "=", (partition,))
+        for sort_terms in _sort_terms(plan, values):
+            terms = [partition_term, *sort_terms]
+            spans.append((query_span(source, terms, is_reverse=plan.is_reverse), terms))
+    return spans
+
+
+def _partition_values(plan: ReadPlan, values: dict[str, Value]) -> list[Value]:
+    """The partition key values, each once."""
+    if len(plan.partitions) == 1:
+        return [values[plan.partitions[0]]]
+    partitions: list[Value] = []
+    for token in plan.partitions:
+        if values[token] not in partitions:
+            partitions.append(values[token])
+    if plan.partition_order != "written":
+        return _ordered(partitions, is_reverse=plan.partition_order == "descending")
+    return partitions
+
+
+def _sort_terms(plan: ReadPlan, values: dict[str, Value]) -> list[list[KeyTerm]]:
+    """The conditions on the sort key: one, none, or one for each value of IN, in the order of the values."""
+    if plan.sort_term is not None:
+        name, operator, tokens = plan.sort_term
+        return [[KeyTerm(name, operator, tuple([values[token] for token in tokens]))]]
+    if not plan.sort_choices:
+        return [[]]
+    choices: list[Value] = []
+    for token in plan.sort_choices:
+        if values[token] not in choices:
+            choices.append(values[token])
+    name = plan.source.keys.sort_names[0]
+    return [[KeyTerm(name, "=", (value,))] for value in _ordered(choices, is_reverse=plan.is_reverse)]
+
+
+def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:
+    """Key values in their order; values that can be no key keep their place among their type, to be refused later."""
+
+    def order(value: Value) -> tuple[str, bytes]:
+        ((type_name, scalar),) = value.items()
+        return type_name, encode_component(type_name, scalar) if type_name in ("S", "N", "B") else b""
+
+    return sorted(values, key=order, reverse=is_reverse)
+
+
+def _continued(source: ReadSource, span: Span, terms: _Terms, last_key: Item) -> Span:
+    """The rest of a span behind the last evaluated item."""
+    if terms is None:
+        return continue_scan(span, scan_start_key(source, last_key), None, None)
+    return continue_query(source, terms, span, start_key(source, last_key), last_key)

@@ -1,0 +1,31 @@
+"""What do the three operations share? The shape of a statement's text, and the table that it means."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from hashrange.errors import Malformed, ResourceNotFoundException
+from hashrange.expressions.partiql.statement import Statement
+from hashrange.limits import STATEMENT_LENGTH_MAX
+from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.operation import Scope
+from hashrange.tables.schema import Table
+
+StatementText = Annotated[str, Meta(min_length=1, max_length=STATEMENT_LENGTH_MAX)]
+
+
+def find_statement_table(scope: Scope, statement: Statement) -> Table:
+    """The table that the statement names; a name that no table can have is just not found."""
+    try:
+        table = find_active_table(scope, statement.table_name)
+    except Malformed:
+        table = None
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    return table
+
+
+def is_select_text(text: str) -> bool:
+    """True for a text that can only be a SELECT; one that hides behind a comment is not recognised."""
+    return text[:6].upper() == "SELECT" or text.lstrip()[:6].upper() == "SELECT"
