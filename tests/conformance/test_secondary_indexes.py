@@ -185,6 +185,20 @@ def test_a_local_index_fetches_what_it_does_not_project(orders: Orders) -> None:
     }
 
 
+@pytest.mark.parametrize("select", [{}, {"Select": "ALL_PROJECTED_ATTRIBUTES"}])
+def test_a_filter_on_what_a_local_index_lacks_changes_nothing_of_what_it_returns(
+    orders: Orders, select: dict[str, str]
+) -> None:
+    members = {"FilterExpression": "begins_with(note, :n)", "ReturnConsumedCapacity": "INDEXES", "ConsistentRead": True}
+    values = {":n": {"S": "xx"}}
+    page = orders.query("by-time", "pk = :p", values | {":p": {"S": "u1"}}, **members, **select)
+    assert {frozenset(item) for item in page["Items"]} == {frozenset({"pk", "sk", "at", "total"})}
+    assert page["Count"] == 5
+    assert page["ConsumedCapacity"]["Table"] == {"CapacityUnits": 5.0}
+    page = orders.ask("Scan", IndexName="by-time", ExpressionAttributeValues=values, **members, **select)
+    assert {frozenset(item) for item in page["Items"]} == {frozenset({"pk", "sk", "at", "total"})}
+
+
 def test_what_a_global_index_refuses(orders: Orders) -> None:
     names = {"#s": "status"}
     query = {

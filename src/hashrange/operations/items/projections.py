@@ -77,6 +77,16 @@ def fetches_items(
     return request.Select == "ALL_ATTRIBUTES" or not wanted <= projected
 
 
+def returned_projection(
+    request: SelectingRequest, source: ReadSource, projection: Projection | None, *, fetches: bool
+) -> Projection | None:
+    """What the reply has of each row: of items that were fetched only for the sake of a filter, what the index projects."""
+    if not fetches or projection is not None or request.Select == "ALL_ATTRIBUTES":
+        return projection
+    assert source.projected_names is not None
+    return project_attributes(sorted(source.projected_names))
+
+
 def check_select(request: SelectingRequest, prefix: str = "") -> None:
     """Refuse a Select that contradicts the projection, or asks for an index's attributes without an index."""
     select = request.Select

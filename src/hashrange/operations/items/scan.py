@@ -21,6 +21,7 @@ from hashrange.operations.items.projections import (
     check_select,
     fetches_items,
     requested_projection,
+    returned_projection,
 )
 from hashrange.operations.items.read_page import Wanted, page_reply, read_page
 from hashrange.operations.items.starts import check_start_values, requested_source
@@ -81,7 +82,8 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     fetches = fetches_items(request, source, projection, condition)
-    wanted = Wanted(condition, values, projection, is_count, fetches)
+    returned = returned_projection(request, source, projection, fetches=fetches)
+    wanted = Wanted(condition, values, returned, is_count, fetches)
     page = await read_page(scope.store, source, span, request.Limit, wanted, consistent=consistent)
     return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
