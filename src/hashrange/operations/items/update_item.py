@@ -8,8 +8,6 @@ update → size of the item collection.
 import msgspec
 
 from hashrange.errors import ResourceNotFoundException
-from hashrange.expressions.update import Update
-from hashrange.items.rows import decode_row, row_json
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
@@ -18,11 +16,9 @@ from hashrange.operations.items.parameters import UPDATE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_update
 from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.updates import check_targets, requested_update
-from hashrange.operations.items.writes import write_reply
+from hashrange.operations.items.writes import returned_attributes, write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER
-from hashrange.tables.change import Change
 from hashrange.tables.keys import lookup_key
 
 
@@ -62,24 +58,8 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     plan = plan_update(table, key_item, update, condition, values, on_failure, is_heavy=is_heavy)
 
     change = await scope.store.mutate(table, key, plan)
-    attributes = _returned_attributes(request.ReturnValues, change, update)
+    attributes = returned_attributes(request.ReturnValues, change, update)
     return await write_reply(scope, request, change, key_item, attributes)
-
-
-def _returned_attributes(return_values: str | None, change: Change, update: Update | None) -> bytes | None:
-    """The JSON of the reply's Attributes; None for no such member."""
-    if return_values is None or return_values == "NONE":
-        return None
-    row = change.old if return_values in ("ALL_OLD", "UPDATED_OLD") else change.new
-    if row is None:
-        return None
-    if return_values in ("ALL_OLD", "ALL_NEW"):
-        return row_json(row)
-    if update is None:
-        return None
-    item = decode_row(row)
-    attributes = update.updated_old(item) if return_values == "UPDATED_OLD" else update.updated_new(item)
-    return ENCODER.encode(attributes) if attributes else None
 
 
 OPERATION = Operation(name="UpdateItem", request=UpdateItemRequest, run=update_item, wording="enveloped")

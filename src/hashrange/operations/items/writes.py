@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from hashrange.expressions.update import Update
+from hashrange.items.rows import decode_row, row_json
 from hashrange.items.types import Item
 from hashrange.operations import shapes
 from hashrange.operations.operation import Scope
@@ -38,6 +40,22 @@ async def write_reply(
         metrics = await collection_metrics(scope, change, key_item)
         members.append(b'"ItemCollectionMetrics":' + ENCODER.encode(metrics))
     return join_members(members)
+
+
+def returned_attributes(return_values: str | None, change: Change, update: Update | None) -> bytes | None:
+    """The JSON of what an update returns; `return_values` are the words of ReturnValues. None for nothing."""
+    if return_values is None or return_values == "NONE":
+        return None
+    row = change.old if return_values in ("ALL_OLD", "UPDATED_OLD") else change.new
+    if row is None:
+        return None
+    if return_values in ("ALL_OLD", "ALL_NEW"):
+        return row_json(row)
+    if update is None:
+        return None
+    item = decode_row(row)
+    attributes = update.updated_old(item) if return_values == "UPDATED_OLD" else update.updated_new(item)
+    return ENCODER.encode(attributes) if attributes else None
 
 
 async def collection_metrics(scope: Scope, change: Change, key_item: Item) -> dict[str, object]:
