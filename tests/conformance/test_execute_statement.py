@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.item_tables import NOT_FOUND, DataTable, Value, fresh_key, number, text
-from tests.conformance.partiql import failure, items
+from tests.conformance.partiql import execute, failure, items
 
 LETTERS = ["a", "ab", "abc", "b", "ba", "c", "z"]
 
@@ -59,3 +59,68 @@ def test_a_partition_key_gives_its_items(
 def test_a_missing_table_is_not_found(table: DataTable) -> None:
     assert failure(table, "SELECT * FROM nowhere WHERE pk = 'a'") == NOT_FOUND
     assert failure(table, 'SELECT * FROM "a b"') == NOT_FOUND
+
+
+# --- writes -------------------------------------------------------------------------------------
+
+
+def test_insert_puts_a_new_item_only(sorted_table: DataTable) -> None:
+    key = fresh_key()["pk"]
+    insert = (
+        "INSERT INTO {t} VALUE {'pk': ?, 'sk': 'a', 'n': 1.50, 'l': [1, ?, {'k': null}], 's': <<'b', 'a'>>, 't': true}"
+    )
+    assert execute(sorted_table, insert, key, text("x")) == {"Items": []}
+    assert sorted_table.get({"pk": key, "sk": text("a")}) == {
+        "pk": key,
+        "sk": text("a"),
+        "n": number("1.5"),
+        "l": {"L": [number(1), text("x"), {"M": {"k": {"NULL": True}}}]},
+        "s": {"SS": ["a", "b"]},
+        "t": {"BOOL": True},
+    }
+    assert failure(sorted_table, insert, key, text("y")) == (
+        "DuplicateItemException",
+        "Duplicate primary key exists in table",
+    )
+
+
+def test_update_changes_an_item_that_is_there(table: DataTable) -> None:
+    key = fresh_key()
+    update = "UPDATE {t} SET n = n + ? SET l = list_append(l, [2]), s = set_add(s, <<'b'>>) REMOVE gone WHERE pk = ?"
+    assert failure(table, update, number(1), key["pk"])[0] == "ConditionalCheckFailedException"
+    table.put(key | {"n": number(1), "l": {"L": [number(1)]}, "s": {"SS": ["a"]}, "gone": text("x")})
+    assert execute(table, update, number(1), key["pk"]) == {"Items": []}
+    changed = {"n": number(2), "l": {"L": [number(1), number(2)]}, "s": {"SS": ["a", "b"]}}
+    assert table.get(key) == key | changed
+    returning = "UPDATE {t} SET s = set_delete(s, ?), m = 'x' WHERE pk = ? AND n = 2 RETURNING "
+    parameters = ({"SS": ["a"]}, key["pk"])
+    assert items(table, returning + "MODIFIED OLD *", *parameters) == [{"s": {"SS": ["a", "b"]}}]
+    assert items(table, returning + "MODIFIED NEW *", *parameters) == [{"s": {"SS": ["b"]}, "m": text("x")}]
+    whole = key | {"n": number(2), "l": changed["l"], "s": {"SS": ["b"]}, "m": text("x")}
+    assert items(table, returning + "ALL OLD *", *parameters) == [whole]
+    assert items(table, returning + "ALL NEW *", *parameters) == [whole]
+
+
+def test_an_update_may_begin_with_its_source(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key)
+    assert items(table, "FROM {t} WHERE pk = ? SET a = 1 RETURNING ALL NEW *", key["pk"]) == [key | {"a": number(1)}]
+
+
+def test_delete_removes_an_item_and_may_return_it(table: DataTable) -> None:
+    key = fresh_key()
+    delete = "DELETE FROM {t} WHERE pk = ? RETURNING ALL OLD *"
+    assert execute(table, delete, key["pk"]) == {"Items": []}
+    table.put(key | {"a": number(1)})
+    assert failure(table, "DELETE FROM {t} WHERE pk = ? AND a > 1", key["pk"])[0] == "ConditionalCheckFailedException"
+    assert items(table, delete, key["pk"]) == [key | {"a": number(1)}]
+    assert table.get(key) is None
+
+
+def test_a_failed_condition_shows_the_item_when_asked(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"a": number(1)})
+    request = {"Statement": f'UPDATE "{table.name}" SET a = 2 WHERE pk = ? AND a = 3', "Parameters": [key["pk"]]}
+    reply = table.raw("ExecuteStatement", request | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}).json()
+    assert reply["Item"] == key | {"a": number(1)}
+    assert "Item" not in table.raw("ExecuteStatement", request).json()

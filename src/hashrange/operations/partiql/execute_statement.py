@@ -12,14 +12,15 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
-from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_MISMATCH
+from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.reads import bound_read, read_capacity, read_item, read_spans
 from hashrange.operations.partiql.statements import StatementText, find_statement_table, is_select_text
-from hashrange.operations.replies import ENCODER, join_members
-from hashrange.tables.capacity import read_units
+from hashrange.operations.partiql.writes import check_table, check_write, locate_write, plan_write, returned_item
+from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.tables.capacity import change_units, index_units, read_units
 
 
 class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -39,7 +40,28 @@ async def execute_statement(scope: Scope, request: ExecuteStatementRequest) -> b
     statement = compile_statement(request.Statement, request.Parameters)
     if statement.kind == "SELECT":
         return await _select(scope, request, statement)
-    raise ValidationException(EXISTS_ALONE)
+    if statement.kind == "EXISTS":
+        raise ValidationException(EXISTS_ALONE)
+    return await _write(scope, request, statement)
+
+
+async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement) -> bytes:
+    write = check_write(statement, request.Parameters)
+    if request.NextToken is not None:
+        raise ValidationException(TOKEN_FOR_WRITE)
+    table = find_statement_table(scope, statement)
+    bound = check_table(table, write)
+    key, key_item = locate_write(table, write, bound)
+    plan = plan_write(table, write, bound, key_item, request.ReturnValuesOnConditionCheckFailure)
+
+    change = await scope.store.mutate(table, key, plan)
+    returned = returned_item(statement, change)
+    items = b'{"Items":[]' if returned is None else b'{"Items":[' + returned + b"]"
+    detail = request.ReturnConsumedCapacity
+    if detail is None or detail == "NONE":
+        return items + b"}"
+    capacity = capacity_member(table.name, change_units(change), detail, index_units(change.entries))
+    return items + b"," + capacity + b"}"
 
 
 async def _select(scope: Scope, request: ExecuteStatementRequest, statement: Statement) -> bytes:
