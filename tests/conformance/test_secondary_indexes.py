@@ -185,6 +185,26 @@ def test_a_local_index_fetches_what_it_does_not_project(orders: Orders) -> None:
     }
 
 
+def test_items_fetched_for_a_local_index_fill_a_page_too(orders: Orders) -> None:
+    keys = [{"pk": {"S": "large"}, "sk": {"S": f"{number:02}"}} for number in range(8)]
+    for number, key in enumerate(keys):
+        orders.ask("PutItem", Item=key | {"at": {"N": str(number)}, "note": {"S": "x" * 399_000}})
+    members = {"Select": "ALL_ATTRIBUTES", "ReturnConsumedCapacity": "INDEXES", "ConsistentRead": True}
+    counts, units = [], []
+    start: dict[str, Any] = {}
+    while True:
+        page = orders.query("by-time", "pk = :p", {":p": {"S": "large"}}, **members, **start)
+        counts.append(page["Count"])
+        units.append(page["ConsumedCapacity"]["Table"]["CapacityUnits"])
+        if "LastEvaluatedKey" not in page:
+            break
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    assert counts == [3, 3, 2]
+    assert units == [98.0 * 3, 98.0 * 3, 98.0 * 2]
+    for key in keys:
+        orders.ask("DeleteItem", Key=key)
+
+
 @pytest.mark.parametrize("select", [{}, {"Select": "ALL_PROJECTED_ATTRIBUTES"}])
 def test_a_filter_on_what_a_local_index_lacks_changes_nothing_of_what_it_returns(
     orders: Orders, select: dict[str, str]

@@ -1,7 +1,8 @@
 """How is a page of a Query or Scan read? Rows of a span until Limit or 1 MB, filtered, projected, spliced.
 
 One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are
-read in slices with the event loop handed back in between.
+read in slices with the event loop handed back in between. Items that are fetched for the entries of a local index fill a page
+in the same way (our choice: what is known of the service does not say).
 """
 
 from typing import NamedTuple
@@ -12,12 +13,11 @@ from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
-from hashrange.store.interface import Store
+from hashrange.store.interface import Page, Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import key_of, lookup_key
-from hashrange.tables.schema import Table
-from hashrange.tables.sources import ReadSource, start_key_of
+from hashrange.tables.sources import ReadSource, entry_key, start_key_of
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
@@ -25,6 +25,9 @@ RAW_SLICE_ROWS = 512
 """Rows spliced between two hand-backs of the loop; some 0.5 ms, which is what a page of 1 MB delays a GetItem beside it."""
 DECODED_SLICE_ROWS = 128
 """Rows decoded, filtered and projected between two hand-backs; some 0.7 ms."""
+
+FETCHED_SLICE_BYTES = 256 * 1024
+"""Item sizes fetched for a local index between two hand-backs, and the last item."""
 
 
 class Wanted(NamedTuple):
@@ -58,17 +61,18 @@ async def read_page(
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows = RAW_SLICE_ROWS if is_raw and not wanted.fetches_items else DECODED_SLICE_ROWS
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
-    bytes_left = PAGE_SIZE_MAX_BYTES
+    bytes_left = fetched_left_bytes = PAGE_SIZE_MAX_BYTES
     items_json: list[bytes] = []
     count = scanned_count = 0
     fetched_units = 0.0
     while True:
         page = await store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
         rows = page.rows
-        scanned_count += len(rows)
         if wanted.fetches_items:
-            rows = await _fetch_items(store, source.table, rows, consistent=consistent)
+            page, rows = await _fetch_items(store, source, page, fetched_left_bytes, consistent=consistent)
+            fetched_left_bytes -= sum([row_size_bytes(row) for row in rows])
             fetched_units += sum([read_units(row_size_bytes(row), consistent=consistent) for row in rows])
+        scanned_count += len(page.rows)
         if not is_raw:
             count += select_rows(rows, wanted, items_json)
         else:
@@ -77,7 +81,7 @@ async def read_page(
                 items_json += [row[ROW_HEADER_BYTES:] for row in rows]
         rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
-        if page.last_key is None or rows_left <= 0 or bytes_left <= 0:
+        if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
             last_evaluated = None if page.last_key is None else page.rows[-1]
             size_bytes = PAGE_SIZE_MAX_BYTES - bytes_left
             return ReadPage(items_json, count, scanned_count, size_bytes, fetched_units, last_evaluated)
@@ -85,15 +89,32 @@ async def read_page(
         await PAUSE
 
 
-async def _fetch_items(store: Store, table: Table, entries: list[Row], *, consistent: bool) -> list[Row]:
-    """The items of a local index's entries, whole."""
+async def _fetch_items(
+    store: Store, source: ReadSource, page: Page, limit_bytes: int, *, consistent: bool
+) -> tuple[Page, list[Row]]:
+    """The items of a local index's entries, whole, and the page as far as they were fetched: up to so many bytes of items."""
+    table, index = source.table, source.index
+    assert index is not None
     items = []
-    for entry in entries:
-        key = lookup_key(table, key_of(table, decode_row(entry)))
+    slice_left_bytes = FETCHED_SLICE_BYTES
+    for count, entry in enumerate(page.rows, 1):
+        entry_item = decode_row(entry)
+        key = lookup_key(table, key_of(table, entry_item))
         row = await store.get(table.source, key, consistent=consistent)
-        if row is not None:
-            items.append(row)
-    return items
+        if row is None:
+            continue
+        items.append(row)
+        size_bytes = row_size_bytes(row)
+        limit_bytes -= size_bytes
+        if limit_bytes <= 0 and count < len(page.rows):
+            entries = page.rows[:count]
+            entries_bytes = sum([row_size_bytes(one) for one in entries])
+            return Page(entries, entries_bytes, entry_key(index, entry_item, key)), items
+        slice_left_bytes -= size_bytes
+        if slice_left_bytes <= 0:
+            slice_left_bytes = FETCHED_SLICE_BYTES
+            await PAUSE
+    return page, items
 
 
 def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int:
