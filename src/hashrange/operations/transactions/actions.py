@@ -143,11 +143,11 @@ def plan_action(table: Table, action: Action) -> Step:
     try:
         key = lookup_key(table, action.item) if action.row is None else item_key(table, action.item)
     except ValidationException as fault:
-        return Step(table, None, _refuse(fault))
+        return Step(table, None, refusing_plan(fault))
     try:
         return Step(table, key, _plan(table, action))
     except ValidationException as fault:
-        return Step(table, key, _refuse(fault))
+        return Step(table, key, refusing_plan(fault))
 
 
 def _plan(table: Table, action: Action) -> Plan:
@@ -168,7 +168,7 @@ def _plan(table: Table, action: Action) -> Plan:
     return plan_check(condition, values, on_failure)
 
 
-def _refuse(fault: ValidationException) -> Plan:
+def refusing_plan(fault: ValidationException) -> Plan:
     """A plan that only refuses."""
 
     def plan(old: Row | None) -> Row | None:

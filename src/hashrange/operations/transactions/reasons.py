@@ -8,11 +8,12 @@ from hashrange.messages.transactions import CANCELLED
 
 CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
+    "DuplicateItemException": "DuplicateItem",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
-"""Code of an error → code of a reason."""
+"""Code of an error → code of a reason, and of a statement's error in a batch."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> TransactionCanceledException:
@@ -25,5 +26,9 @@ def cancelled(refusals: list[ApiError | None]) -> TransactionCanceledException:
 def _reason(refusal: ApiError | None) -> dict[str, object]:
     if refusal is None:
         return {"Code": "None"}
-    message = refusal.older if isinstance(refusal, RequestFault) else refusal.message
-    return {"Code": CODES[refusal.code], "Message": message, **refusal.members}
+    return {"Code": CODES[refusal.code], "Message": message_of(refusal), **refusal.members}
+
+
+def message_of(refusal: ApiError) -> str | None:
+    """A refusal in the older wording, which everything inside a transaction or a batch has."""
+    return refusal.older if isinstance(refusal, RequestFault) else refusal.message

@@ -12,12 +12,11 @@ from msgspec import Meta
 from hashrange.errors import ApiError, ResourceNotFoundException, ValidationException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
-from hashrange.items.rows import decode_row, row_json, row_size_bytes
+from hashrange.items.rows import decode_row, row_json
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
-from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
-from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
+from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
@@ -26,12 +25,12 @@ from hashrange.operations.items.projections import requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, join_members
+from hashrange.operations.transactions.figures import check_read_size, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.store.interface import TransactionRefused
 from hashrange.store.pause import PAUSE
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
-from hashrange.tables.transaction_capacity import transaction_capacity, transaction_read_units
 
 PROJECTED_SLICE_BYTES = 256 * 1024
 """Item sizes projected between two hand-backs of the loop."""
@@ -78,18 +77,11 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> 
         rows = await scope.store.snapshot_get(places)
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
-    if sum([row_size_bytes(row) for row in rows if row is not None]) > TRANSACTION_SIZE_MAX_BYTES:
-        raise ValidationException(TRANSACTION_TOO_LARGE)
+    check_read_size(rows)
     members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
-        sizes = [
-            (table.name, 0 if row is None else row_size_bytes(row))
-            for (table, _), row in zip(places, rows, strict=True)
-        ]
-        units = transaction_read_units(sizes)
-        capacities = [transaction_capacity(name, units[name], detail, "Read") for name in units]
-        members.append(b'"ConsumedCapacity":' + ENCODER.encode(capacities))
+        members.append(read_capacity_member(places, rows, detail))
     return join_members(members)
 
 

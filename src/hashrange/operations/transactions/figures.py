@@ -1,0 +1,60 @@
+"""What does a transaction weigh and cost? Its size against the limit, and the ConsumedCapacity of its reply.
+
+Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Sequence
+
+from hashrange.errors import ValidationException
+from hashrange.items.rows import row_size_bytes
+from hashrange.items.types import Key, Row
+from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
+from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
+from hashrange.operations.replies import ENCODER
+from hashrange.operations.transactions.tokens import replay_units
+from hashrange.store.interface import Transacted
+from hashrange.tables.change import Change
+from hashrange.tables.schema import Table
+from hashrange.tables.transaction_capacity import (
+    transaction_capacity,
+    transaction_read_units,
+    transaction_write_units,
+)
+
+
+def check_written_size(changes: Sequence[Change]) -> None:
+    """Refuse what reads and writes more than a transaction may, its updates applied."""
+    size_bytes = 0
+    for change in changes:
+        row = change.old if change.new is None else change.new
+        if row is not None:
+            size_bytes += row_size_bytes(row)
+    if size_bytes > TRANSACTION_SIZE_MAX_BYTES:
+        raise ValidationException(TRANSACTION_TOO_LARGE)
+
+
+def check_read_size(rows: Sequence[Row | None]) -> None:
+    """The same for what is only read."""
+    if sum([row_size_bytes(row) for row in rows if row is not None]) > TRANSACTION_SIZE_MAX_BYTES:
+        raise ValidationException(TRANSACTION_TOO_LARGE)
+
+
+def write_capacity_member(transacted: Transacted, detail: str) -> bytes:
+    """ConsumedCapacity of a write, by table; a replay costs what reading its items does."""
+    if transacted.report is None:
+        units, indexes = transaction_write_units(transacted.changes)
+        capacities = [transaction_capacity(name, units[name], detail, "Write", indexes.get(name, ())) for name in units]
+    else:
+        replayed = replay_units(transacted.report)
+        capacities = [transaction_capacity(name, replayed[name], detail, "Read") for name in replayed]
+    return b'"ConsumedCapacity":' + ENCODER.encode(capacities)
+
+
+def read_capacity_member(places: Sequence[tuple[Table, Key]], rows: Sequence[Row | None], detail: str) -> bytes:
+    """ConsumedCapacity of a read, by table."""
+    sizes = [
+        (table.name, 0 if row is None else row_size_bytes(row)) for (table, _), row in zip(places, rows, strict=True)
+    ]
+    units = transaction_read_units(sizes)
+    capacities = [transaction_capacity(name, units[name], detail, "Read") for name in units]
+    return b'"ConsumedCapacity":' + ENCODER.encode(capacities)
