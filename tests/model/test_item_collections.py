@@ -1,10 +1,9 @@
 """Random writes of every kind to a table with local indexes: its item collections have the size that a model gives them,
-grow to their limit and never beyond, and keep their figures through restarts and kills.
+grow to their limit and never beyond, and keep their figures through restarts. Kills: tests/crash.
 """
 
 import asyncio
 import random
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,15 +105,6 @@ class Walk:
         self.embedded.close_now()
         self.open()
 
-    def kill(self) -> None:
-        """Go on with what is on disk at this moment."""
-        killed, left = self.embedded, self.folder
-        self.folder = left.with_name(left.name + "-")
-        shutil.copytree(left, self.folder)
-        self.open()
-        killed.close_now()
-        shutil.rmtree(left)
-
     def run(self, name: str, **members: Any) -> Any:
         """The coroutine of an operation."""
         operation = OPERATIONS[name]
@@ -144,7 +134,7 @@ class Walk:
 
     def step(self) -> None:
         weights: dict[Callable[[], None], int] = {
-            self.single: 60, self.update: 30, self.batch: 15, self.transact: 30, self.restart: 2, self.kill: 2,
+            self.single: 60, self.update: 30, self.batch: 15, self.transact: 30, self.restart: 3,
         }  # fmt: skip
         (action,) = self.chance.choices(list(weights), list(weights.values()))
         action()
