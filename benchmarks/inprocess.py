@@ -26,7 +26,7 @@ from hashrange.server.access import Access
 from hashrange.server.credentials import ACCOUNT, read_credentials
 from hashrange.server.dispatch import Dispatcher
 from hashrange.settings import Settings
-from hashrange.store.embedded.store import open_store
+from hashrange.store.embedded.opening import open_store
 from hashrange.wire.http import Request, layout_of
 
 HOST = "127.0.0.1:8000"

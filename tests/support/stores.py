@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from hashrange.clock import SystemClock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
-from hashrange.store.embedded.store import open_store
+from hashrange.store.embedded.opening import open_store
 from hashrange.store.interface import Store
 from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime

@@ -12,7 +12,7 @@ from hashrange.operations.registry import ANSWERED
 from hashrange.server.listener import Server
 from hashrange.server.process import handled_signals, raise_descriptor_limit, run_on_best_loop, settle_collector
 from hashrange.settings import Settings
-from hashrange.store.embedded.store import open_store
+from hashrange.store.embedded.opening import open_store
 
 
 async def serve(

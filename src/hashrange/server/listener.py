@@ -8,6 +8,7 @@ from hashrange.clock import Clock
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.runner import Runner
+from hashrange.jobs.settling import Settle
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -37,7 +38,7 @@ class Server:
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
-        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store)], clock)
+        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store), Settle(store)], clock)
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 

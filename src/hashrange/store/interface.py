@@ -184,6 +184,13 @@ class Store(Protocol):
         """
         ...
 
+    async def settle(self) -> float:
+        """Put in order what writes have left, if none came since the last call, so that reads are quicker.
+
+        Returns the seconds until the next call. Raises StorageError.
+        """
+        ...
+
     def on_work(self, wake: Callable[[], None]) -> None:
         """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
         ...

@@ -211,6 +211,11 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.apply_delayed(limit_rows)
 
+    async def settle(self) -> float:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.settle()
+
     async def propagate(self) -> None:
         """Let time pass until no entry of a global index waits any more: what a client can only hope for."""
         while (pause_seconds := await self.apply_delayed(PROPAGATED_ROWS)) is not None:

@@ -11,7 +11,7 @@ from hashrange.cli.main import COMMANDS, DONE, FAILED, WRONG_USE, main
 from hashrange.cli.serve import announce, start_failure
 from hashrange.clock import VirtualClock
 from hashrange.settings import Settings
-from hashrange.store.embedded.store import open_store
+from hashrange.store.embedded.opening import open_store
 
 Printed = pytest.CaptureFixture[str]
 

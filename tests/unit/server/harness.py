@@ -104,6 +104,10 @@ class StubStore:
     def backfills(self) -> list[object]:
         return []
 
+    async def settle(self) -> float:
+        """Nothing is ever out of order."""
+        return 1.0
+
     async def apply_delayed(self, limit_rows: int) -> None:
         return None
 

@@ -45,7 +45,7 @@ class RefusingEngine:
     def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
         raise self._health.refusal()
 
-    get = put = delete = write = items = iter = flush_wal = compact_range = _refuse
+    get = put = delete = write = items = iter = flush_wal = compact_range = property_int_value = _refuse
 
 
 class Health:

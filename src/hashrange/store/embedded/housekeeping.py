@@ -1,16 +1,17 @@
-"""Who clears away deleted rows? One thread, made when first needed, that compacts ranges beside the loop.
+"""Who clears away deleted rows and older versions? One thread, made when first needed, beside the loop.
 
-It only ever helps: a compaction that fails or is given up changes nothing that anybody reads.
+It only ever helps: work that fails or is given up changes nothing that anybody reads.
 """
 
 import contextlib
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hashrange.store.embedded.engine import Engine, compact
 
 
 class Housekeeper:
-    """Compactions of one store, one after another."""
+    """The work beside the loop of one store, one piece after another."""
 
     def __init__(self) -> None:
         self._executor: ThreadPoolExecutor | None = None
@@ -18,9 +19,13 @@ class Housekeeper:
 
     def compact(self, engine: Engine, lower: bytes, upper: bytes) -> "Future[None]":
         """Clear away what was deleted in `lower <= key < upper`; the future never fails."""
+        return self.run(lambda: compact(engine, lower, upper))
+
+    def run(self, work: Callable[[], None]) -> "Future[None]":
+        """Run `work` after what was asked for before; the future never fails."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, thread_name_prefix="hashrange-compact")
-        self._last = self._executor.submit(_compact_quietly, engine, lower, upper)
+        self._last = self._executor.submit(_run_quietly, work)
         return self._last
 
     def stop(self, engine: Engine) -> bool:
@@ -37,6 +42,6 @@ class Housekeeper:
         return was_running
 
 
-def _compact_quietly(engine: Engine, lower: bytes, upper: bytes) -> None:
+def _run_quietly(work: Callable[[], None]) -> None:
     with contextlib.suppress(Exception):
-        compact(engine, lower, upper)
+        work()

@@ -12,7 +12,6 @@ from typing import TypeVar
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, StorageBusy, StorageError
 from hashrange.items.types import Key, Row
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
@@ -24,6 +23,7 @@ from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.reading import begin_page, scan_prefix
+from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
@@ -46,7 +46,7 @@ _EMPTY = Statistics(0, 0)
 
 
 class EmbeddedStore:
-    """Rows by key in one engine. Make it with `open_store`."""
+    """Rows by key in one engine. Made by `opening.open_store`."""
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class EmbeddedStore:
         self._lock = lock
         self._loop = loop
         self._housekeeper = Housekeeper()
+        self._settling = Settling(self._housekeeper)
         self._statistics: dict[bytes, Statistics] = {}
         self._tokens = Tokens(self._housekeeper)
         self._collections = ItemCollections(collection_size_max_bytes)
@@ -216,6 +217,10 @@ class EmbeddedStore:
     async def apply_delayed(self, limit_rows: int) -> float | None:
         """Write the entries of the oldest commits whose time has come; suspends only when the engine is stalled."""
         return await self._outbox.apply(limit_rows)
+
+    async def settle(self) -> float:
+        """Put in order what writes have left, beside the loop, if none came since the last call."""
+        return self._settling.look(self.engine, self._barrier.position)
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
@@ -374,26 +379,3 @@ def _add(batch: Engine, engine_key: bytes, row: Row | None) -> None:
         batch.delete(engine_key)
     else:
         batch.put(engine_key, row)
-
-
-def open_store(
-    data_dir: str | None,
-    clock: Clock,
-    loop: asyncio.AbstractEventLoop | None,
-    index_delay: IndexDelay | None = None,
-    collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
-) -> EmbeddedStore:
-    """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
-
-    `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
-    commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
-    what no item collection may grow beyond.
-    Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
-    """
-    lock = None if data_dir is None else files.prepare_folder(data_dir)
-    try:
-        return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes)
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        raise

@@ -1,0 +1,16 @@
+"""Who has the store put in order when nobody writes? This job: it only looks, the work happens beside the loop."""
+
+from hashrange.store.interface import Store
+
+
+class Settle:
+    """Looks whether writes have paused."""
+
+    name = "settle"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def run_slice(self) -> float | None:
+        """One look."""
+        return await self._store.settle()

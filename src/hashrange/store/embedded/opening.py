@@ -1,0 +1,32 @@
+"""How does one get a store? Lock the folder, open the engine in it."""
+
+import asyncio
+
+from hashrange.clock import Clock
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
+from hashrange.store.embedded import files
+from hashrange.store.embedded.outbox import IndexDelay
+from hashrange.store.embedded.store import EmbeddedStore
+
+
+def open_store(
+    data_dir: str | None,
+    clock: Clock,
+    loop: asyncio.AbstractEventLoop | None,
+    index_delay: IndexDelay | None = None,
+    collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
+) -> EmbeddedStore:
+    """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
+
+    `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
+    commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
+    what no item collection may grow beyond.
+    Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
+    """
+    lock = None if data_dir is None else files.prepare_folder(data_dir)
+    try:
+        return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes)
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise

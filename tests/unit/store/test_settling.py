@@ -1,0 +1,72 @@
+"""When writes pause, older versions are cleared away; nothing that is read changes."""
+
+from functools import partial
+
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded.settling import LOOK_SECONDS, QUIET_LOOK_SECONDS
+from hashrange.tables.schema import Table
+from hashrange.tables.span import Span
+from tests.support.samples import finish, row_of
+
+KEYS = [b"%03d" % number for number in range(300)]
+
+
+def put(row: Row, _old: Row | None) -> Row:
+    return row
+
+
+def write(store: EmbeddedStore, table: Table, mark: bytes) -> None:
+    for key in KEYS:
+        finish(store.mutate(table, Key(key), partial(put, row_of(10, key + mark))))
+
+
+def in_memtable(store: EmbeddedStore) -> int:
+    return int(store.engine.property_value("rocksdb.num-entries-active-mem-table"))
+
+
+def until_done(store: EmbeddedStore) -> None:
+    """Wait for the housekeeper: work of its own behind what is asked for already."""
+    store._housekeeper.run(lambda: None).result(timeout=30)
+
+
+def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table: Table) -> None:
+    write(store, table, b"a")
+    write(store, table, b"b")
+    assert finish(store.settle()) == LOOK_SECONDS
+    assert in_memtable(store) >= 2 * len(KEYS)
+    assert finish(store.settle()) == QUIET_LOOK_SECONDS
+    until_done(store)
+    assert in_memtable(store) == 0
+    page = finish(store.page(table.source, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
+    assert page.rows == [row_of(10, key + b"b") for key in KEYS]
+
+
+def test_a_commit_between_two_looks_puts_it_off(store: EmbeddedStore, table: Table) -> None:
+    write(store, table, b"a")
+    write(store, table, b"b")
+    for mark in (b"c", b"d"):
+        write(store, table, mark)
+        assert finish(store.settle()) == LOOK_SECONDS
+        until_done(store)
+        assert in_memtable(store) >= 2 * len(KEYS)
+
+
+def test_a_few_rows_are_not_worth_it(store: EmbeddedStore, table: Table) -> None:
+    finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
+    assert finish(store.settle()) == LOOK_SECONDS
+    for _ in range(3):
+        assert finish(store.settle()) == QUIET_LOOK_SECONDS
+    until_done(store)
+    assert in_memtable(store) > 0
+
+
+def test_writes_go_on_after_it(store: EmbeddedStore, table: Table) -> None:
+    for mark in (b"a", b"b", b"c", b"d"):
+        write(store, table, mark)
+        write(store, table, mark + mark)
+        finish(store.settle())
+        finish(store.settle())
+    until_done(store)
+    page = finish(store.page(table.source, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
+    assert page.rows == [row_of(10, key + b"dd") for key in KEYS]
