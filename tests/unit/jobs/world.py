@@ -18,6 +18,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import Store
 from hashrange.store.suspending import SuspendingStore
+from tests.support.kills import copy_as_killed
 
 TABLE = "orders"
 Item = dict[str, Any]
@@ -76,7 +77,7 @@ class World:
         assert self.data_dir is not None
         killed, folder = self.embedded, self.data_dir
         self.data_dir = folder + "-"
-        shutil.copytree(folder, self.data_dir)
+        copy_as_killed(Path(folder), Path(self.data_dir))
         self.open()
         killed.close_now()
         shutil.rmtree(folder)
