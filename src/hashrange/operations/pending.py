@@ -15,7 +15,6 @@ from hashrange.messages.readback import OPERATION_NOT_SUPPORTED_YET
 from hashrange.operations.operation import Operation, Scope
 
 DYNAMODB_NAMES = (
-    "BatchExecuteStatement",
     "CancelBulkOperation",
     "CreateBackup",
     "CreateGlobalTable",
@@ -28,7 +27,6 @@ DYNAMODB_NAMES = (
     "DescribeImport",
     "DisableKinesisStreamingDestination",
     "EnableKinesisStreamingDestination",
-    "ExecuteTransaction",
     "ExportTableToPointInTime",
     "ImportTable",
     "RestoreTableFromBackup",

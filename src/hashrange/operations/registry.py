@@ -14,7 +14,7 @@ from hashrange.operations.items import (
     update_item,
 )
 from hashrange.operations.operation import Operation
-from hashrange.operations.partiql import execute_statement
+from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.streaming import describe_kinesis_streaming_destination
@@ -37,6 +37,7 @@ from hashrange.operations.transfers import list_bulk_operations, list_exports, l
 OPERATIONS: dict[str, Operation] = {
     module.OPERATION.name: module.OPERATION
     for module in (
+        batch_execute_statement,
         batch_get_item,
         batch_write_item,
         create_table,
@@ -52,6 +53,7 @@ OPERATIONS: dict[str, Operation] = {
         describe_table_replica_auto_scaling,
         describe_time_to_live,
         execute_statement,
+        execute_transaction,
         get_item,
         get_resource_policy,
         list_backups,

@@ -17,7 +17,12 @@ from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.reads import bound_read, read_capacity, read_item, read_spans
-from hashrange.operations.partiql.statements import StatementText, find_statement_table, is_select_text
+from hashrange.operations.partiql.statements import (
+    StatementParameters,
+    StatementText,
+    find_statement_table,
+    is_select_text,
+)
 from hashrange.operations.partiql.writes import check_table, check_write, locate_write, plan_write, returned_item
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
 from hashrange.tables.capacity import change_units, index_units, read_units
@@ -27,7 +32,7 @@ class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     """The request; members in the order in which their faults are reported."""
 
     Statement: StatementText
-    Parameters: Annotated[list[shapes.AttributeValue], Meta(min_length=1)] | None = None
+    Parameters: StatementParameters | None = None
     ConsistentRead: bool | None = None
     NextToken: Annotated[str, Meta(min_length=1, max_length=32_768)] | None = None
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None

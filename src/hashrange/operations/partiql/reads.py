@@ -10,7 +10,7 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
-from hashrange.items.types import Item, Value
+from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import Wanted, read_page
@@ -55,32 +55,34 @@ def bound_read(table: Table, statement: Statement) -> ReadPlan:
     return plan
 
 
-def lookup_key_item(plan: ReadPlan, values: dict[str, Value]) -> Item:
-    """The key map that a lookup names."""
+def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
+    """Where a lookup's item stands; raises for values that do not fit the key."""
     keys = plan.source.keys
     key_item = {keys.partition_names[0]: values[plan.partitions[0]]}
     if plan.sort_term is not None:
         key_item[plan.sort_term.attribute] = values[plan.sort_term.tokens[0]]
-    return key_item
+    return lookup_key(plan.source.table, key_item)
 
 
 async def read_item(
     scope: Scope, plan: ReadPlan, values: dict[str, Value], *, consistent: bool
 ) -> tuple[bytes | None, int]:
     """The JSON of a lookup's item, if it is there and fits, and the size in bytes of what was read."""
-    table = plan.source.table
-    key = lookup_key(table, lookup_key_item(plan, values))
-    row = await scope.store.get(table.source, key, consistent=consistent)
+    row = await scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
     if row is None:
         return None, 0
+    return item_json_of(plan, values, row), row_size_bytes(row)
+
+
+def item_json_of(plan: ReadPlan, values: dict[str, Value], row: Row) -> bytes | None:
+    """What a SELECT returns of a row; None when the row does not fit its conditions."""
     condition, projection = plan.condition, plan.projection
     if condition is None and projection is None:
-        return row[ROW_HEADER_BYTES:], row_size_bytes(row)
+        return row[ROW_HEADER_BYTES:]
     item = decode_row(row)
     if condition is not None and not condition.test(item, values):
-        return None, row_size_bytes(row)
-    json = row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(item))
-    return json, row_size_bytes(row)
+        return None
+    return row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(item))
 
 
 async def read_spans(

@@ -1,4 +1,4 @@
-"""What do the three operations share? The shape of a statement's text, and the table that it means."""
+"""What do the three operations share? The shapes of a statement and its parameters, and the table that it means."""
 
 from typing import Annotated
 
@@ -8,11 +8,13 @@ from hashrange.errors import Malformed, ResourceNotFoundException
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.limits import STATEMENT_LENGTH_MAX
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.operations import shapes
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Scope
 from hashrange.tables.schema import Table
 
 StatementText = Annotated[str, Meta(min_length=1, max_length=STATEMENT_LENGTH_MAX)]
+StatementParameters = Annotated[list[shapes.AttributeValue], Meta(min_length=1)]
 
 
 def find_statement_table(scope: Scope, statement: Statement) -> Table:

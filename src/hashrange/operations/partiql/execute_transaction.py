@@ -1,0 +1,247 @@
+"""ExecuteTransaction: up to 100 statements on distinct items, all reads or all writes (with EXISTS), all or none.
+
+Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against what a
+transaction can do and against its table, in their order → items named twice. Faults of keys, and everything at run time, become
+reasons, as in TransactWriteItems and TransactGetItems, whose roads these are. ClientRequestToken counts for writes only.
+
+Open in what is known of the service, our choices: the order of these checks; ConsumedCapacity by table.
+"""
+
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ApiError, ValidationException
+from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.rows import ROW_HEADER_BYTES
+from hashrange.items.types import Key, Row, Value
+from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
+from hashrange.messages.partiql import (
+    EXISTS_WITHOUT_CONDITION,
+    TRANSACTION_INDEX,
+    TRANSACTION_KEY_NOT_FIXED,
+    TRANSACTION_MIXED,
+    TRANSACTION_RETURNING,
+    TRANSACTION_STATEMENT,
+)
+from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
+from hashrange.operations import shapes
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.partiql.read_plan import ReadPlan
+from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read
+from hashrange.operations.partiql.statements import StatementParameters, StatementText, find_statement_table
+from hashrange.operations.partiql.writes import Write, WritePlan, check_table, check_write, locate_write, plan_write
+from hashrange.operations.replies import join_members
+from hashrange.operations.transactions.actions import refusing_plan
+from hashrange.operations.transactions.figures import (
+    check_read_size,
+    check_written_size,
+    read_capacity_member,
+    write_capacity_member,
+)
+from hashrange.operations.transactions.reasons import cancelled
+from hashrange.operations.transactions.tokens import Content
+from hashrange.store.interface import Step, TransactionRefused
+from hashrange.store.pause import PAUSE
+from hashrange.tables.schema import Table
+
+SLICE_BYTES = 256 * 1024
+"""Item sizes checked, or projected, between two hand-backs of the loop."""
+
+
+class ParameterizedStatement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One statement; members in the order in which their faults are reported."""
+
+    Statement: StatementText
+    Parameters: StatementParameters | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+
+
+class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    TransactStatements: Annotated[
+        list[ParameterizedStatement], Meta(min_length=1, max_length=TRANSACTION_STATEMENTS_MAX)
+    ]
+    ClientRequestToken: Annotated[str, Meta(min_length=1, max_length=36)] | None = None
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+
+
+class Lookup(NamedTuple):
+    """A SELECT of one item whose values are sound."""
+
+    plan: ReadPlan
+    values: dict[str, Value]
+
+
+async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) -> bytes:
+    """The items that were read, or what was written committed at once."""
+    requests = request.TransactStatements
+    statements = [compile_statement(one.Statement, one.Parameters) for one in requests]
+    are_reads = {statement.kind == "SELECT" for statement in statements}
+    if len(are_reads) > 1:
+        raise ValidationException(TRANSACTION_MIXED)
+    if True in are_reads:
+        lookups = [
+            _lookup(scope, position, *pair) for position, pair in enumerate(zip(statements, requests, strict=True))
+        ]
+        return await _read(scope, lookups, request.ReturnConsumedCapacity)
+    return await _write(scope, request, statements)
+
+
+def _fault(position: int, message: str) -> ValidationException:
+    return ValidationException(TRANSACTION_STATEMENT.format(position=position, message=message))
+
+
+# --- reads --------------------------------------------------------------------------------------
+
+
+def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> Lookup:
+    """A read that a transaction can do."""
+    values = statement.values(request.Parameters)
+    if statement.index_name is not None:
+        raise _fault(position, TRANSACTION_INDEX)
+    table = find_statement_table(scope, statement)
+    try:
+        plan = bound_read(table, statement)
+    except ValidationException as refusal:
+        raise _fault(position, refusal.message or "") from None
+    if plan.kind != "lookup":
+        raise _fault(position, TRANSACTION_KEY_NOT_FIXED)
+    return Lookup(plan, values)
+
+
+async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> bytes:
+    """The items as of one point in time."""
+    places: list[tuple[Table, Key]] = []
+    reasons: list[ApiError | None] = []
+    for lookup in lookups:
+        try:
+            places.append((lookup.plan.source.table, locate_read(*lookup)))
+            reasons.append(None)
+        except ValidationException as refusal:
+            reasons.append(refusal)
+    if len({table.source + key for table, key in places}) < len(places):
+        raise ValidationException(SAME_ITEM_TWICE)
+    if len(places) < len(lookups):
+        raise cancelled(reasons)
+    try:
+        rows = await scope.store.snapshot_get(places)
+    except TransactionRefused as refusal:
+        raise cancelled(refusal.reasons) from None
+    check_read_size(rows)
+    members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
+    if detail is not None and detail != "NONE":
+        members.append(read_capacity_member(places, rows, detail))
+    return join_members(members)
+
+
+async def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
+    """One JSON object for each SELECT; whole items are spliced unread, large projected ones are projected in slices."""
+    responses = []
+    slice_left_bytes = SLICE_BYTES
+    for lookup, row in zip(lookups, rows, strict=True):
+        item_json = None if row is None else item_json_of(*lookup, row)
+        responses.append(b"{}" if item_json is None else b'{"Item":' + item_json + b"}")
+        slice_left_bytes -= ROW_HEADER_BYTES if row is None else len(row)
+        if slice_left_bytes <= 0:
+            slice_left_bytes = SLICE_BYTES
+            await PAUSE
+    return responses
+
+
+# --- writes -------------------------------------------------------------------------------------
+
+
+async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: list[Statement]) -> bytes:
+    """Commit all statements at once."""
+    content = None
+    if request.ClientRequestToken is not None:
+        content = Content()
+        content.add(request.ReturnConsumedCapacity)
+    writes = await _checked_writes(statements, request.TransactStatements, content)
+    steps = _planned_steps(scope, writes, request.TransactStatements)
+    token = None
+    if content is not None and request.ClientRequestToken is not None:
+        token = content.token(scope, request.ClientRequestToken)
+    try:
+        transacted = await scope.store.transact(steps, token, check_written_size)
+    except TransactionRefused as refusal:
+        raise cancelled(refusal.reasons) from None
+    detail = request.ReturnConsumedCapacity
+    members = [b'"Responses":[]']
+    if detail is not None and detail != "NONE":
+        members.append(write_capacity_member(transacted, detail))
+    return join_members(members)
+
+
+async def _checked_writes(
+    statements: list[Statement], requests: list[ParameterizedStatement], content: Content | None
+) -> list[Write]:
+    """The writes in the order of the request, each checked by itself, in slices; their content is noted on the way."""
+    writes = []
+    inserted_bytes = 0
+    slice_left_bytes = SLICE_BYTES
+    for statement, request in zip(statements, requests, strict=True):
+        write = check_write(statement, request.Parameters)
+        writes.append(write)
+        if content is not None:
+            content.add(request)
+        inserted_bytes += write.size_bytes
+        slice_left_bytes -= write.size_bytes
+        if slice_left_bytes <= 0:
+            slice_left_bytes = SLICE_BYTES
+            await PAUSE
+    if inserted_bytes > TRANSACTION_SIZE_MAX_BYTES:
+        raise ValidationException(TRANSACTION_TOO_LARGE)
+    return writes
+
+
+def _planned_steps(scope: Scope, writes: list[Write], requests: list[ParameterizedStatement]) -> list[Step]:
+    """What the statements do; refuses what a transaction cannot do, then items named twice."""
+    steps = []
+    places = []
+    for position, (write, request) in enumerate(zip(writes, requests, strict=True)):
+        table, bound = _bound(scope, position, write)
+        step = _planned_step(table, write, bound, request.ReturnValuesOnConditionCheckFailure)
+        steps.append(step)
+        if step.key is not None:
+            places.append(table.source + step.key)
+    if len(set(places)) < len(places):
+        raise ValidationException(SAME_ITEM_TWICE)
+    return steps
+
+
+def _bound(scope: Scope, position: int, write: Write) -> tuple[Table, WritePlan | None]:
+    statement = write.statement
+    if statement.returning is not None:
+        raise _fault(position, TRANSACTION_RETURNING)
+    is_check = statement.kind == "EXISTS"
+    if is_check and statement.index_name is not None:
+        raise _fault(position, TRANSACTION_INDEX)
+    table = find_statement_table(scope, statement)
+    try:
+        bound = check_table(table, write)
+    except ValidationException as refusal:
+        raise _fault(position, EXISTS_WITHOUT_CONDITION if is_check else refusal.message or "") from None
+    if is_check and bound is not None and not bound.has_filter:
+        raise _fault(position, EXISTS_WITHOUT_CONDITION)
+    return table, bound
+
+
+def _planned_step(table: Table, write: Write, bound: WritePlan | None, on_failure: str | None) -> Step:
+    """One statement's step; a fault of its keys, the table's or an index's, makes one that refuses."""
+    try:
+        key, key_item = locate_write(table, write, bound)
+    except ValidationException as fault:
+        return Step(table, None, refusing_plan(fault))
+    try:
+        return Step(table, key, plan_write(table, write, bound, key_item, on_failure))
+    except ValidationException as fault:
+        return Step(table, key, refusing_plan(fault))
+
+
+OPERATION = Operation(
+    name="ExecuteTransaction", request=ExecuteTransactionRequest, run=execute_transaction, wording="older"
+)
