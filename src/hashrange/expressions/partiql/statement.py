@@ -93,15 +93,15 @@ class Statement:
 
         self.parameter_count = reader.parameter_count
         self.constants: dict[str, Value] = {}
-        self.direct_tokens: dict[str, int] = {}
-        """Value token → the position of the parameter that it is."""
+        self.direct_tokens: list[tuple[str, int]] = []
+        """Value tokens that are parameters, and their positions."""
         self.built_tokens: list[tuple[str, Build]] = []
         """Value tokens of lists, tuples and bags with parameters in them."""
         for token, data in reader.data.items():
             if isinstance(data, Constant):
                 self.constants[token] = data.value
             elif isinstance(data, Parameter):
-                self.direct_tokens[token] = data.position
+                self.direct_tokens.append((token, data.position))
             else:
                 self.built_tokens.append((token, compile_build(data)))
         self.value_checks: tuple[ValueCheck, ...] = ()
@@ -115,8 +115,11 @@ class Statement:
         values = self.constants
         if parameters is not None:
             values = values.copy()
-            for token, position in self.direct_tokens.items():
-                values[token] = check_value(parameters[position])[0]
+            for token, position in self.direct_tokens:
+                value = parameters[position]
+                text = value.get("S")
+                is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # most keys
+                values[token] = value if is_plain else check_value(value)[0]
             for token, build in self.built_tokens:
                 values[token] = check_value(build(parameters))[0]
         if self.value_checks:

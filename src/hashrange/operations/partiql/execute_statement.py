@@ -12,11 +12,14 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.rows import row_size_bytes
+from hashrange.items.types import Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
-from hashrange.operations.partiql.reads import bound_read, read_capacity, read_item, read_spans
+from hashrange.operations.partiql.read_plan import ReadPlan
+from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read, read_capacity, read_spans
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -42,12 +45,50 @@ class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 async def execute_statement(scope: Scope, request: ExecuteStatementRequest) -> bytes:
     """The page of a SELECT, or what RETURNING asks for."""
-    statement = compile_statement(request.Statement, request.Parameters)
-    if statement.kind == "SELECT":
-        return await _select(scope, request, statement)
-    if statement.kind == "EXISTS":
-        raise ValidationException(EXISTS_ALONE)
-    return await _write(scope, request, statement)
+    parameters = request.Parameters
+    statement = compile_statement(request.Statement, parameters)
+    if statement.kind != "SELECT":
+        if statement.kind == "EXISTS":
+            raise ValidationException(EXISTS_ALONE)
+        return await _write(scope, request, statement)
+
+    values = statement.values(parameters)
+    table = find_statement_table(scope, statement)
+    plan = bound_read(table, statement)
+    if plan.kind != "lookup":
+        return await _select_page(scope, request, plan, values)
+    if request.NextToken is not None:
+        raise ValidationException(TOKEN_MISMATCH)
+    consistent = request.ConsistentRead is True
+    row = await scope.store.get(table.source, locate_read(plan, values), consistent=consistent)
+    item_json = None if row is None else item_json_of(plan, values, row)
+    items = b'{"Items":[]' if item_json is None else b'{"Items":[' + item_json + b"]"
+    detail = request.ReturnConsumedCapacity
+    if detail is None or detail == "NONE":
+        return items + b"}"
+    units = read_units(0 if row is None else row_size_bytes(row), consistent=consistent)
+    return items + b"," + capacity_member(table.name, units, detail) + b"}"
+
+
+async def _select_page(
+    scope: Scope, request: ExecuteStatementRequest, plan: ReadPlan, values: dict[str, Value]
+) -> bytes:
+    """A page of what Query and Scan read."""
+    table = plan.source.table
+    start = None
+    if request.NextToken is not None:
+        start = read_token(table, request.Statement, request.Parameters, request.NextToken)
+    page = await read_spans(scope, plan, values, request.Limit, start, consistent=request.ConsistentRead is True)
+    members = [b'"Items":[' + b",".join(page.items_json) + b"]"]
+    if page.continuation is not None:
+        if page.continuation.last_key is not None:
+            members.append(b'"LastEvaluatedKey":' + ENCODER.encode(page.continuation.last_key))
+        token = make_token(table, request.Statement, request.Parameters, page.continuation)
+        members.append(b'"NextToken":"' + token.encode() + b'"')
+    detail = request.ReturnConsumedCapacity
+    if detail is not None and detail != "NONE":
+        members.append(read_capacity(plan.source, page.table_units, page.index_units, detail))
+    return join_members(members)
 
 
 async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement) -> bytes:
@@ -67,37 +108,6 @@ async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Stat
         return items + b"}"
     capacity = capacity_member(table.name, change_units(change), detail, index_units(change.entries))
     return items + b"," + capacity + b"}"
-
-
-async def _select(scope: Scope, request: ExecuteStatementRequest, statement: Statement) -> bytes:
-    values = statement.values(request.Parameters)
-    table = find_statement_table(scope, statement)
-    plan = bound_read(table, statement)
-    consistent = request.ConsistentRead is True
-    detail = request.ReturnConsumedCapacity
-    if plan.kind == "lookup":
-        if request.NextToken is not None:
-            raise ValidationException(TOKEN_MISMATCH)
-        item_json, size_bytes = await read_item(scope, plan, values, consistent=consistent)
-        items = b'{"Items":[]' if item_json is None else b'{"Items":[' + item_json + b"]"
-        if detail is None or detail == "NONE":
-            return items + b"}"
-        units = read_units(size_bytes, consistent=consistent)
-        return items + b"," + read_capacity(plan.source, units, 0.0, detail) + b"}"
-
-    start = None
-    if request.NextToken is not None:
-        start = read_token(table, request.Statement, request.Parameters, request.NextToken)
-    page = await read_spans(scope, plan, values, request.Limit, start, consistent=consistent)
-    members = [b'"Items":[' + b",".join(page.items_json) + b"]"]
-    if page.continuation is not None:
-        if page.continuation.last_key is not None:
-            members.append(b'"LastEvaluatedKey":' + ENCODER.encode(page.continuation.last_key))
-        token = make_token(table, request.Statement, request.Parameters, page.continuation)
-        members.append(b'"NextToken":"' + token.encode() + b'"')
-    if detail is not None and detail != "NONE":
-        members.append(read_capacity(plan.source, page.table_units, page.index_units, detail))
-    return join_members(members)
 
 
 OPERATION = Operation(
