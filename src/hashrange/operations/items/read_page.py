@@ -55,13 +55,20 @@ class ReadPage(NamedTuple):
 
 
 async def read_page(
-    store: Store, source: ReadSource, span: Span, limit: int | None, wanted: Wanted, *, consistent: bool
+    store: Store,
+    source: ReadSource,
+    span: Span,
+    limit: int | None,
+    wanted: Wanted,
+    *,
+    consistent: bool,
+    limit_bytes: int = PAGE_SIZE_MAX_BYTES,
 ) -> ReadPage:
-    """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up."""
+    """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up (less, behind other spans of the page)."""
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows = RAW_SLICE_ROWS if is_raw and not wanted.fetches_items else DECODED_SLICE_ROWS
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
-    bytes_left = fetched_left_bytes = PAGE_SIZE_MAX_BYTES
+    bytes_left = fetched_left_bytes = limit_bytes
     items_json: list[bytes] = []
     count = scanned_count = 0
     fetched_units = 0.0
@@ -83,7 +90,7 @@ async def read_page(
         bytes_left -= page.size_bytes
         if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
             last_evaluated = None if page.last_key is None else page.rows[-1]
-            size_bytes = PAGE_SIZE_MAX_BYTES - bytes_left
+            size_bytes = limit_bytes - bytes_left
             return ReadPage(items_json, count, scanned_count, size_bytes, fetched_units, last_evaluated)
         span = narrow(span, page.last_key)
         await PAUSE

@@ -109,13 +109,15 @@ async def read_spans(
     wanted = Wanted(plan.condition, values, plan.projection, False, plan.fetches_items)
     items_json: list[bytes] = []
     own_units = fetched_units = 0.0
-    size_bytes = 0
+    left_bytes = PAGE_SIZE_MAX_BYTES
     while number < len(spans):
-        page = await read_page(scope.store, source, spans[number][0], limit, wanted, consistent=consistent)
+        page = await read_page(
+            scope.store, source, spans[number][0], limit, wanted, consistent=consistent, limit_bytes=left_bytes
+        )
         items_json += page.items_json
         own_units += read_units(page.size_bytes, consistent=consistent)
         fetched_units += page.fetched_units
-        size_bytes += page.size_bytes
+        left_bytes -= sum(map(len, page.items_json)) if plan.fetches_items else page.size_bytes
         last = page.last_evaluated
         if limit is not None:
             limit -= page.scanned_count
@@ -123,7 +125,7 @@ async def read_spans(
             continuation = Continuation(number, start_key_of(source, decode_row(last)))
             return _page(source, items_json, own_units, fetched_units, continuation)
         number += 1
-        if size_bytes >= PAGE_SIZE_MAX_BYTES and number < len(spans):
+        if left_bytes <= 0 and number < len(spans):
             return _page(source, items_json, own_units, fetched_units, Continuation(number, None))
     return _page(source, items_json, own_units, fetched_units, None)
 
