@@ -5,48 +5,62 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from benchmarks.client import Client
+from benchmarks.client import Client, ReplyError
 from benchmarks.generator import LoadFailed
 from benchmarks.items import email
 from benchmarks.loader import attribute_definitions, index_arguments, keys_of
-from benchmarks.measure import Table, make_ready
-from benchmarks.processes import Cores
+from benchmarks.measure import Pace, Table, make_ready, warm_up
 from benchmarks.results import BackfillFigure, Beside
 from benchmarks.running import Running
 from benchmarks.steady import SteadyLoad, SteadyReport
 from benchmarks.workloads import Index, Plan
 
 POLL_SECONDS = 0.05
-BUILD_SECONDS_MAX = 600.0
+BUILD_SECONDS_MIN = 30.0
+ITEMS_PER_SECOND_MIN = 2_000
+"""Who is slower than both is given up."""
 SETTLE_SECONDS = 2.0
 
 
-def update_table(client: Client, plan: Plan, action: str, index: Index) -> None:
-    """Begin to make ("Create") or to remove ("Delete") an index."""
-    change = index_arguments(index) if action == "Create" else {"IndexName": index.name}
-    arguments: dict[str, Any] = {"TableName": plan.table, "GlobalSecondaryIndexUpdates": [{action: change}]}
-    if action == "Create":
+THROUGHPUT = {"ReadCapacityUnits": 1_000_000, "WriteCapacityUnits": 1_000_000}
+
+
+def create_index(client: Client, plan: Plan, index: Index) -> None:
+    """Begin to make it; a server that knows no tables without provisioned throughput gets one."""
+    try:
+        update_table(client, plan, {"Create": index_arguments(index)}, index)
+    except ReplyError as reason:
+        if "rovisionedThroughput" not in str(reason):
+            raise
+        update_table(client, plan, {"Create": {**index_arguments(index), "ProvisionedThroughput": THROUGHPUT}}, index)
+
+
+def update_table(client: Client, plan: Plan, change: dict[str, Any], index: Index) -> None:
+    """Begin to make ({"Create": …}) or to remove ({"Delete": …}) an index."""
+    arguments: dict[str, Any] = {"TableName": plan.table, "GlobalSecondaryIndexUpdates": [change]}
+    if "Create" in change:
         arguments["AttributeDefinitions"] = attribute_definitions("pk", "sk", *keys_of(index))
     client.call("UpdateTable", arguments)
 
 
-def wait_for_index(client: Client, plan: Plan, wanted: str | None) -> None:
+def wait_for_index(client: Client, plan: Plan, wanted: str | None, items: int) -> None:
     """Until its state is that, or it is gone (None), and the table ACTIVE; raises LoadFailed after long."""
-    deadline = time.perf_counter() + BUILD_SECONDS_MAX
+    seconds_max = max(BUILD_SECONDS_MIN, items / ITEMS_PER_SECOND_MIN)
+    deadline = time.perf_counter() + seconds_max
     while time.perf_counter() < deadline:
         table = client.call("DescribeTable", {"TableName": plan.table})["Table"]
         states = [index["IndexStatus"] for index in table.get("GlobalSecondaryIndexes", [])]
         if states == ([wanted] if wanted else []) and table["TableStatus"] == "ACTIVE":
             return
         time.sleep(POLL_SECONDS)
-    raise LoadFailed(f"the index was not {wanted or 'gone'} within {BUILD_SECONDS_MAX:.0f} s")
+    raise LoadFailed(f"the index was not {wanted or 'gone'} within {seconds_max:.0f} s")
 
 
-def build(server: Running, plan: Plan) -> tuple[float, float]:
+def build(server: Running, plan: Plan, items: int) -> tuple[float, float]:
     """Make the plan's first index: seconds until it is ACTIVE, and the server's CPU seconds meanwhile."""
     cpu_before, began = server.process.cpu_seconds(), time.perf_counter()
-    update_table(server.client, plan, "Create", plan.index[0])
-    wait_for_index(server.client, plan, "ACTIVE")
+    create_index(server.client, plan, plan.index[0])
+    wait_for_index(server.client, plan, "ACTIVE", items)
     return time.perf_counter() - began, server.process.cpu_seconds() - cpu_before
 
 
@@ -62,19 +76,22 @@ def check_index(client: Client, plan: Plan) -> None:
         raise LoadFailed(f"the index holds {counted} of {plan.sort_keys_per_partition} items of a customer")
 
 
-def remove_index(client: Client, plan: Plan) -> None:
+def remove_index(client: Client, plan: Plan, items: int) -> None:
     """Wait until it is gone."""
-    update_table(client, plan, "Delete", plan.index[0])
-    wait_for_index(client, plan, None)
+    update_table(client, plan, {"Delete": {"IndexName": plan.index[0].name}}, plan.index[0])
+    wait_for_index(client, plan, None, items)
     time.sleep(SETTLE_SECONDS)
 
 
 @contextmanager
-def steady_requests(server: Running, plan: Plan, table: Table, cores: Cores) -> Iterator[SteadyLoad]:
+def steady_requests(server: Running, plan: Plan, table: Table, pace: Pace) -> Iterator[SteadyLoad]:
     """GetItem and PutItem in turns at the plan's rate, signed now; killed at the end unless it has ended."""
-    files = [make_ready(server, plan, plan.named(name), table).file for name in ("get", "put")]
     wanted = plan.backfill
-    load = SteadyLoad(server.port, wanted.beside_per_second, wanted.beside_connections, files, cores.generator)
+    readies = [make_ready(server, plan, plan.named(name), table) for name in ("get", "put")]
+    for ready in readies:
+        warm_up(ready, wanted.beside_connections, pace)
+    files = [ready.file for ready in readies]
+    load = SteadyLoad(server.port, wanted.beside_per_second, wanted.beside_connections, files, pace.cores.generator)
     try:
         yield load
     finally:
@@ -96,22 +113,22 @@ def seen_beside(plan: Plan, report: SteadyReport) -> Beside:
 
 
 def measure_backfill(
-    server: Running, plan: Plan, table: Table, cores: Cores, seconds: float
+    server: Running, plan: Plan, table: Table, pace: Pace, side_pace: Pace
 ) -> Iterator[BackfillFigure]:
-    """Alone; then requests without an index being made, for `seconds`; then both. Raises LoadFailed or ReplyError.
+    """Alone; then requests without an index being made, for `pace.seconds`; then both. Raises LoadFailed or ReplyError.
 
     The table is full and has no index; at the end it has one.
     """
     name, items = server.contender.name, table.items
-    took_seconds, cpu_seconds = build(server, plan)
+    took_seconds, cpu_seconds = build(server, plan, items)
     check_index(server.client, plan)
     yield BackfillFigure(server=name, items=items, seconds=took_seconds, cpu_us=cpu_seconds * 1e6 / items)
-    remove_index(server.client, plan)
-    with steady_requests(server, plan, table, cores) as load:
-        time.sleep(seconds)
+    remove_index(server.client, plan, items)
+    with steady_requests(server, plan, table, side_pace) as load:
+        time.sleep(pace.seconds)
         yield BackfillFigure(server=name, items=items, seconds=0, cpu_us=0, beside=seen_beside(plan, load.end()))
-    with steady_requests(server, plan, table, cores) as load:
-        took_seconds, cpu_seconds = build(server, plan)
+    with steady_requests(server, plan, table, side_pace) as load:
+        took_seconds, cpu_seconds = build(server, plan, items)
         seen = seen_beside(plan, load.end())
     check_index(server.client, plan)
     yield BackfillFigure(server=name, items=items, seconds=took_seconds, cpu_us=cpu_seconds * 1e6 / items, beside=seen)

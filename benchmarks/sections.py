@@ -31,7 +31,7 @@ SETTLE_SECONDS = 2.0
 """And so long after a load."""
 SLOW_AFTER_SECONDS = 8.0
 """A load is judged slow after so long."""
-REASON_LENGTH_MAX = 200
+REASON_LENGTH_MAX = 240
 GROWTH_REQUESTS = 100_000
 """Large tables are asked for more different keys, so that not all of them are in caches."""
 
@@ -67,7 +67,14 @@ def skipping(ledger: Ledger, contender: Contender, what: str = "") -> Iterator[N
     except (NotInstallable, LoadFailed, ReplyError, OSError) as reason:
         say(f"  {name}: skipped: {reason}")
         text = str(reason).replace(str(ROOT) + "/", "").replace(str(Path.home()), "~")
-        ledger.add(Skip(server=contender.name, what=name, reason=text[-REASON_LENGTH_MAX:]))
+        ledger.add(Skip(server=contender.name, what=name, reason=shortened(text)))
+
+
+def shortened(text: str) -> str:
+    """Its beginning, and its end, where programs say why they ended."""
+    if len(text) <= REASON_LENGTH_MAX:
+        return text
+    return f"{text[: REASON_LENGTH_MAX // 2]} … {text[-REASON_LENGTH_MAX // 2 :]}"
 
 
 def progress(label: str, items: int) -> Callable[[int], None]:
@@ -216,7 +223,7 @@ def run_backfill(choice: Choice, ledger: Ledger) -> None:
             maker = server.fill(plan, plan.backfill.item_bytes, items, progress(contender.name, items))
             table = Table(maker, plan.backfill.item_bytes, items)
             time.sleep(SETTLE_SECONDS)
-            for figure in measure_backfill(server, plan, table, choice.pace.cores, choice.pace.seconds):
+            for figure in measure_backfill(server, plan, table, choice.pace, choice.side_pace):
                 ledger.add(figure)
                 say_backfill(figure)
 

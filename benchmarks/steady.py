@@ -33,6 +33,8 @@ class Seen(msgspec.Struct, frozen=True):
 
     requests: int
     refused: int
+    refusal: str
+    """What the first refused one was told."""
     p50_ms: float
     p99_ms: float
     max_ms: float
@@ -74,7 +76,9 @@ class SteadyLoad:
         except msgspec.DecodeError:
             raise LoadFailed("the generator of a fixed rate gave no report") from None
         if report.broken or any(one.refused for one in report.seen):
-            raise LoadFailed(f"{sum(one.refused for one in report.seen)} requests were refused, {report.broken} broke")
+            said = next((one.refusal for one in report.seen if one.refusal), "")
+            refused = sum(one.refused for one in report.seen)
+            raise LoadFailed(f"{refused} requests beside it were refused, {report.broken} broke: {said}")
         return report
 
 
@@ -96,6 +100,10 @@ class Lane:
         """A request of that file."""
         self.kind, self.due_at, self.received = kind, due_at, b""
         self.socket.sendall(request)
+
+    def body(self) -> str:
+        """The beginning of the last reply's."""
+        return self.received.partition(b"\r\n\r\n")[2][:200].decode(errors="replace")
 
     def receive(self) -> int | None:
         """The status when the reply is whole; None until then. Raises ConnectionError at the connection's end."""
@@ -142,6 +150,7 @@ class Generator:
         self.busy: list[Lane] = []
         self.latencies: list[list[float]] = [[] for _ in requests]
         self.refused = [0] * len(requests)
+        self.refusals = [""] * len(requests)
         self.broken = 0
 
     def run(self) -> SteadyReport:
@@ -167,7 +176,7 @@ class Generator:
         while self.busy and time.perf_counter() < deadline:
             self.take_replies([], WAIT_SECONDS_MAX)
         self.broken += len(self.busy)
-        return SteadyReport(seconds, self.broken, tuple(map(summary, self.latencies, self.refused)))
+        return SteadyReport(seconds, self.broken, tuple(map(summary, self.latencies, self.refused, self.refusals)))
 
     def take_replies(self, others: list[TextIO], wait_seconds: float) -> bool:
         """Note the replies that have come; True when one of `others` is readable."""
@@ -188,16 +197,18 @@ class Generator:
                 continue
             if status is not None:
                 self.latencies[lane.kind].append((now - lane.due_at) * 1000)
-                self.refused[lane.kind] += status != 200
+                if status != 200:
+                    self.refused[lane.kind] += 1
+                    self.refusals[lane.kind] = self.refusals[lane.kind] or lane.body()
                 self.busy.remove(lane)
                 self.free.append(lane)
         return is_over
 
 
-def summary(latencies_ms: list[float], refused: int) -> Seen:
+def summary(latencies_ms: list[float], refused: int, refusal: str = "") -> Seen:
     """Percentiles; all 0 without latencies."""
     ordered = sorted(latencies_ms) or [0.0]
-    return Seen(len(latencies_ms), refused, percentile(ordered, 0.5), percentile(ordered, 0.99), ordered[-1])
+    return Seen(len(latencies_ms), refused, refusal, percentile(ordered, 0.5), percentile(ordered, 0.99), ordered[-1])
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
