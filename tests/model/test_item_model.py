@@ -90,9 +90,10 @@ def test_a_table_is_a_dictionary(seed: int) -> None:
     walk(seed, "embedded", None)
 
 
+@pytest.mark.parametrize("kind", ["embedded", "suspending"])
 @pytest.mark.parametrize("seed", range(100, 103))
-def test_a_table_is_a_dictionary_that_survives_restarts(tmp_path: Path, seed: int) -> None:
-    walk(seed, "embedded", tmp_path)
+def test_a_table_is_a_dictionary_that_survives_restarts_and_kills(tmp_path: Path, seed: int, kind: str) -> None:
+    walk(seed, kind, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(200, 203))

@@ -1,4 +1,4 @@
-"""Random writes while indexes come and go, are built slice by slice, wait for their time, and the store restarts."""
+"""Random writes while indexes come and go, are built slice by slice, wait for their time, and the store restarts, or is killed."""
 
 import random
 from pathlib import Path
@@ -39,6 +39,7 @@ class Walk:
             self.change_indexes: 2,
             self.slice: 12,
             self.restart: 1,
+            self.kill: 1,
         }
         (action,) = self.chance.choices(list(actions), list(actions.values()))
         action()
@@ -82,6 +83,9 @@ class Walk:
 
     def restart(self) -> None:
         self.world.restart()
+
+    def kill(self) -> None:
+        self.world.kill()
 
     def change_indexes(self) -> None:
         """Take an index away, or add one, if none is being built."""

@@ -1,5 +1,6 @@
 """A table over one of the stores, driven operation by operation, and the model that it is held against."""
 
+import shutil
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -36,6 +37,7 @@ class World:
         self.kind = kind
         self.data_dir = data_dir
         self.seed = seed
+        self.restarts = 0
         self.model = ModelTable(len(key_types) == 2)
         self.key_types = key_types
         self.open()
@@ -58,10 +60,20 @@ class World:
         self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
 
     def restart(self) -> None:
-        """Close and open again; a store in memory would be empty."""
-        if self.data_dir is not None:
+        """Close and open again, every second time as after a kill; a store in memory would be empty."""
+        if self.data_dir is None:
+            return
+        self.restarts += 1
+        if self.restarts % 2:
             self.embedded.close_now()
             self.open()
+            return
+        killed, folder = self.embedded, self.data_dir
+        self.data_dir = f"{folder}-"
+        shutil.copytree(folder, self.data_dir)
+        self.open()
+        killed.close_now()
+        shutil.rmtree(folder)
 
     def ask(self, name: str, members: dict[str, Any]) -> Any:
         """The reply of an operation; a refusal is raised."""
