@@ -2,7 +2,7 @@
 
     OR < AND < NOT < = <> != < <= > >= BETWEEN IN IS < + -
 
-`IS MISSING` is attribute_not_exists, `IS NULL` attribute_type NULL, `!=` is `<>`. What the language has and the service does
+`IS MISSING` and `= MISSING` are attribute_not_exists, `IS NULL` attribute_type NULL, `!=` is `<>`. What the language has and the service does
 not (LIKE, ||, arithmetic in conditions …) is refused by its name. Source: service behaviour, captures to Oct 2026.
 """
 
@@ -179,6 +179,8 @@ def _read_comparison(reader: Reader, left: Node) -> Condition:
         node = _read_between(reader, left)
     elif word == "IN":
         node = _read_in(reader, left)
+    elif word in ("=", "<>", "!=") and isinstance(left, Path) and reader.skip_word("MISSING"):
+        return Call("attribute_not_exists" if word == "=" else "attribute_exists", (left,))
     else:
         right = _read(reader, _ADD, is_right_side=True)
         node = Comparison("<>" if word == "!=" else word, _as_operand(reader, left), _as_operand(reader, right))

@@ -46,7 +46,7 @@ def read_tokens(text: str) -> list[Token]:
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
-        if match is None:
+        if match is None or (match.group() == "/" and text.startswith("*", match.end())):
             raise not_well_formed(UNREADABLE)
         position = match.end()
         kind = match.lastgroup

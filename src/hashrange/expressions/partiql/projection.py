@@ -14,8 +14,9 @@ from hashrange.items.types import Item
 
 def compile_paths(paths: Sequence[Path]) -> Projection:
     """The projection that a SELECT's paths state."""
-    projection = Projection([path.elements for path in paths])
-    if all(len(path.elements) == 1 for path in paths):
+    projection = Projection([path.elements[:1] for path in paths])
+    nested = [str(path.elements[0]) for path in paths if len(path.elements) > 1]
+    if not nested:
         return projection
     places = [(_last_name(path.elements), path.elements) for path in paths]
 
@@ -28,6 +29,7 @@ def compile_paths(paths: Sequence[Path]) -> Projection:
         return projected
 
     projection.project = project
+    projection.nested_attributes = frozenset(nested)
     return projection
 
 

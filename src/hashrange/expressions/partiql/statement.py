@@ -48,6 +48,40 @@ _KINDS: dict[type, Kind] = {Select: "SELECT", Insert: "INSERT", Update: "UPDATE"
 _NO_PARAMETERS: Parameters = ()
 
 
+class ValueTable:
+    """What a statement's value tokens come to."""
+
+    __slots__ = ("built", "constants", "direct")
+
+    def __init__(self, data: dict[str, Data]) -> None:
+        self.constants: dict[str, Value] = {}
+        self.direct: list[tuple[str, int]] = []
+        """Tokens that are parameters, and their positions."""
+        self.built: list[tuple[str, Build]] = []
+        """Tokens of lists, tuples and bags with parameters in them."""
+        for token, one in data.items():
+            if isinstance(one, Constant):
+                self.constants[token] = one.value
+            elif isinstance(one, Parameter):
+                self.direct.append((token, one.position))
+            else:
+                self.built.append((token, compile_build(one)))
+
+    def fill(self, parameters: Parameters | None) -> dict[str, Value]:
+        """The canonical value of every token; raises what is wrong with a parameter."""
+        if parameters is None:
+            return self.constants
+        values = self.constants.copy()
+        for token, position in self.direct:
+            value = parameters[position]
+            text = value.get("S")
+            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # most keys
+            values[token] = value if is_plain else check_value(value)[0]
+        for token, build in self.built:
+            values[token] = check_value(build(parameters))[0]
+        return values
+
+
 class Statement:
     """A compiled statement; its conditions stay a tree, for what of them is a key only a table tells."""
 
@@ -55,23 +89,21 @@ class Statement:
         "_conditions",
         "bound",
         "build_item",
-        "built_tokens",
-        "constants",
-        "direct_tokens",
         "index_name",
         "kind",
         "order",
-        "parameter_count",
-        "paths",
         "projection",
         "returning",
         "table_name",
         "update",
         "value_checks",
+        "value_table",
         "where",
     )
 
-    def __init__(self, tree: Tree, reader: Reader) -> None:
+    def __init__(
+        self, tree: Tree, reader: Reader, value_table: ValueTable, value_checks: tuple[ValueCheck, ...]
+    ) -> None:
         self.kind = _KINDS[type(tree)]
         body = tree.select if isinstance(tree, Exists) else tree
         self.table_name, self.index_name = body.source
@@ -91,20 +123,8 @@ class Statement:
         if isinstance(body, Insert):
             self.build_item = _compile_item(body.item)
 
-        self.parameter_count = reader.parameter_count
-        self.constants: dict[str, Value] = {}
-        self.direct_tokens: list[tuple[str, int]] = []
-        """Value tokens that are parameters, and their positions."""
-        self.built_tokens: list[tuple[str, Build]] = []
-        """Value tokens of lists, tuples and bags with parameters in them."""
-        for token, data in reader.data.items():
-            if isinstance(data, Constant):
-                self.constants[token] = data.value
-            elif isinstance(data, Parameter):
-                self.direct_tokens.append((token, data.position))
-            else:
-                self.built_tokens.append((token, compile_build(data)))
-        self.value_checks: tuple[ValueCheck, ...] = ()
+        self.value_table = value_table
+        self.value_checks = value_checks
         """Static checks that depend on a value itself, so that they run for each request."""
         self._conditions = reader.conditions
         self.bound: Any = None
@@ -112,16 +132,7 @@ class Statement:
 
     def values(self, parameters: Parameters | None) -> dict[str, Value]:
         """The canonical value of every value token. Raises what is wrong with a parameter, and the checks that need values."""
-        values = self.constants
-        if parameters is not None:
-            values = values.copy()
-            for token, position in self.direct_tokens:
-                value = parameters[position]
-                text = value.get("S")
-                is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # most keys
-                values[token] = value if is_plain else check_value(value)[0]
-            for token, build in self.built_tokens:
-                values[token] = check_value(build(parameters))[0]
+        values = self.value_table.fill(parameters)
         if self.value_checks:
             run_value_checks("", self.value_checks, values)
         return values
@@ -170,9 +181,8 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     tree = read_statement(reader)
     if reader.parameter_count != len(parameters):
         raise RequestFault(PARAMETER_COUNT)
-    statement = Statement(tree, reader)
-    statement.value_checks = check_statement(reader, tree, statement.values(parameters))
-    return statement
+    table = ValueTable(reader.data)
+    return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))
 
 
 def _compile_item(data: Data) -> Callable[[Parameters], dict[str, Any]]:

@@ -125,7 +125,7 @@ async def read_spans(
             continuation = Continuation(number, start_key_of(source, decode_row(last)))
             return _page(source, items_json, own_units, fetched_units, continuation)
         number += 1
-        if left_bytes <= 0 and number < len(spans):
+        if number < len(spans) and (left_bytes <= 0 or limit == 0):
             return _page(source, items_json, own_units, fetched_units, Continuation(number, None))
     return _page(source, items_json, own_units, fetched_units, None)
 
