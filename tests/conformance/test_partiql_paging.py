@@ -11,7 +11,7 @@ from tests.conformance.propagation import propagated
 from tests.support.raw_client import RawClient
 
 MISMATCH = "NextToken does not match request"
-INDEXES = {
+INDEXES: dict[str, Any] = {
     "definitions": {"g": "S", "l": "N"},
     "GlobalSecondaryIndexes": [
         {

@@ -11,7 +11,7 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.projection import Projection, project_attributes
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
 from hashrange.messages.expressions import OPERAND_COUNT
 from hashrange.messages.partiql import (
@@ -84,6 +84,10 @@ def plan_read(table: Table, statement: Statement) -> ReadPlan:
     if statement.projection is not None:
         check_key_paths(table, statement.projection.nested_attributes)
 
+    projection = statement.projection
+    fetches_items = _fetches_items(source, projection, condition, is_keyed=bool(partitions))
+    if fetches_items and projection is None:  # a filter does not widen what is returned
+        projection = project_attributes(sorted(source.projected_names or ()))
     is_whole = bool(partitions) and (sort_name is None or (sort_term is not None and sort_term.operator == "="))
     is_lookup = source.index is None and len(partitions) == 1 and is_whole
     return ReadPlan(
@@ -95,8 +99,8 @@ def plan_read(table: Table, statement: Statement) -> ReadPlan:
         partition_order,
         is_reverse,
         condition,
-        statement.projection,
-        _fetches_items(source, statement.projection, condition, is_keyed=bool(partitions)),
+        projection,
+        fetches_items,
         source.index is not None and source.index.is_global,
     )
 
