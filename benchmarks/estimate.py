@@ -2,18 +2,18 @@
 
 from collections.abc import Collection
 
-from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, Choice, on_disk
+from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, Choice, on_disk, ours_of
 from benchmarks.servers import Contender
 
-START_SECONDS = 2.0
+START_SECONDS = 1.5
 """Starting and stopping a server."""
-SIGNING_SECONDS = 0.7
+SIGNING_SECONDS = 0.15
 """Preparing a workload's requests."""
 AROUND_SECONDS = 0.2
 """Around each run of wrk."""
-IN_PROCESS_SECONDS = 4.0
+IN_PROCESS_SECONDS = 2.5
 """One workload in process."""
-BACKFILLS_PER_SECOND = 20_000
+BACKFILLS_PER_SECOND, BACKFILLS_PER_SECOND_PEERS = 30_000, 8_000
 
 
 def load_seconds(contender: Contender, items: int) -> float:
@@ -28,7 +28,7 @@ def is_left_out(choice: Choice, contender: Contender) -> bool:
 
 def estimate_load(choice: Choice, table_items: int) -> float:
     """The load section on one table size."""
-    plan, pace, side = choice.plan, choice.pace, choice.side_pace
+    plan, side = choice.plan, choice.side_pace
     is_small = table_items == plan.table_items
     total = 0.0
     for contender in choice.contenders:
@@ -42,7 +42,7 @@ def estimate_load(choice: Choice, table_items: int) -> float:
             total += START_SECONDS + tables * load_seconds(contender, table_items)
             compiles = contender.warm_up_seconds * (1 + max(0, len(workloads) - 1) / 4)
             is_compared = item_bytes == plan.item_bytes[0]
-            chosen = pace if is_compared else side
+            chosen = choice.pace_of(contender) if is_compared else side
             total += max(compiles * chosen.compile_share, len(workloads) * chosen.warm_up_seconds)
             total += len(workloads) * (SIGNING_SECONDS + AROUND_SECONDS + chosen.seconds)
             if is_first:
@@ -58,7 +58,9 @@ def estimate_backfill(choice: Choice) -> float:
     for contender in choice.contenders:
         items = wanted.items if contender.is_ours else wanted.items_peers
         total += START_SECONDS + load_seconds(contender, items) + 2 * SETTLE_SECONDS + choice.pace.seconds
-        total += 3 * items / BACKFILLS_PER_SECOND + 4 * SIGNING_SECONDS
+        per_second = BACKFILLS_PER_SECOND if contender.is_ours else BACKFILLS_PER_SECOND_PEERS
+        total += 2 * items / per_second + 4 * SIGNING_SECONDS
+        total += 1.25 * contender.warm_up_seconds * choice.side_pace.compile_share
     return total
 
 
@@ -74,8 +76,10 @@ def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) 
         "latency": sum(
             2 * beside_one + 1.25 * compiles[one.name] + load_seconds(one, plan.table_items) for one in disk
         ),
-        "slow-sync": sum(beside_one + compiles[one.name] + 2 * load_seconds(one, plan.table_items) for one in disk),
-        "start": len(choice.contenders) * choice.starts * (START_SECONDS / 2 + IDLE_SECONDS),
+        "slow-sync": sum(
+            beside_one + compiles[one.name] + 2 * load_seconds(one, plan.table_items) for one in ours_of(disk)
+        ),
+        "start": sum(choice.starts_of(one) for one in choice.contenders) * (START_SECONDS / 2 + IDLE_SECONDS),
         "footprint": sum(
             START_SECONDS + SETTLE_SECONDS + load_seconds(one, plan.footprint.items) for one in choice.contenders
         ),

@@ -25,6 +25,9 @@ from benchmarks.servers import BY_NAME, Contender
 from benchmarks.slowsync import slow_sync_environment
 from benchmarks.workloads import Plan, Workload
 
+PEER_SHARE = 2 / 3
+PEER_STARTS_MAX = 3
+"""Peers are measured more shortly, so that everything ends in time."""
 IDLE_SECONDS = 1.0
 """A server rests so long before its idle memory is read."""
 SETTLE_SECONDS = 2.0
@@ -48,13 +51,21 @@ class Choice(NamedTuple):
     contenders: Sequence[Contender]
     workloads: Sequence[Workload]
     pace: Pace
-    """Of what is compared."""
+    """Of what is compared; the peers' runs are PEER_SHARE as long."""
     side_pace: Pace
     """Of everything else."""
     connections: Sequence[int]
     """The compared number first: some tables are measured with it alone."""
     item_bytes: Sequence[int]
     starts: int = 5
+
+    def pace_of(self, contender: Contender) -> Pace:
+        """Of what is compared, on that server."""
+        return self.pace if contender.is_ours else self.pace._replace(seconds=self.pace.seconds * PEER_SHARE)
+
+    def starts_of(self, contender: Contender) -> int:
+        """How often it is started."""
+        return self.starts if contender.is_ours else min(self.starts, PEER_STARTS_MAX)
 
 
 @contextmanager
@@ -136,10 +147,10 @@ def measure_load(choice: Choice, ledger: Ledger, ready: Ready) -> None:
     is_first = table.item_bytes == choice.item_bytes[0] and table.items == plan.table_items
     is_wide = is_first and not workload.is_compared_only
     counts = choice.connections if is_wide else choice.connections[:1]
-    compared = workload.connections(plan.connections_compared)
+    compared, pace = workload.connections(plan.connections_compared), choice.pace_of(ready.server.contender)
     for connections in dict.fromkeys(workload.connections(count) for count in counts):
         is_compared = connections == compared and table.item_bytes == plan.item_bytes[0]
-        add(ledger, measure(ready, connections, choice.pace if is_compared else choice.side_pace))
+        add(ledger, measure(ready, connections, pace if is_compared else choice.side_pace))
 
 
 def run_latency(choice: Choice, ledger: Ledger) -> None:
@@ -153,13 +164,13 @@ def run_latency(choice: Choice, ledger: Ledger) -> None:
             for name in ("get", "put"):
                 ready = make_ready(server, plan, plan.named(name), table)
                 warm_up(ready, plan.connections_compared, choice.side_pace)
-                add(ledger, measure_beside_scan(ready, scan, plan.connections_compared, choice.pace))
+                add(ledger, measure_beside_scan(ready, scan, plan.connections_compared, choice.pace_of(contender)))
 
 
 def run_slow_sync(choice: Choice, ledger: Ledger) -> None:
-    """PutItem on disk with every sync slowed down: does group commit carry it?"""
+    """PutItem on disk with every sync slowed down: does our group commit carry it?"""
     plan = choice.plan
-    for contender in on_disk(choice.contenders):
+    for contender in ours_of(on_disk(choice.contenders)):
         what = f", syncs {plan.slow_sync.delay_us} µs slower"
         say(contender.name + what)
         with skipping(ledger, contender, what):
@@ -167,8 +178,7 @@ def run_slow_sync(choice: Choice, ledger: Ledger) -> None:
             with running(contender, choice.pace.cores, environment) as server:
                 maker = server.fill(plan, plan.item_bytes[0], plan.table_items)
                 ready = make_ready(server, plan, plan.named("put"), Table(maker, plan.item_bytes[0], plan.table_items))
-                pace = choice.pace if contender.is_ours else choice.side_pace
-                add(ledger, measure(ready, plan.slow_sync.connections, pace, "slow sync"))
+                add(ledger, measure(ready, plan.slow_sync.connections, choice.pace, "slow sync"))
 
 
 def run_start(choice: Choice, ledger: Ledger) -> None:
@@ -178,7 +188,7 @@ def run_start(choice: Choice, ledger: Ledger) -> None:
         ready_ms: list[float] = []
         idle_mb: list[float] = []
         with skipping(ledger, contender, ", start"):
-            for _ in range(choice.starts):
+            for _ in range(choice.starts_of(contender)):
                 with running(contender, choice.pace.cores) as server:
                     ready_ms.append(server.ready_ms)
                     time.sleep(IDLE_SECONDS)
@@ -223,7 +233,7 @@ def run_backfill(choice: Choice, ledger: Ledger) -> None:
             maker = server.fill(plan, plan.backfill.item_bytes, items, progress(contender.name, items))
             table = Table(maker, plan.backfill.item_bytes, items)
             time.sleep(SETTLE_SECONDS)
-            for figure in measure_backfill(server, plan, table, choice.pace, choice.side_pace):
+            for figure in measure_backfill(server, plan, table, choice.pace_of(contender), choice.side_pace):
                 ledger.add(figure)
                 say_backfill(figure)
 
@@ -260,6 +270,11 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
 def on_disk(contenders: Sequence[Contender]) -> list[Contender]:
     """Those that keep data on disk."""
     return [contender for contender in contenders if contender.kind == "disk"]
+
+
+def ours_of(contenders: Sequence[Contender]) -> list[Contender]:
+    """Hashrange."""
+    return [contender for contender in contenders if contender.is_ours]
 
 
 def add(ledger: Ledger, figure: Figure) -> None:
