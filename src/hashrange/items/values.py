@@ -58,6 +58,10 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
     """The canonical ExpressionAttributeValues; the older layer words a fault with the token it stands at."""
     changed: dict[str, Value] | None = None
     for token, value in values.items():
+        if value.__class__ is dict and len(value) == 1:
+            text = value.get("S")
+            if text.__class__ is str and text.isascii():
+                continue
         try:
             canonical, _ = check_value(value)
         except ValidationException as fault:

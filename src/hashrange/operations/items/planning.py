@@ -3,6 +3,8 @@
 Each makes a Plan: a pure function from the row before to the row after, which refuses by raising.
 """
 
+from __future__ import annotations  # else each plan that is made evaluates its annotations: 1 µs
+
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.update import Update

@@ -4,6 +4,8 @@ Checking needs no table: values, size, expressions. Planning needs one: what doe
 so that it is heard among the reasons. Source: service behaviour, captures to Oct 2026.
 """
 
+from __future__ import annotations  # else each plan that is made evaluates its annotations: 1 µs
+
 from typing import ClassVar, NamedTuple
 
 import msgspec
