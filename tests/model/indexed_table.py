@@ -61,7 +61,9 @@ class Table:
 
     def _some_global(self, number: int) -> Index:
         width = self.chance.choice([1, 1, 2, 3])
-        names = self.chance.sample([*self.key_names, *ATTRIBUTES], width + self.chance.randint(0, 2 if width == 3 else 3))
+        names = self.chance.sample(
+            [*self.key_names, *ATTRIBUTES], width + self.chance.randint(0, 2 if width == 3 else 3)
+        )
         return self._index(f"global-{number}", True, tuple(names[:width]), tuple(names[width:]))
 
     def _some_local(self, number: int) -> Index:

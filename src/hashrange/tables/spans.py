@@ -45,6 +45,9 @@ class KeyTerm(NamedTuple):
 def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) -> Span:
     """The keys that satisfy the terms: equality on all of the partition key, then on the sort key from left to right."""
     keys = source.keys
+    if len(terms) == 1 == len(keys.partition_names) and terms[0][:2] == (keys.partition_names[0], "="):
+        prefix = partition_bytes(keys, [_operand(terms[0], keys.partition_types[0], 0, is_partition=True)])
+        return Span(prefix, prefix_upper_bound(prefix), is_reverse)
     by_name = {term.attribute: term for term in terms}
     scalars = []
     for name, key_type in zip(keys.partition_names, keys.partition_types, strict=True):

@@ -12,7 +12,7 @@ from hashrange.expressions.projection import Projection
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
-from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.operations.replies import ENCODER, capacity_member
 from hashrange.store.interface import Page, Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
@@ -142,16 +142,18 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
 
 def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
     """The reply's body."""
-    members = [] if is_count else [b'"Items":[' + b",".join(page.items_json) + b"]"]
-    members.append(b'"Count":%d,"ScannedCount":%d' % (page.matched_count, page.scanned_count))
+    tail = b""
     if page.last_evaluated is not None:
         last_item: Item = decode_row(page.last_evaluated)
-        members.append(b'"LastEvaluatedKey":' + ENCODER.encode(start_key_of(source, last_item)))
+        tail += b',"LastEvaluatedKey":' + ENCODER.encode(start_key_of(source, last_item))
     if detail is not None and detail != "NONE":
         units = read_units(page.size_bytes, consistent=consistent)
         name = source.table.name
         if source.index is None:
-            members.append(capacity_member(name, units, detail))
+            tail += b"," + capacity_member(name, units, detail)
         else:
-            members.append(capacity_member(name, page.fetched_units, detail, [(source.index, units)]))
-    return join_members(members)
+            tail += b"," + capacity_member(name, page.fetched_units, detail, [(source.index, units)])
+    counts = page.matched_count, page.scanned_count
+    if is_count:
+        return b'{"Count":%d,"ScannedCount":%d%b}' % (*counts, tail)
+    return b'{"Items":[%b],"Count":%d,"ScannedCount":%d%b}' % (b",".join(page.items_json), *counts, tail)
