@@ -128,6 +128,46 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         },
         {"RequestItems": {ARN: [{"PutRequest": {"Item": ITEM}}]}},
     ],
+    "ExecuteStatement": [
+        {
+            "Statement": f'SELECT * FROM "{TABLE}" WHERE pk = ? AND "text" <> ?',
+            "Parameters": [{"S": "a"}, {"L": [ITEM["flag"]]}],
+            "ConsistentRead": True,
+            "Limit": 1,
+            "ReturnConsumedCapacity": "INDEXES",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        },
+        {"Statement": f'SELECT * FROM "{TABLE}"', "NextToken": "AAAA"},
+    ],
+    "BatchExecuteStatement": [
+        {
+            "Statements": [
+                {
+                    "Statement": f'UPDATE "{TABLE}" SET n = ? WHERE pk = ? AND sk = 1',
+                    "Parameters": [{"N": "1"}, {"S": "a"}],
+                },
+                {
+                    "Statement": f'DELETE FROM "{TABLE}" WHERE pk = ? AND sk = 2',
+                    "Parameters": [{"S": "a"}],
+                    "ConsistentRead": False,
+                },
+            ],
+            "ReturnConsumedCapacity": "TOTAL",
+        },
+    ],
+    "ExecuteTransaction": [
+        {
+            "TransactStatements": [
+                {
+                    "Statement": f'UPDATE "{TABLE}" SET n = ? WHERE pk = ? AND sk = 1',
+                    "Parameters": [{"N": "1"}, {"S": "a"}],
+                },
+                {"Statement": f'DELETE FROM "{TABLE}" WHERE pk = ? AND sk = 2', "Parameters": [{"S": "a"}]},
+            ],
+            "ReturnConsumedCapacity": "TOTAL",
+            "ClientRequestToken": "fuzzed-token",
+        },
+    ],
     "UpdateItem": [
         {
             "TableName": TABLE,

@@ -4,6 +4,7 @@ What is compared: items, pages and their continue keys, capacity for table and i
 entry. `HASHRANGE_PARTIQL_STEPS` sets how many steps a walk has.
 """
 
+import asyncio
 import os
 from typing import Any
 
@@ -52,7 +53,7 @@ class Twins:
     def propagate(self) -> None:
         """Let all writes come into the global index."""
         if self.suspending is not None:
-            drive(self.suspending.propagate())
+            asyncio.run(self.suspending.propagate())
 
 
 def table_request(name: str) -> dict[str, Any]:
