@@ -1,0 +1,86 @@
+"""Translation by cases: what a statement comes to for one table, with its key `pk` (S), `sk` (N) and four indexes.
+
+global   g (S), h (N)      carries the keys only
+all      g (S)             carries everything
+local    pk, h (N)         carries the keys and `a`
+many     g and h, sk       has two partition key attributes
+"""
+
+from hashrange.expressions.condition import Condition
+from hashrange.expressions.keycondition import Term
+from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.expressions.partiql.tree import Constant, Data, Parameter
+from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
+from hashrange.operations.partiql.writes import check_table, check_write
+from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from tests.scripts.cases import case_test
+from tests.scripts.partiql_cases import Parameters, show_data, statements_of
+
+KEYS = Projection("KEYS_ONLY")
+TABLE = Table(
+    table_id=1,
+    uuid="uuid",
+    account="000000000000",
+    region="us-east-1",
+    name="t",
+    keys=KeySchema(("pk",), ("S",), ("sk",), ("N",)),
+    attribute_types={"pk": "S", "sk": "N", "g": "S", "h": "N"},
+    created_at_seconds=1.0,
+    active_at_seconds=1.0,
+    indexes=(
+        Index(1, "global", True, KeySchema(("g",), ("S",), ("h",), ("N",)), KEYS),
+        Index(2, "all", True, KeySchema(("g",), ("S",)), Projection("ALL")),
+        Index(3, "local", False, KeySchema(("pk",), ("S",), ("h",), ("N",)), Projection("INCLUDE", ("a",))),
+        Index(4, "many", True, KeySchema(("g", "h"), ("S", "N"), ("sk",), ("N",)), KEYS),
+    ),
+)
+
+
+def evaluate(text: str, parameters: Parameters) -> str:
+    statement = compile_statement(text, parameters)
+    data = data_of(statement)
+    if statement.kind == "SELECT":
+        return show_read(plan_read(TABLE, statement), data)
+    bound = check_table(TABLE, check_write(statement, parameters))
+    if bound is None:
+        return "put, unless it is there"
+    key = f"pk = {show_data(data[bound.partition])}, sk = {show_data(data[bound.sort or ''])}"
+    action = {"UPDATE": "update", "DELETE": "delete", "EXISTS": "check"}[statement.kind]
+    return f"{action} {key}" + show_condition(bound.condition)
+
+
+def data_of(statement: Statement) -> dict[str, Data]:
+    table = statement.value_table
+    constants: dict[str, Data] = {token: Constant(value) for token, value in table.constants.items()}
+    return constants | {token: Parameter(position, "S") for token, position in table.direct}
+
+
+def show_read(plan: ReadPlan, data: dict[str, Data]) -> str:
+    keys = plan.source.keys
+    shown = [plan.kind, "t" if plan.source.index is None else plan.source.index.name]
+    if plan.partitions:
+        shown.append(f"{keys.partition_names[0]} = {' | '.join([show_data(data[token]) for token in plan.partitions])}")
+    if plan.sort_term is not None:
+        shown.append(show_term(plan.sort_term, data))
+    if plan.sort_choices:
+        shown.append(f"{keys.sort_names[0]} = {' | '.join([show_data(data[token]) for token in plan.sort_choices])}")
+    if plan.partition_order != "written":
+        shown.append(f"partitions {plan.partition_order}")
+    if plan.is_reverse:
+        shown.append("backwards")
+    if plan.fetches_items:
+        shown.append("fetching items")
+    if plan.projection is not None:
+        shown.append(f"only {sorted(plan.projection.attributes)}")
+    return ", ".join(shown) + show_condition(plan.condition)
+
+
+def show_term(term: Term, data: dict[str, Data]) -> str:
+    return f"{term.attribute} {term.operator} {' '.join([show_data(data[token]) for token in term.tokens])}"
+
+
+def show_condition(condition: Condition | None) -> str:
+    return "" if condition is None else f", if {sorted(condition.attributes)} fit"
+
+
+test_plans = case_test("partiql_plans.case", statements_of(evaluate))
