@@ -89,10 +89,10 @@ class Update(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Exactly one of the four."""
 
-    ConditionCheck: "ConditionCheck | None" = None
-    Put: "Put | None" = None
-    Delete: "Delete | None" = None
-    Update: "Update | None" = None
+    ConditionCheck: ConditionCheck | None = None
+    Put: Put | None = None
+    Delete: Delete | None = None
+    Update: Update | None = None
 
 
 class Action(NamedTuple):
