@@ -11,7 +11,7 @@ ENCODER = msgspec.json.Encoder()
 
 def join_members(members: list[bytes]) -> bytes:
     """The JSON object of already encoded members such as `b'"Item":{…}'`."""
-    return b"{" + b",".join(members) + b"}"
+    return b"".join([b"{", b",".join(members), b"}"])
 
 
 def capacity_member(table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()) -> bytes:

@@ -8,10 +8,12 @@ read what every socket had for it, or until the first of them has waited long en
 import asyncio
 from collections.abc import Callable
 
+from hashrange.wire.http import Reply
+
 HELD_MAX = 16
 HELD_SECONDS_MAX = 0.0005
 LARGE_BYTES = 64 * 1024
-"""A reply of this size is worth a wake-up, and too large to lie about."""
+"""A body of this size is worth a wake-up, and too large to lie about, or to be copied behind its head."""
 
 
 class Outgoing:
@@ -28,21 +30,23 @@ class Outgoing:
         """From now on, hold replies until the end of a turn of `loop`."""
         self._call_soon = loop.call_soon
 
-    def send(self, transport: asyncio.Transport, reply: bytes, now_seconds: float, *, is_alone: bool) -> None:
+    def send(self, transport: asyncio.Transport, reply: Reply, now_seconds: float, *, is_alone: bool) -> None:
         """Write `reply` soon and after what was sent before; at once when its connection is the only one."""
+        head, body = reply
         held = self._held
+        if len(body) >= LARGE_BYTES:
+            self.flush()
+            transport.write(head)
+            transport.write(body)
+            return
         if not held:
-            if is_alone or len(reply) >= LARGE_BYTES or self._call_soon is None:
-                transport.write(reply)
+            if is_alone or self._call_soon is None:
+                transport.write(head + body)
                 return
             self._since_seconds = now_seconds
             self._call_soon(self.flush)
-        held.append((transport, reply))
-        if (
-            len(held) >= HELD_MAX
-            or len(reply) >= LARGE_BYTES
-            or not 0 <= now_seconds - self._since_seconds < HELD_SECONDS_MAX
-        ):
+        held.append((transport, head + body))
+        if len(held) >= HELD_MAX or not 0 <= now_seconds - self._since_seconds < HELD_SECONDS_MAX:
             self.flush()
 
     def flush(self) -> None:

@@ -111,6 +111,10 @@ def query_pairs(url: bytes) -> list[tuple[str, str]]:
     return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
 
+Reply = tuple[bytes, bytes]
+"""Head and body: apart, for a body of 1 MB takes 1 ms to copy."""
+
+
 class ReplyWriter:
     """Builds replies; keeps the head that they all share for one second, because it holds the date."""
 
@@ -119,7 +123,7 @@ class ReplyWriter:
         self._date = b""
         self._common: dict[bytes | None, bytes] = {}
 
-    def ok(self, request: Request, body: bytes, wall_time: float) -> bytes:
+    def ok(self, request: Request, body: bytes, wall_time: float) -> Reply:
         """A 200 in the request's own content type: the fast path of `reply`."""
         layout = request.layout
         if int(wall_time) != self._second:
@@ -136,9 +140,13 @@ class ReplyWriter:
             )
         ):
             return self.reply(request, 200, body, wall_time)
-        return b"%b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
-            common, request.number, crc32(body), len(body), body,
-        )  # fmt: skip
+        size = len(body)
+        return b"%b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
+            common,
+            request.number,
+            crc32(body),
+            size,
+        ), body
 
     def reply(
         self,
@@ -148,8 +156,8 @@ class ReplyWriter:
         wall_time: float,
         content_type: bytes | None = None,
         extra: bytes = b"",
-    ) -> bytes:
-        """Head and body of a reply. `extra` holds further header lines, each with its line end."""
+    ) -> Reply:
+        """Head and body. `extra` holds further header lines, each with its line end."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         if content_type is None:
@@ -162,10 +170,11 @@ class ReplyWriter:
                 body = compress(body, coding)
                 extra += b"Content-Encoding: " + coding + b"\r\n"
         connection = b"keep-alive" if request.keeps_alive else b"close"
-        return b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
+        head = b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amzn-RequestId: %b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
             status, REASONS[status], self._date, content_type, connection, extra,
-            PROCESS_PREFIX, request.number, crc32(body), len(body), b"" if request.method == b"HEAD" else body,
+            PROCESS_PREFIX, request.number, crc32(body), len(body),
         )  # fmt: skip
+        return head, b"" if request.method == b"HEAD" else body
 
     def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
         """A plain reply to something that never became a request; the connection closes after it."""

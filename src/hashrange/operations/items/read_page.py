@@ -141,7 +141,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
 
 
 def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
-    """The reply's body."""
+    """The reply's body; uses up `page.items_json`."""
     tail = b""
     if page.last_evaluated is not None:
         last_item: Item = decode_row(page.last_evaluated)
@@ -153,7 +153,13 @@ def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool, detail: st
             tail += b"," + capacity_member(name, units, detail)
         else:
             tail += b"," + capacity_member(name, page.fetched_units, detail, [(source.index, units)])
-    counts = page.matched_count, page.scanned_count
+    tail = b'"Count":%d,"ScannedCount":%d%b}' % (page.matched_count, page.scanned_count, tail)
     if is_count:
-        return b'{"Count":%d,"ScannedCount":%d%b}' % (*counts, tail)
-    return b'{"Items":[%b],"Count":%d,"ScannedCount":%d%b}' % (b",".join(page.items_json), *counts, tail)
+        return b"{" + tail
+    items_json = page.items_json
+    if not items_json:
+        return b'{"Items":[],' + tail
+    # One join makes the body: each further copy of a page of 1 MB takes 1 ms.
+    items_json[0] = b'{"Items":[' + items_json[0]
+    items_json[-1] += b"]," + tail
+    return b",".join(items_json)

@@ -7,9 +7,11 @@ the heap's holes stay with the process: 145 MB for 100,000 items in memory inste
 import ctypes
 import sys
 
-MAPPED_APART_BYTES_MIN = 1_000_000
+MAPPED_APART_BYTES_MIN = 2_000_000
 """Above what a request needs but the largest, below the engine's files in memory."""
-_M_MMAP_THRESHOLD = -3
+KEPT_BYTES = 8_000_000
+"""So much may be free at the heap's end before it is given back: a page of 1 MB that has to be mapped again takes 1 ms."""
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """mallopt(3)."""
 
 
@@ -18,6 +20,8 @@ def map_large_buffers_apart() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
-        return bool(ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MAPPED_APART_BYTES_MIN))
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+        return bool(library.mallopt(_M_MMAP_THRESHOLD, MAPPED_APART_BYTES_MIN))
     except (AttributeError, OSError):  # another C library
         return False
