@@ -116,7 +116,15 @@ def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
     workloads = [workload for workload in plan.workload if not names or workload.name in names]
     starts = TINY_STARTS if is_tiny else STARTS
     return Choice(
-        smaller(plan, arguments), chosen_contenders(arguments), workloads, pace, side_pace, connections, sizes, starts
+        smaller(plan, arguments),
+        chosen_contenders(arguments),
+        workloads,
+        pace,
+        side_pace,
+        connections,
+        sizes,
+        starts,
+        arguments.full,
     )
 
 

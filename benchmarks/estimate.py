@@ -2,14 +2,14 @@
 
 from collections.abc import Collection
 
-from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, Choice, on_disk, ours_of
+from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, SLOW_AFTER_SHARE, Choice, on_disk, ours_of
 from benchmarks.servers import Contender
 
-START_SECONDS = 1.5
+START_SECONDS = 1.2
 """Starting and stopping a server."""
 SIGNING_SECONDS = 0.15
 """Preparing a workload's requests."""
-AROUND_SECONDS = 0.2
+AROUND_SECONDS = 0.15
 """Around each run of wrk."""
 IN_PROCESS_SECONDS = 2.5
 """One workload in process."""
@@ -19,6 +19,12 @@ BACKFILLS_PER_SECOND, BACKFILLS_PER_SECOND_PEERS = 30_000, 8_000
 def load_seconds(contender: Contender, items: int) -> float:
     """Filling a table."""
     return items / contender.loads_per_second
+
+
+def load_seconds_at_most(choice: Choice, contender: Contender, items: int) -> float:
+    """Filling a table that slow peers are left out of."""
+    seconds = load_seconds(contender, items)
+    return seconds if contender.is_ours else min(seconds, items / choice.plan.load_per_second_min_small)
 
 
 def is_left_out(choice: Choice, contender: Contender) -> bool:
@@ -33,12 +39,12 @@ def estimate_load(choice: Choice, table_items: int) -> float:
     total = 0.0
     for contender in choice.contenders:
         if not is_small and is_left_out(choice, contender):
-            total += START_SECONDS + 10
+            total += START_SECONDS + plan.table_items_full / plan.load_per_second_min * SLOW_AFTER_SHARE
             continue
         for item_bytes in choice.item_bytes if is_small else choice.item_bytes[:1]:
             is_first = is_small and item_bytes == choice.item_bytes[0]
             workloads = [one for one in choice.workloads if is_first or not one.is_compared_only]
-            tables = 1 + 2 * len({one.indexes for one in workloads} - {0})
+            tables = 1 + 1.5 * len({one.indexes for one in workloads} - {0})
             total += START_SECONDS + tables * load_seconds(contender, table_items)
             compiles = contender.warm_up_seconds * (1 + max(0, len(workloads) - 1) / 4)
             is_compared = item_bytes == plan.item_bytes[0]
@@ -57,10 +63,12 @@ def estimate_backfill(choice: Choice) -> float:
     total = 0.0
     for contender in choice.contenders:
         items = wanted.items if contender.is_ours else wanted.items_peers
-        total += START_SECONDS + load_seconds(contender, items) + 2 * SETTLE_SECONDS + choice.pace.seconds
+        total += START_SECONDS + load_seconds_at_most(choice, contender, items) + SETTLE_SECONDS
         per_second = BACKFILLS_PER_SECOND if contender.is_ours else BACKFILLS_PER_SECOND_PEERS
-        total += 2 * items / per_second + 4 * SIGNING_SECONDS
-        total += 1.25 * contender.warm_up_seconds * choice.side_pace.compile_share
+        total += items / per_second
+        if contender.is_ours or choice.is_full:
+            total += items / per_second + 4 * SIGNING_SECONDS + SETTLE_SECONDS + choice.pace.seconds
+            total += 1.25 * contender.warm_up_seconds * choice.side_pace.compile_share
     return total
 
 
@@ -81,7 +89,8 @@ def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) 
         ),
         "start": sum(choice.starts_of(one) for one in choice.contenders) * (START_SECONDS / 2 + IDLE_SECONDS),
         "footprint": sum(
-            START_SECONDS + SETTLE_SECONDS + load_seconds(one, plan.footprint.items) for one in choice.contenders
+            START_SECONDS + SETTLE_SECONDS + load_seconds_at_most(choice, one, plan.footprint.items)
+            for one in choice.contenders
         ),
         "backfill": estimate_backfill(choice),
     }

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +33,8 @@ IDLE_SECONDS = 1.0
 """A server rests so long before its idle memory is read."""
 SETTLE_SECONDS = 2.0
 """And so long after a load."""
-SLOW_AFTER_SECONDS = 8.0
-"""A load is judged slow after so long."""
+SLOW_AFTER_SECONDS, SLOW_AFTER_SHARE = 15.0, 0.3
+"""A load is judged slow after so long, and after that share of the time it may take."""
 REASON_LENGTH_MAX = 240
 GROWTH_REQUESTS = 100_000
 """Large tables are asked for more different keys, so that not all of them are in caches."""
@@ -58,6 +59,8 @@ class Choice(NamedTuple):
     """The compared number first: some tables are measured with it alone."""
     item_bytes: Sequence[int]
     starts: int = 5
+    is_full: bool = False
+    """Are peers, too, kept busy while they make an index?"""
 
     def pace_of(self, contender: Contender) -> Pace:
         """Of what is compared, on that server."""
@@ -101,17 +104,26 @@ def progress(label: str, items: int) -> Callable[[int], None]:
     return on_progress
 
 
-def not_too_slow(per_second_min: float, report: Callable[[int], None]) -> Callable[[int], None]:
-    """Ends a load that is slower, by LoadFailed, once it has gone on for a while."""
+def not_too_slow(items: int, per_second_min: float, report: Callable[[int], None]) -> Callable[[int], None]:
+    """Ends a load that is slower, by LoadFailed: when its time is over, or earlier when it is at less than half of that pace."""
     began = time.monotonic()
+    seconds_max = items / per_second_min
+    early_seconds = max(SLOW_AFTER_SECONDS, seconds_max * SLOW_AFTER_SHARE)
 
     def on_progress(written: int) -> None:
         elapsed = time.monotonic() - began
-        if elapsed > SLOW_AFTER_SECONDS and written / elapsed < per_second_min:
+        wanted = per_second_min if elapsed > seconds_max else per_second_min / 2
+        if elapsed > early_seconds and written / elapsed < wanted:
             raise LoadFailed(f"it loads {written / elapsed:,.0f} items a second, fewer than {per_second_min:,.0f}")
         report(written)
 
     return on_progress
+
+
+def patience(plan: Plan, contender: Contender, items: int) -> Callable[[int], None]:
+    """With peers there is less of it."""
+    report = progress(contender.name, items)
+    return report if contender.is_ours else not_too_slow(items, plan.load_per_second_min_small, report)
 
 
 def run_in_process(choice: Choice, ledger: Ledger) -> None:
@@ -131,7 +143,7 @@ def run_load(choice: Choice, ledger: Ledger, table_items: int) -> None:
             say(contender.name + where)
             report = progress(contender.name, table_items)
             if not (is_small or contender.is_ours):
-                report = not_too_slow(plan.load_per_second_min, report)
+                report = not_too_slow(table_items, plan.load_per_second_min, report)
             with skipping(ledger, contender, where), running(contender, choice.pace.cores) as server:
                 table = Table(server.fill(plan, item_bytes, table_items, report), item_bytes, table_items)
                 is_first = is_small and item_bytes == choice.item_bytes[0]
@@ -205,7 +217,7 @@ def run_footprint(choice: Choice, ledger: Ledger) -> None:
         say(f"{contender.name}: {items:,} items")
         with skipping(ledger, contender, f", {items:,} items"), running(contender, choice.pace.cores) as server:
             began = time.perf_counter()
-            server.fill(plan, plan.footprint.item_bytes, items, progress(contender.name, items))
+            server.fill(plan, plan.footprint.item_bytes, items, patience(plan, contender, items))
             ledger.add(footprint_of(server, items, time.perf_counter() - began))
 
 
@@ -230,10 +242,11 @@ def run_backfill(choice: Choice, ledger: Ledger) -> None:
         what = f", an index on {items:,} items"
         say(contender.name + what)
         with skipping(ledger, contender, what), running(contender, choice.pace.cores) as server:
-            maker = server.fill(plan, plan.backfill.item_bytes, items, progress(contender.name, items))
+            maker = server.fill(plan, plan.backfill.item_bytes, items, patience(plan, contender, items))
             table = Table(maker, plan.backfill.item_bytes, items)
             time.sleep(SETTLE_SECONDS)
-            for figure in measure_backfill(server, plan, table, choice.pace_of(contender), choice.side_pace):
+            figures = measure_backfill(server, plan, table, choice.pace_of(contender), choice.side_pace)
+            for figure in figures if contender.is_ours or choice.is_full else islice(figures, 1):
                 ledger.add(figure)
                 say_backfill(figure)
 

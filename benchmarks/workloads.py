@@ -123,6 +123,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     growth_ratio_max: float
     further_index_us_max: float
     load_per_second_min: float
+    load_per_second_min_small: float
     workload: tuple[Workload, ...]
     index: tuple[Index, ...]
     start: Start

@@ -59,15 +59,22 @@ def test_a_small_run_makes_every_table_small() -> None:
 
 
 def test_a_slow_load_is_ended_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    moments = iter([0.0, 5.0, 10.0, 20.0])
+    moments = iter([0.0, 10.0, 70.0, 100.0, 210.0])
     monkeypatch.setattr("benchmarks.sections.time.monotonic", lambda: next(moments))
     seen: list[int] = []
-    on_progress = not_too_slow(5_000, seen.append)
-    on_progress(1_000)  # slow, but it has only begun
-    on_progress(60_000)
+    on_progress = not_too_slow(1_000_000, 5_000, seen.append)  # so 200 seconds
+    for written in (1_000, 250_000, 400_000):  # slow, but it has only begun; then below the pace, but not hopeless
+        on_progress(written)
     with pytest.raises(LoadFailed, match="it loads 4,000 items a second, fewer than 5,000"):
-        on_progress(80_000)
-    assert seen == [1_000, 60_000]
+        on_progress(840_000)
+    assert seen == [1_000, 250_000, 400_000]
+
+
+def test_a_hopeless_load_is_ended_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([0.0, 61.0])
+    monkeypatch.setattr("benchmarks.sections.time.monotonic", lambda: next(moments))
+    with pytest.raises(LoadFailed, match="it loads 2,000 items a second"):
+        not_too_slow(1_000_000, 5_000, lambda _: None)(122_000)
 
 
 @pytest.mark.parametrize(
