@@ -106,12 +106,13 @@ def test_any_text_gives_an_answer_or_an_api_error(scope: Scope) -> None:
             count := text.count("?") + (chance.random() < 0.03)
         ) else {}  # fmt: skip
         statement = {"Statement": text, **parameters}
-        operation, members = chance.choice([
+        choices: list[tuple[str, dict[str, Any]]] = [
             ("ExecuteStatement", statement | {"ReturnConsumedCapacity": "INDEXES"}),
             ("ExecuteStatement", statement | {"Limit": 1}),
             ("BatchExecuteStatement", {"Statements": [statement, {"Statement": chance.choice(STATEMENTS[:1])}]}),
             ("ExecuteTransaction", {"TransactStatements": [statement], "ReturnConsumedCapacity": "TOTAL"}),
-        ])  # fmt: skip
+        ]  # fmt: skip
+        operation, members = chance.choice(choices)
         began = time.perf_counter()
         try:
             msgspec.json.decode(ask(scope, operation, members))

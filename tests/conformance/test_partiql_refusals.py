@@ -1,0 +1,189 @@
+"""What the operations of PartiQL refuse by way of their members, their table, and in which order."""
+
+from typing import Any
+
+import pytest
+
+from tests.conformance.item_tables import NOT_FOUND, DataTable, fresh_key, make_table, nested, number, text
+from tests.conformance.partiql import execute, failure, items, refused, statement
+from tests.conformance.tables import fault, index, validation
+from tests.support.raw_client import RawClient
+
+ONE = "1 validation error detected: "
+SELECT = "SELECT * FROM {t} WHERE pk = 'a'"
+SYNTAX = "SELECT * FROM {t} WHERE"
+SYNTAX_REFUSED = "Statement wasn't well formed, can't be processed: Unexpected term"
+COUNT_REFUSED = "Number of parameters in request and statement don't match."
+DELETE = "DELETE FROM {t} WHERE pk = ?"
+
+
+# --- members ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({}, "Value null at 'statement' failed to satisfy constraint: Member must not be null"),
+        ({"Statement": ""}, "Value '' at 'statement' failed to satisfy constraint: Member must have length greater than or equal to 1"),
+        ({"Statement": "x", "Parameters": []}, "Value '[]' at 'parameters' failed to satisfy constraint: Member must have length greater than or equal to 1"),
+        ({"Statement": "x", "Limit": 0}, "Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"),
+        ({"Statement": "x", "NextToken": ""}, "Value '' at 'nextToken' failed to satisfy constraint: Member must have length greater than or equal to 1"),
+    ],
+)  # fmt: skip
+def test_constraints_of_members(raw: RawClient, members: dict[str, Any], message: str) -> None:
+    assert validation(raw, "ExecuteStatement", members) == ONE + message
+
+
+def test_a_statement_has_a_length(table: DataTable) -> None:
+    select = f'SELECT * FROM "{table.name}"'
+    assert execute(table, select.ljust(8192), Limit=1)
+    assert "less than or equal to 8192" in str(refused(table, select.ljust(8193), Limit=1))
+
+
+@pytest.mark.parametrize("operation", ["BatchExecuteStatement", "ExecuteTransaction"])
+def test_constraints_inside_lists(raw: RawClient, operation: str) -> None:
+    member = {"BatchExecuteStatement": "Statements", "ExecuteTransaction": "TransactStatements"}[operation]
+    message = validation(raw, operation, {member: [{"Statement": "x"}, {"Statement": "", "Parameters": []}]})
+    path = member[0].lower() + member[1:]
+    assert f"Value '' at '{path}.2.member.statement' failed to satisfy constraint" in str(message)
+    assert f"Value '[]' at '{path}.2.member.parameters' failed to satisfy constraint" in str(message)
+
+
+def test_parameters_have_json_types(raw: RawClient) -> None:
+    for operation, member in (("BatchExecuteStatement", "Statements"), ("ExecuteTransaction", "TransactStatements")):
+        request = {member: [{"Statement": "SELECT * FROM t WHERE a = ?", "Parameters": [{"S": 5}]}]}
+        assert fault(raw, operation, request)[0] == "SerializationException"
+    for parameter in ({"S": 5}, {"B": "!"}, {"L": [{"N": 1}]}, "x"):
+        request = {"Statement": "SELECT * FROM t WHERE a = ?", "Parameters": [parameter]}
+        assert fault(raw, "ExecuteStatement", request)[0] == "SerializationException", parameter
+
+
+# --- parameters ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        (number("x"), "The parameter cannot be converted to a numeric value: x"),
+        (number("1e200"), "Number overflow. Attempting to store a number with magnitude larger than supported range"),
+        (nested(33), "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"),
+        ({}, "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
+        ({"SS": []}, "One or more parameter values were invalid: An string set  may not be empty"),
+        ({"NS": ["1", "1.0"]}, "Input collection contains duplicates"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "text_", [DELETE, "SELECT * FROM {t} WHERE a = ?", "INSERT INTO {t} VALUE {'pk': 'a', 'x': ?}"]
+)
+def test_parameters_are_worded_as_in_the_older_layer(
+    table: DataTable, text_: str, parameter: Any, message: str
+) -> None:
+    assert refused(table, text_, parameter) == message
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def indexed(raw: RawClient) -> DataTable:
+    return make_table(raw, definitions={"g": "S"}, GlobalSecondaryIndexes=[index("by-g", "g")])
+
+
+def test_an_index_must_be_there_and_can_be_read_only(indexed: DataTable) -> None:
+    assert refused(indexed, 'SELECT * FROM {t}."other"') == "The table does not have the specified index"
+    consistent = refused(indexed, "SELECT * FROM {t}.\"by-g\" WHERE g = 'x'", ConsistentRead=True)
+    assert consistent == "Strongly consistent read is not supported on Global Secondary Indexes"
+    assert refused(indexed, "DELETE FROM {t}.\"by-g\" WHERE g = 'x'") == "This operation is not supported on an index"
+
+
+def test_items_must_fit_the_table(indexed: DataTable) -> None:
+    invalid = "One or more parameter values were invalid: "
+    assert refused(indexed, "INSERT INTO {t} VALUE {'x': 1}") == invalid + "Missing the key pk in the item"
+    assert (
+        refused(indexed, "INSERT INTO {t} VALUE {'pk': 1}")
+        == invalid + "Type mismatch for key pk expected: S actual: N"
+    )
+    assert "Type mismatch for Index Key g" in str(refused(indexed, "INSERT INTO {t} VALUE {'pk': 'a', 'g': 1}"))
+    assert "empty string value" in str(refused(indexed, "INSERT INTO {t} VALUE {'pk': ''}"))
+    assert refused(indexed, "UPDATE {t} SET pk = 'b' WHERE pk = 'a'") == (
+        invalid + "Cannot update attribute pk. This attribute is part of the key"
+    )
+    assert "Type mismatch for Index Key g" in str(refused(indexed, "UPDATE {t} SET g = 1 WHERE pk = 'a'"))
+    schema = "The provided key element does not match the schema"
+    assert refused(indexed, "DELETE FROM {t} WHERE pk = 1") == schema
+    assert refused(indexed, "SELECT * FROM {t} WHERE pk = 1") == schema
+    assert refused(indexed, 'SELECT * FROM {t}."by-g" WHERE g = 1') == (
+        invalid + "Condition parameter type does not match schema type"
+    )
+
+
+def test_only_the_item_itself_has_a_size(table: DataTable) -> None:
+    key = fresh_key()
+    assert refused(table, "INSERT INTO {t} VALUE {'pk': 'a', 'x': ?}", text("x" * 409_600)) == (
+        "Item size has exceeded the maximum allowed size"
+    )
+    table.put(key)
+    fits = text("x" * (409_600 - len("pk") - len(key["pk"]["S"]) - len("x")))
+    execute(table, "UPDATE {t} SET x = ? WHERE pk = ?", fits, key["pk"])
+    assert refused(table, "UPDATE {t} SET y = 1 WHERE pk = ?", key["pk"]) == (
+        "Item size to update has exceeded the maximum allowed size"
+    )
+
+
+def test_updates_are_refused_as_expressions_are(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"s": text("x")})
+    for set_, message in (
+        ("a = b", "The provided expression refers to an attribute that does not exist in the item"),
+        ("a.b = 1", "The document path provided in the update expression is invalid for update"),
+        ("a = s + 1", "An operand in the update expression has an incorrect data type"),
+        ("s = set_add(s, <<1>>)", "An operand in the update expression has an incorrect data type"),
+    ):
+        assert refused(table, f"UPDATE {{t}} SET {set_} WHERE pk = ?", key["pk"]) == message
+
+
+def test_exists_is_for_transactions(table: DataTable) -> None:
+    exists = "EXISTS(SELECT * FROM {t} WHERE pk = 'a' AND b = 1)"
+    assert refused(table, exists) == "EXISTS is only supported in ExecuteTransaction"
+    reply = table.raw("BatchExecuteStatement", {"Statements": [statement(table, exists)]}).json()
+    assert reply["Responses"][0]["Error"]["Code"] == "ValidationError"
+
+
+# --- the order of checks --------------------------------------------------------------------------
+
+ORDER: list[tuple[str, Any]] = [
+    ("member", {"Limit": 0}),
+    ("text", {"Statement": "DELETE FROM nowhere WHERE"}),
+    ("count", {"Parameters": [{"N": "x"}, text("a")]}),
+    ("value", {"Parameters": [{"N": "x"}]}),
+    ("static", {"Statement": "DELETE FROM nowhere WHERE pk = ? AND a < true"}),
+    ("token", {"NextToken": "AAAA"}),
+    ("table", {"Statement": "DELETE FROM nowhere WHERE pk = ?"}),
+]
+HEARD = {
+    "member": ONE
+    + "Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1",
+    "text": "Statement wasn't well formed, can't be processed: Unexpected term",
+    "count": COUNT_REFUSED,
+    "value": "The parameter cannot be converted to a numeric value: x",
+    "static": "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL",
+    "token": "NextToken is only valid on a SELECT statement",
+    "table": "Requested resource not found",
+}
+
+
+@pytest.mark.parametrize("place", range(len(ORDER)))
+def test_of_two_faults_the_first_is_heard(table: DataTable, place: int) -> None:
+    name, members = ORDER[place]
+    sound = {"Statement": f'DELETE FROM "{table.name}" WHERE pk = ?', "Parameters": [text("a")]}
+    assert fault(table.raw, "ExecuteStatement", sound | members)[1] == HEARD[name]
+    for later, others in ORDER[place + 1 :]:
+        both = sound | others | members
+        assert fault(table.raw, "ExecuteStatement", both)[1] == HEARD[name], later
+
+
+def test_a_missing_table_comes_before_its_keys(table: DataTable) -> None:
+    assert failure(table, "UPDATE nowhere SET a = 1") == NOT_FOUND
+    assert failure(table, "SELECT * FROM nowhere ORDER BY a") == NOT_FOUND
+    assert items(table, SELECT) == []
+    assert refused(table, SYNTAX) == SYNTAX_REFUSED
