@@ -51,9 +51,10 @@ def test_constraints_inside_lists(raw: RawClient, operation: str) -> None:
 
 def test_parameters_have_json_types(raw: RawClient) -> None:
     for operation, member in (("BatchExecuteStatement", "Statements"), ("ExecuteTransaction", "TransactStatements")):
-        request = {member: [{"Statement": "SELECT * FROM t WHERE a = ?", "Parameters": [{"S": 5}]}]}
-        assert fault(raw, operation, request)[0] == "SerializationException"
-    for parameter in ({"S": 5}, {"B": "!"}, {"L": [{"N": 1}]}, "x"):
+        batch: dict[str, Any] = {member: [{"Statement": "SELECT * FROM t WHERE a = ?", "Parameters": [{"S": 5}]}]}
+        assert fault(raw, operation, batch)[0] == "SerializationException"
+    wrong: list[Any] = [{"S": 5}, {"B": "!"}, {"L": [{"N": 1}]}, "x"]
+    for parameter in wrong:
         request = {"Statement": "SELECT * FROM t WHERE a = ?", "Parameters": [parameter]}
         assert fault(raw, "ExecuteStatement", request)[0] == "SerializationException", parameter
 
