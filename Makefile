@@ -4,7 +4,7 @@
 #   make test     all tests
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
-#   make bench    measure, beside other servers; writes docs/benchmarks.md
+#   make bench    measure, beside other servers, in some 25 minutes; writes docs/benchmarks.md (ARGS=--quick: two minutes, ours)
 #   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)

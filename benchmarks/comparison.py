@@ -130,7 +130,8 @@ def machine(plan: Plan, results: Results) -> str:
         " much slower or faster this machine is, with whatever else ran on it. A single figure of then counts as memory's."
     )
     columns = ["workload", *(BY_NAME[name].title for name in names), "median"]
-    parts = ["## This machine", intro, table(columns, rows)]
+    used = [one for one in results.figures if one.workload in {workload.name for workload, _ in by_workload}]
+    parts = ["## This machine", note(results, used) + intro, table(columns, rows)]
     if context:
         intro = (
             "Context only: a target is met or not as the table of targets says, whatever stands in the last column here."

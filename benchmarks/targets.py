@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from benchmarks.lookup import find
+from benchmarks.lookup import all_records, find, note
 from benchmarks.results import Results
 from benchmarks.servers import BY_NAME
 from benchmarks.tables import number, table
@@ -17,7 +17,8 @@ def targets(plan: Plan, results: Results) -> str:
     rows += [*backfill_targets(plan, results), *start_targets(plan, results), *footprint_targets(plan, results)]
     if not rows:
         return ""
-    return "## Targets\n\n" + table(["target", "wanted", "measured", "met", PEERS_AT_FIRST], rows)
+    ours = [one for one in all_records(results) if getattr(one, "server", "").startswith("ours")]
+    return f"## Targets\n\n{note(results, ours)}" + table(["target", "wanted", "measured", "met", PEERS_AT_FIRST], rows)
 
 
 Row = tuple[str, str, str, str, str]

@@ -113,6 +113,7 @@ def test_a_later_run_replaces_what_it_measured_again_and_says_so() -> None:
     assert found == [("ours-disk", 25, 1), ("dynoxide-disk", 40, 0), ("ours-disk", 70, 1)]
     page = render(PLAN, both)
     assert "Put together from 2 runs, the last `python -m benchmarks --add --ours` on 2026-02-02" in page
+    assert page.partition("## Targets")[2].lstrip().startswith("Measured on 2026-02-02 by")
     first, _, rest = page.partition("### GetItem")[2].partition("### Query, 20 items")
     assert "on 2026-01-01 by `python -m benchmarks`; on 2026-02-02 by" in first
     assert "Measured on 2026-02-02 by `python -m benchmarks --add --ours`." in rest
