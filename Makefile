@@ -81,9 +81,10 @@ docs: $(DEV_READY)
 	$(BIN)/python docs/generate.py
 
 bench: $(DEV_READY)
+	$(BIN)/python -m benchmarks.statements
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# A million malformed requests: 20,000 for each of 34 operations, and 8 times 40,000 of spoiled HTTP.
+# A million malformed requests: 20,000 for each of 37 operations, 160,000 statements, and 8 times 40,000 of spoiled HTTP.
 soak: $(DEV_READY)
 	HASHRANGE_SOAK=1000 HASHRANGE_FUZZ_REQUESTS=20000 HASHRANGE_FUZZ_ROUNDS=40000 \
 		$(BIN)/python -m pytest -s tests/soak tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
