@@ -34,15 +34,15 @@ def statistics_delta(old: Row | None, new: Row | None) -> tuple[int, int]:
 def statistics_deltas(changes: Iterable[Change]) -> dict[bytes, tuple[int, int]]:
     """Source → by how much its item count and size in bytes change, of the rows and of the index entries."""
     deltas: dict[bytes, tuple[int, int]] = {}
-
-    def add(source: bytes, old: Row | None, new: Row | None) -> None:
-        if changes_statistics(old, new):
-            count, size_bytes = statistics_delta(old, new)
-            count_before, size_before = deltas.get(source, (0, 0))
-            deltas[source] = (count_before + count, size_before + size_bytes)
-
     for change in changes:
-        add(change.table.source, change.old, change.new)
-        for entry in change.entries:
-            add(entry.source.source, entry.old and entry.old.row, entry.new and entry.new.row)
+        _add_delta(deltas, change.table.source, change.old, change.new)
+        for source, old, new in change.entries:
+            _add_delta(deltas, source.source, old and old.row, new and new.row)
     return deltas
+
+
+def _add_delta(deltas: dict[bytes, tuple[int, int]], source: bytes, old: Row | None, new: Row | None) -> None:
+    if changes_statistics(old, new):
+        count, size_bytes = statistics_delta(old, new)
+        count_before, size_before = deltas.get(source, (0, 0))
+        deltas[source] = (count_before + count, size_before + size_bytes)

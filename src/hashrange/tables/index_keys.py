@@ -5,8 +5,6 @@ already; nothing here asks what an index holds. Refusals are always bare. Source
 which of several faults comes first, and the words for sizes in whole items, are unconfirmed.
 """
 
-from collections.abc import Iterable
-
 from hashrange.errors import ValidationException
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item
@@ -23,28 +21,35 @@ from hashrange.messages.keys import (
 )
 from hashrange.tables.schema import Index, KeyType, Table
 
+_SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
+"""So many characters in all key attributes of an index are not too long for any of its keys."""
+
 
 def check_item_index_keys(table: Table, item: Item) -> None:
     """Refuse a whole item, about to be put, whose index key attributes have the wrong type, are empty or too long."""
-    for index in table.indexes:
-        for name, key_type in _key_attributes(index):
+    for index, attributes in _key_attributes_of(table):
+        length = 0
+        for name, key_type in attributes:
             value = item.get(name)
             if value is None:
                 continue
-            if key_type not in value:
+            scalar = value.get(key_type)
+            if scalar is None:
                 raise _type_mismatch(index, name, key_type, type_of(value))
-            if key_type != "N" and not value[key_type]:
+            if not scalar:
                 raise ValidationException(INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
-        if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
-            raise ValidationException(PARTITION_KEY_TOO_LONG)
-        if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
-            raise ValidationException(SORT_KEY_TOO_LONG)
+            length += len(scalar)
+        if length > _SURELY_SHORT:
+            if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
+                raise ValidationException(PARTITION_KEY_TOO_LONG)
+            if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
+                raise ValidationException(SORT_KEY_TOO_LONG)
 
 
 def check_assigned_index_keys(table: Table, assigned_types: dict[str, str]) -> None:
     """Refuse an update that assigns an index key attribute a literal of another type; known before the item is."""
-    for index in table.indexes:
-        for name, key_type in _key_attributes(index):
+    for index, attributes in _key_attributes_of(table):
+        for name, key_type in attributes:
             actual = assigned_types.get(name, key_type)
             if actual != key_type:
                 raise _type_mismatch(index, name, key_type, actual)
@@ -70,10 +75,18 @@ def check_updated_index_keys(table: Table, item: Item, changed_names: frozenset[
             raise ValidationException(UPDATED_INDEX_KEY_TOO_LONG)
 
 
-def _key_attributes(index: Index) -> Iterable[tuple[str, KeyType]]:
-    """Names and types of an index's key attributes, partition key first."""
+def _key_attributes_of(table: Table) -> list[tuple[Index, list[tuple[str, KeyType]]]]:
+    """Each index with names and types of its key attributes, partition key first. Worked out once per table, and kept."""
+    known: list[tuple[Index, list[tuple[str, KeyType]]]] | None = table.__dict__.get("index_key_attributes")
+    if known is None:
+        known = table.__dict__["index_key_attributes"] = [(index, _key_attributes(index)) for index in table.indexes]
+    return known
+
+
+def _key_attributes(index: Index) -> list[tuple[str, KeyType]]:
     keys = index.keys
-    return zip(keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types, strict=True)
+    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
+    return list(zip(names, types, strict=True))
 
 
 def _size_bytes(item: Item, names: tuple[str, ...]) -> int:

@@ -29,6 +29,8 @@ class ReadSource(msgspec.Struct, frozen=True, gc=False):
     table: Table
     index: Index | None
     keys: KeySchema
+    key_names: tuple[str, ...]
+    """Its own key attributes, partition key first."""
     start_names: tuple[str, ...]
     """Attributes of a continue key: the index's key attributes, then the table's that are not among them."""
     projected_names: frozenset[str] | None
@@ -61,7 +63,8 @@ def index_source_id(table: Table, index: Index) -> bytes:
 
 def _table_source(table: Table) -> ReadSource:
     keys = table.keys
-    return ReadSource(table.source, table, None, keys, keys.partition_names + keys.sort_names, None)
+    names = keys.partition_names + keys.sort_names
+    return ReadSource(table.source, table, None, keys, names, names, None)
 
 
 def _index_source(table: Table, index: Index) -> ReadSource:
@@ -71,7 +74,7 @@ def _index_source(table: Table, index: Index) -> ReadSource:
     source = index_source_id(table, index)
     projection = index.projection
     projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
-    return ReadSource(source, table, index, index.keys, start_names, projected_names)
+    return ReadSource(source, table, index, index.keys, own_names, start_names, projected_names)
 
 
 def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
@@ -94,8 +97,8 @@ def entry_key(index: Index, item: Item, item_key: Key) -> Key | None:
     if sort is None:
         return None
     key = partition_bytes(keys, partition)
-    for key_type, scalar in zip(keys.sort_types, sort, strict=True):
-        key += encode_component(key_type, scalar)
+    for position, scalar in enumerate(sort):
+        key += encode_component(keys.sort_types[position], scalar)
     return Key(key + item_key)
 
 
