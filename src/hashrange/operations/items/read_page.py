@@ -21,8 +21,8 @@ from hashrange.tables.sources import ReadSource, entry_key, start_key_of
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
-RAW_SLICE_ROWS = 512
-"""Rows spliced between two hand-backs of the loop; some 0.5 ms, which is what a page of 1 MB delays a GetItem beside it."""
+RAW_SLICE_ROWS = 128
+"""Rows spliced between two hand-backs of the loop: 0.1 ms. With 512 a page costs 10 % less, and GetItems beside it wait twice as long."""
 DECODED_SLICE_ROWS = 128
 """Rows decoded, filtered and projected between two hand-backs; some 0.7 ms."""
 
