@@ -76,7 +76,7 @@ def _read(reader: Reader, floor: int, *, is_right_side: bool = False) -> Node:
 
 def _precedence_at_hand(reader: Reader) -> int:
     """How tightly the operator at hand binds; 0 when there is none."""
-    kind, text, _, _ = reader.token
+    kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
         if text in _COMPARISONS:
             return _COMPARE
@@ -96,7 +96,7 @@ def _precedence_at_hand(reader: Reader) -> int:
 
 
 def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
-    kind, text, _, _ = reader.token
+    kind, text, _, _ = reader.tokens[reader.position]
     if kind == KEYWORD and text == "NOT":
         reader.enter()
         reader.position += 1

@@ -4,6 +4,7 @@ Each token knows where it stands, for messages that quote a place. Source: servi
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
@@ -48,6 +49,7 @@ class Token(NamedTuple):
 def read_tokens(text: str) -> list[Token]:
     """The tokens of a statement, closed by an END token; refuses what begins no token. 0.6 µs a token."""
     tokens: list[Token] = []
+    new: Callable[..., Token] = tuple.__new__  # half the time of Token(…)
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         assert kind is not None
@@ -66,7 +68,7 @@ def read_tokens(text: str) -> list[Token]:
                 _check_exponent(content)
         elif kind == UNKNOWN:
             raise not_well_formed(UNREADABLE)
-        tokens.append(Token(kind, content, start, end))
+        tokens.append(new(Token, (kind, content, start, end)))
         if kind == END:
             break
     return tokens

@@ -14,7 +14,7 @@ from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData
 from hashrange.items.numbers import normalize_number
 from hashrange.items.types import Value
 from hashrange.items.values import check_value
-from hashrange.limits import NESTING_LEVELS_MAX
+from hashrange.limits import NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.messages.partiql import BAG_MEMBER, EMPTY_BAG, MIXED_BAG, UNDER_KEY, UNSUPPORTED_DATA
 from hashrange.messages.values import NESTING_TOO_DEEP
 
@@ -28,7 +28,7 @@ _OPENERS = ("[", "{", "<<")
 
 def begins_data(reader: Reader) -> bool:
     """Does a literal or a parameter stand at hand?"""
-    kind, text, _, _ = reader.token
+    kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
         return text in _OPENERS or (text in ("+", "-") and reader.following.kind == NUMBER)
     return kind in (TEXT, NUMBER, PARAMETER) or (kind == KEYWORD and text in _WORDS)
@@ -36,12 +36,12 @@ def begins_data(reader: Reader) -> bool:
 
 def read_data(reader: Reader, key: str = ROOT, level: int = 0) -> Data:
     """The literal or parameter at hand; `key` is its place in the value as messages tell it, `level` the brackets around it."""
-    kind, text, _, _ = reader.token
-    if kind == PARAMETER:
-        return reader.take_parameter()
+    kind, text, _, _ = reader.tokens[reader.position]
     if kind == TEXT:
         reader.position += 1
         return Constant({"S": text})
+    if kind == PARAMETER:
+        return reader.take_parameter()
     if kind == NUMBER or (kind == SYMBOL and text in ("+", "-")):
         return _read_number(reader, key)
     if kind == KEYWORD and text in _WORDS:
@@ -68,6 +68,10 @@ def _refuse(reader: Reader, key: str) -> NoReturn:
 
 
 def _read_number(reader: Reader, key: str) -> Constant:
+    kind, text, _, _ = reader.tokens[reader.position]
+    if kind == NUMBER and text.isdigit() and text[0] != "0" and len(text) <= NUMBER_DIGITS_MAX:  # canonical already
+        reader.position += 1
+        return Constant({"N": text})
     sign = ""
     while reader.token.kind == SYMBOL and reader.token.text in ("+", "-"):
         if reader.token.text == "-":

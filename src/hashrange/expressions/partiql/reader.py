@@ -154,11 +154,12 @@ class Reader:
 
     def add_value(self, data: Data) -> ValueToken:
         """A value of the statement's own, under a token of its own."""
-        if isinstance(data, Constant):
+        type_name = type_of_data(data)
+        if type_name in ("L", "M") and isinstance(data, Constant):
             check_value(data.value)
         token = f"?{len(self.data)}"
         self.data[token] = data
-        return ValueToken(token, type_of_data(data))
+        return ValueToken(token, type_name)
 
     def take_parameter(self) -> Parameter:
         """The `?` at hand."""

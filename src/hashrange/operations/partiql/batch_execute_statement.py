@@ -24,6 +24,7 @@ from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.reads import bound_read, locate_read, read_item
 from hashrange.operations.partiql.statements import (
+    BYTES_PER_CHARACTER,
     StatementParameters,
     StatementText,
     find_statement_table,
@@ -120,8 +121,10 @@ async def _checked(requests: list[BatchStatementRequest], replies: list[bytes]) 
             asked = _check(position, request)
         except ApiError as refusal:
             replies[position] = _error(refusal, None)
+            slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
             continue
         checked.append(asked)
+        slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
         slice_left_bytes -= 0 if asked.write is None else asked.write.size_bytes
         if slice_left_bytes <= 0:
             slice_left_bytes = SLICE_BYTES

@@ -30,7 +30,12 @@ from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
 from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read
-from hashrange.operations.partiql.statements import StatementParameters, StatementText, find_statement_table
+from hashrange.operations.partiql.statements import (
+    BYTES_PER_CHARACTER,
+    StatementParameters,
+    StatementText,
+    find_statement_table,
+)
 from hashrange.operations.partiql.writes import Write, WritePlan, check_table, check_write, locate_write, plan_write
 from hashrange.operations.replies import join_members
 from hashrange.operations.transactions.actions import refusing_plan
@@ -78,7 +83,7 @@ class Lookup(NamedTuple):
 async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) -> bytes:
     """The items that were read, or what was written committed at once."""
     requests = request.TransactStatements
-    statements = [compile_statement(one.Statement, one.Parameters) for one in requests]
+    statements = await _compiled(requests)
     are_reads = {statement.kind == "SELECT" for statement in statements}
     if len(are_reads) > 1:
         raise ValidationException(TRANSACTION_MIXED)
@@ -88,6 +93,19 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) 
         ]
         return await _read(scope, lookups, request.ReturnConsumedCapacity)
     return await _write(scope, request, statements)
+
+
+async def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
+    """The statements in the order of the request, in slices."""
+    statements = []
+    slice_left_bytes = SLICE_BYTES
+    for request in requests:
+        statements.append(compile_statement(request.Statement, request.Parameters))
+        slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
+        if slice_left_bytes <= 0:
+            slice_left_bytes = SLICE_BYTES
+            await PAUSE
+    return statements
 
 
 def _fault(position: int, message: str) -> ValidationException:

@@ -18,6 +18,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
 from hashrange.operations.replies import ENCODER, capacity_member
+from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
@@ -32,6 +33,9 @@ from hashrange.tables.spans import (
     scan_start_key,
     start_key,
 )
+
+SLICE_SPANS = 256
+"""Spans read between two hand-backs of the loop; some 4 ms."""
 
 
 class Page(NamedTuple):
@@ -98,36 +102,40 @@ async def read_spans(
     if consistent and plan.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
     source = plan.source
-    spans = _spans(plan, values)
-    number = 0
-    if start is not None:
-        number = start.span_number
-        if not 0 <= number < len(spans):
-            raise ValidationException(TOKEN_MISMATCH)
-        if start.last_key is not None:
-            spans[number] = (_continued(source, *spans[number], start.last_key), spans[number][1])
+    choices = _choices(plan, values)
+    number, last_key = (0, None) if start is None else start
+    if not 0 <= number < len(choices):
+        raise ValidationException(TOKEN_MISMATCH)
     wanted = Wanted(plan.condition, values, plan.projection, False, plan.fetches_items)
     items_json: list[bytes] = []
     own_units = fetched_units = 0.0
     left_bytes = PAGE_SIZE_MAX_BYTES
-    while number < len(spans):
+    while True:
         page = await read_page(
-            scope.store, source, spans[number][0], limit, wanted, consistent=consistent, limit_bytes=left_bytes
+            scope.store,
+            source,
+            _span(plan, choices[number], last_key),
+            limit,
+            wanted,
+            consistent=consistent,
+            limit_bytes=left_bytes,
         )
         items_json += page.items_json
         own_units += read_units(page.size_bytes, consistent=consistent)
         fetched_units += page.fetched_units
         left_bytes -= sum(map(len, page.items_json)) if plan.fetches_items else page.size_bytes
-        last = page.last_evaluated
         if limit is not None:
             limit -= page.scanned_count
-        if last is not None:
-            continuation = Continuation(number, start_key_of(source, decode_row(last)))
+        if page.last_evaluated is not None:
+            continuation = Continuation(number, start_key_of(source, decode_row(page.last_evaluated)))
             return _page(source, items_json, own_units, fetched_units, continuation)
-        number += 1
-        if number < len(spans) and (left_bytes <= 0 or limit == 0):
+        number, last_key = number + 1, None
+        if number == len(choices):
+            return _page(source, items_json, own_units, fetched_units, None)
+        if left_bytes <= 0 or limit == 0:
             return _page(source, items_json, own_units, fetched_units, Continuation(number, None))
-    return _page(source, items_json, own_units, fetched_units, None)
+        if not number % SLICE_SPANS:
+            await PAUSE
 
 
 def _page(
@@ -146,22 +154,28 @@ def read_capacity(source: ReadSource, table_units: float, index_units: float, de
 
 # --- spans --------------------------------------------------------------------------------------
 
-_Terms = list[KeyTerm] | None
 
-
-def _spans(plan: ReadPlan, values: dict[str, Value]) -> list[tuple[Span, _Terms]]:
-    """The spans in the order in which they are read, with the key conditions that they come from; none for a scan."""
+def _choices(plan: ReadPlan, values: dict[str, Value]) -> list[list[KeyTerm] | None]:
+    """The key conditions of each span, in the order in which they are read; None for all that a scan walks."""
     if not plan.partitions:
-        return [(scan_span(None, None), None)]
+        return [None]
+    partition_name = plan.source.keys.partition_names[0]
+    sorts = _sort_terms(plan, values)
+    return [
+        [KeyTerm(partition_name, "=", (partition,)), *sort_terms]
+        for partition in _partition_values(plan, values)
+        for sort_terms in sorts
+    ]
+
+
+def _span(plan: ReadPlan, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
+    """The keys that the conditions choose, or those of them behind the last evaluated item."""
     source = plan.source
-    partition_name = source.keys.partition_names[0]
-    spans: list[tuple[Span, _Terms]] = []
-    for partition in _partition_values(plan, values):
-        partition_term = KeyTerm(partition_name, "=", (partition,))
-        for sort_terms in _sort_terms(plan, values):
-            terms = [partition_term, *sort_terms]
-            spans.append((query_span(source, terms, is_reverse=plan.is_reverse), terms))
-    return spans
+    if terms is None:
+        span = scan_span(None, None)
+        return span if last_key is None else continue_scan(span, scan_start_key(source, last_key), None, None)
+    span = query_span(source, terms, is_reverse=plan.is_reverse)
+    return span if last_key is None else continue_query(source, terms, span, start_key(source, last_key), last_key)
 
 
 def _partition_values(plan: ReadPlan, values: dict[str, Value]) -> list[Value]:
@@ -200,10 +214,3 @@ def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:
         return type_name, encode_component(type_name, scalar) if type_name in ("S", "N", "B") else b""
 
     return sorted(values, key=order, reverse=is_reverse)
-
-
-def _continued(source: ReadSource, span: Span, terms: _Terms, last_key: Item) -> Span:
-    """The rest of a span behind the last evaluated item."""
-    if terms is None:
-        return continue_scan(span, scan_start_key(source, last_key), None, None)
-    return continue_query(source, terms, span, start_key(source, last_key), last_key)
