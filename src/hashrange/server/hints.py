@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import Catalog
 from hashrange.wire.http import Request
@@ -64,11 +65,14 @@ class Hints:
 
 
 def _table_names(parsed: Any) -> Iterator[str]:
-    """The name of every table in a request, of single operations, batches and transactions; of an ARN its last part."""
+    """The name of every table in a request, of single operations, batches, transactions and statements; of an ARN its last part."""
     named = [getattr(parsed, "TableName", None), *(getattr(parsed, "RequestItems", None) or ())]
     for element in getattr(parsed, "TransactItems", None) or ():
         actions = [getattr(element, kind) for kind in element.__struct_fields__]
         named += [action.TableName for action in actions if action is not None]
+    for one in (parsed, *(getattr(parsed, "TransactStatements", None) or ())):
+        if hasattr(one, "Statement"):
+            named.append(compile_statement(one.Statement, one.Parameters).table_name)
     for name in named:
         if isinstance(name, str):
             yield name.rpartition("/")[2]

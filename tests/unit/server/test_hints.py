@@ -47,6 +47,8 @@ def update(name: str) -> dict[str, Any]:
         ("BatchGetItem", {"RequestItems": {ARN: {"Keys": [KEY]}}}),
         ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": KEY}}]}}),
         ("TransactGetItems", {"TransactItems": [{"Get": {"TableName": "orders", "Key": KEY}}]}),
+        ("ExecuteStatement", {"Statement": 'SELECT * FROM "orders" WHERE pk = ?', "Parameters": [{"S": "a"}]}),
+        ("ExecuteTransaction", {"TransactStatements": [{"Statement": f"DELETE FROM \"{ARN}\" WHERE pk = 'a'"}]}),
         ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "nothing", "Item": KEY}}, update("orders")]}),
     ],
 )
