@@ -82,7 +82,7 @@ class Speaker:
     # --- writes -------------------------------------------------------------------------------
 
     def put(self) -> Said:
-        names = self.chance.sample(["a", "b", "c", "size", "m", "l"], self.chance.randint(0, 5))
+        names = self.chance.sample(["a", "b", "c", "size", "m", "l"], self.chance.randint(2, 6))
         item = self.key() | {name: any_value(self.chance) for name in names}
         if self.chance.random() < 0.7:
             item["g"] = self.chance.choice(TEXTS)
@@ -113,7 +113,7 @@ class Speaker:
         parameters: list[dict[str, Any]] = []
         expression, clauses = self.actions(to, parameters)
         statement = f"UPDATE {{t}} {clauses} WHERE {self.key_text(key, parameters)}"
-        condition = self.condition(to)
+        condition = self.condition(to, 0.25)
         asked = {"Key": item_to_wire(key), "UpdateExpression": expression}
         asked["ConditionExpression"] = "attribute_exists(pk)" + (f" AND {condition}" if condition else "")
         if condition is not None:
@@ -129,11 +129,11 @@ class Speaker:
         chance = self.chance
         expression: dict[str, list[str]] = {}
         clauses = []
-        for top in chance.sample(["a", "b", "c", "size", "m", "l", "h"], chance.randint(1, 3)):
+        for top in chance.sample(["a", "b", "c", "size", "m", "l", "h"], chance.choice([1, 1, 1, 2, 3])):
             path: Path = chance.choice([path for path in [*PATHS, ("h",)] if path[0] == top])
             target = to.path(path)
             said = self.translate(target, to, parameters)
-            kind = chance.choice(["SET", "SET", "SET", "REMOVE", "ADD", "DELETE"])
+            kind = chance.choice(["SET", "SET", "SET", "REMOVE", "REMOVE", "ADD", "DELETE"])
             if kind == "SET":
                 operand = self.operand(to)
                 written = f"{target} = {operand}"
@@ -151,8 +151,8 @@ class Speaker:
 
     def operand(self, to: Placeholders) -> str:
         chance = self.chance
-        kind = chance.randint(0, 4)
-        if kind in (1, 2):
+        kind = chance.randint(0, 7)
+        if kind in (1, 2, 5, 6, 7):
             return to.value(any_value(chance))
         path = to.path(chance.choice(PATHS))
         match kind:

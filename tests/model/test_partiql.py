@@ -116,6 +116,81 @@ def assert_same_refusal(said: Said, expected: str, heard: Any) -> None:
     assert heard == expected, (said.statement, said.parameters)
 
 
+# --- several at once ------------------------------------------------------------------------------
+
+ACTIONS = {"PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete"}
+CODES = {CONDITION_FAILED: "ConditionalCheckFailed", DUPLICATE: "DuplicateItem"}
+
+
+def without_returning(said: Said) -> Said:
+    """The same write, which returns nothing."""
+    members = {name: member for name, member in said.members.items() if name != "ReturnValues"}
+    return said._replace(members=members, statement=said.statement.partition(" RETURNING ")[0])
+
+
+def group(speaker: Speaker, operations: set[str], size: int) -> list[Said]:
+    """So many requests of these kinds, each about another item."""
+    found: dict[str, Said] = {}
+    while len(found) < size:
+        said = speaker.make()
+        if said.operation in operations:
+            key = said.members["Item" if said.operation == "PutItem" else "Key"]
+            found.setdefault(f"{key['pk']} {key['sk']}", without_returning(said))
+    return list(found.values())
+
+
+def statement_of(said: Said) -> dict[str, Any]:
+    request: dict[str, Any] = {"Statement": said.statement.replace("{t}", SAID)}
+    return request | ({"Parameters": said.parameters} if said.parameters else {})
+
+
+def reasons_of(twins: Twins, operation: str, members: dict[str, Any]) -> Any:
+    """The reply, the reasons of a cancelled transaction, or a refusal's words."""
+    try:
+        return twins.ask(operation, members)
+    except ApiError as refusal:
+        return refusal.members.get("CancellationReasons", refusal.message)
+
+
+def check_transaction(twins: Twins, group: list[Said]) -> None:
+    """The same writes in one transaction, both ways."""
+    actions = [{ACTIONS[said.operation]: {"TableName": ORDINARY, **said.members}} for said in group]
+    figures = {"ReturnConsumedCapacity": "INDEXES"}
+    expected = reasons_of(twins, "TransactWriteItems", {"TransactItems": actions, **figures})
+    heard = reasons_of(
+        twins, "ExecuteTransaction", {"TransactStatements": [statement_of(said) for said in group], **figures}
+    )
+    if isinstance(expected, list):
+        for said, reason in zip(group, expected, strict=True):
+            if said.operation == "PutItem" and reason["Code"] == "ConditionalCheckFailed":
+                reason |= {"Code": "DuplicateItem", "Message": DUPLICATE}
+        assert heard == expected, group
+    elif isinstance(expected, dict):
+        assert [figure | {"TableName": ORDINARY} for figure in heard["ConsumedCapacity"]] == expected[
+            "ConsumedCapacity"
+        ]
+        assert heard["Responses"] == []
+    else:
+        assert isinstance(heard, str), (group, expected, heard)
+
+
+def check_batch(twins: Twins, group: list[Said]) -> None:
+    """A batch of statements, and the calls one by one."""
+    replies = twins.ask("BatchExecuteStatement", {
+        "Statements": [statement_of(said) | said.more for said in group], "ReturnConsumedCapacity": "INDEXES",
+    })  # fmt: skip
+    capacities = iter(replies["ConsumedCapacity"])
+    for said, reply in zip(group, replies["Responses"], strict=True):
+        members = {"TableName": ORDINARY, **said.members, "ReturnConsumedCapacity": "INDEXES"}
+        expected = twins.outcome(said.operation, members)
+        if isinstance(expected, str):
+            assert_same_refusal(said, expected, reply["Error"]["Message"])
+            assert reply["Error"]["Code"] == CODES.get(reply["Error"]["Message"], "ValidationError")
+            continue
+        assert reply == {"TableName": SAID} | {name: expected[name] for name in ("Item",) if name in expected}
+        assert next(capacities) | {"TableName": ORDINARY} == expected["ConsumedCapacity"]
+
+
 def everything(twins: Twins, table: str, index: str | None) -> list[Any]:
     source = {} if index is None else {"IndexName": index}
     reply = twins.ask("Scan", {"TableName": table, **source, "ConsistentRead": index != "global"})
@@ -135,6 +210,24 @@ def test_statements_mean_what_expressions_mean(kind: str, seed: int) -> None:
             check(twins, said)
         twins.propagate()
         for index in (None, "global", "local"):
+            assert everything(twins, SAID, index) == everything(twins, ORDINARY, index)
+        assert everything(twins, SAID, None)
+    finally:
+        twins.embedded.close_now()
+
+
+@pytest.mark.parametrize("kind", ["embedded", "suspending"])
+@pytest.mark.parametrize("seed", range(10, 13))
+def test_transactions_and_batches_mean_what_the_ordinary_ones_mean(kind: str, seed: int) -> None:
+    twins = Twins(kind, seed)
+    speaker = Speaker(seed)
+    writes = set(ACTIONS)
+    try:
+        for _ in range(STEPS // 10):
+            check_transaction(twins, group(speaker, writes, speaker.chance.choice([1, 1, 2, 3])))
+            check_batch(twins, group(speaker, writes, speaker.chance.randint(1, 4)))
+            check_batch(twins, group(speaker, {"GetItem"}, speaker.chance.randint(1, 4)))
+        for index in (None, "local"):
             assert everything(twins, SAID, index) == everything(twins, ORDINARY, index)
         assert everything(twins, SAID, None)
     finally:
