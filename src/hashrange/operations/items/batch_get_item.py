@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ResourceNotFoundException, StorageBusy, ValidationException
+from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, ValidationException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
@@ -129,13 +129,28 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
 
 
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
-    """The request against itself, then against its tables."""
+    """The request against itself, then against its tables.
+
+    That a key repeats is seen at once when all keys are known as bytes. Its fault comes earlier in the order, though, so a
+    request with any fault is looked at again, now one thing after the other.
+    """
+    try:
+        reads = _located_reads(scope, request, is_in_order=False)
+    except ApiError:
+        _located_reads(scope, request, is_in_order=True)
+        raise
+    if any(len(set(read.keys)) < len(read.keys) for read in reads):
+        _located_reads(scope, request, is_in_order=True)
+    return reads
+
+
+def _located_reads(scope: Scope, request: BatchGetItemRequest, *, is_in_order: bool) -> list[TableRead]:
     checked = []
     count = 0
     for name, entry in request.RequestItems.items():
         projection = _checked_projection(entry)
         key_items = [check_item(key)[0] for key in entry.Keys]
-        if len({_text(key_item) for key_item in key_items}) < len(key_items):
+        if is_in_order and len({_text(key_item) for key_item in key_items}) < len(key_items):
             raise ValidationException(BATCH_DUPLICATE_KEYS)
         count += len(key_items)
         if count > BATCH_GET_KEYS_MAX:
@@ -191,7 +206,8 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
     parts: list[bytes] = []
     sizes_bytes: list[int] = []
     unprocessed: list[int] = []
-    partitions: dict[bytes, int] = {}
+    taken: list[tuple[Key, int]] = []
+    taken_bytes = 0
     for position, key in enumerate(read.keys):
         if room.is_full:
             unprocessed.append(position)
@@ -206,13 +222,17 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             sizes_bytes.append(0)
             continue
         size_bytes = row_size_bytes(row)
-        partition = collection_prefix(key)
-        partition_bytes = partitions.get(partition, 0) + size_bytes
-        if size_bytes > room.left_bytes or partition_bytes > BATCH_GET_PARTITION_MAX_BYTES:
-            room.is_full = size_bytes > room.left_bytes
+        if size_bytes > room.left_bytes:
+            room.is_full = True
             unprocessed.append(position)
             continue
-        partitions[partition] = partition_bytes
+        taken.append((key, size_bytes))
+        taken_bytes += size_bytes
+        if taken_bytes > BATCH_GET_PARTITION_MAX_BYTES and _partition_bytes(taken) > BATCH_GET_PARTITION_MAX_BYTES:
+            taken.pop()
+            taken_bytes -= size_bytes
+            unprocessed.append(position)
+            continue
         room.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)
         if parts:
@@ -225,6 +245,12 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             room.slice_left_bytes = SLICE_BYTES
             await PAUSE
     return TableReply(parts, sizes_bytes, unprocessed)
+
+
+def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
+    """Size of the items taken so far from the partition of the last of them."""
+    partition = collection_prefix(taken[-1][0])
+    return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
 
 
 def _is_eventual(request: BatchGetItemRequest) -> bool:
