@@ -22,7 +22,7 @@ from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import UPDATE_KEYWORDS, Parser
 from hashrange.expressions.projection import compile_project
 from hashrange.expressions.statement_size import StatementSize, measure_statement
-from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import Arithmetic, Operand, Path, SetAction, ValueAction, ValueToken
 from hashrange.expressions.update_apply import Apply, compile_apply
 from hashrange.expressions.update_terms import CONDITION_ONLY_FUNCTIONS, UPDATE_FUNCTIONS, check_actions
 from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
@@ -44,7 +44,7 @@ class Update:
         "assigned_types",
         "attributes",
         "can_create",
-        "has_nested_targets",
+        "may_deepen",
         "nested_attributes",
         "statement_size_bytes",
         "updated_new",
@@ -63,6 +63,7 @@ class Update:
         can_create: bool,
         statement_size_bytes: StatementSize,
         assigned_types: dict[str, str],
+        may_deepen: bool = False,
         used_names: frozenset[str] = frozenset(),
         used_values: frozenset[str] = frozenset(),
     ) -> None:
@@ -74,7 +75,8 @@ class Update:
         """Top-level attributes that it looks into, as target or operand."""
         self.assigned_types = assigned_types
         """Top-level attributes that get, or are added, a value of the request itself → that value's type."""
-        self.has_nested_targets = any(len(path) > 1 for path in targets)
+        self.may_deepen = may_deepen
+        """True when a list or map may come to stand inside of another one."""
         self.can_create = can_create
         """False when it only removes: then a missing item stays missing."""
         self.updated_old: Callable[[Item], Item] = compile_project(targets)
@@ -155,6 +157,7 @@ def compile_clauses(
         can_create=bool(clauses.sets or clauses.additions),
         statement_size_bytes=measure_statement(clauses.sets, clauses.removals, clauses.additions, clauses.deletions),
         assigned_types=assigned_types(clauses.sets, clauses.additions),
+        may_deepen=any(len(path.elements) > 1 and _may_be_container(value) for path, value in clauses.sets),
         used_names=used_names,
         used_values=used_values,
     )
@@ -167,6 +170,13 @@ def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[
         for path, value in (*sets, *additions)
         if len(path.elements) == 1 and isinstance(value, ValueToken) and value.type_name is not None
     }
+
+
+def _may_be_container(operand: Operand) -> bool:
+    """May the right-hand side of a SET give a list or a map?"""
+    if isinstance(operand, ValueToken):
+        return operand.type_name in ("L", "M", None)
+    return not isinstance(operand, Arithmetic)
 
 
 def _read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:

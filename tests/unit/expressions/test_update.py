@@ -180,9 +180,28 @@ def test_an_update_knows_what_it_names() -> None:
     update = compile_update("SET a.b = #c, d = :x REMOVE e", {"#c": "c"}, VALUES)
     assert update.attributes == {"a", "d", "e"}
     assert update.nested_attributes == {"a"}
-    assert update.has_nested_targets
+    assert update.may_deepen
     assert update.used_names == {"#c"}
     assert update.used_values == {":x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "may_deepen"),
+    [
+        ("SET m.x = :n", False),
+        ("SET m.x = n + :n", False),
+        ("SET m.x = :l", True),
+        ("SET m.x = m.y", True),
+        ("SET m.x = if_not_exists(m.y, :n)", True),
+        ("SET m = :l", False),
+        ("ADD m.x :n", False),
+        ("REMOVE m.x", False),
+    ],
+)
+def test_only_a_nested_target_that_gets_a_container_deepens_an_item(text: str, may_deepen: bool) -> None:
+    values: dict[str, Value] = {":n": {"N": "1"}, ":l": {"L": []}}
+    used = {token: value for token, value in values.items() if token in text}
+    assert compile_update(text, None, used).may_deepen is may_deepen
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,9 @@ def _change(table: Table, update: Update, values: dict[str, Value], item: Item, 
         if name in item:
             size_bytes -= attribute_size_bytes(name, item[name])
         if name in new:
-            # A value may have moved below the deepest level allowed only where a target is nested.
+            # With a list or map put into another one, values may be below the deepest level allowed.
             size_bytes += (
-                _check_result({name: new[name]})[1]
-                if update.has_nested_targets
-                else attribute_size_bytes(name, new[name])
+                _check_result({name: new[name]})[1] if update.may_deepen else attribute_size_bytes(name, new[name])
             )
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
