@@ -124,3 +124,55 @@ def test_a_failed_condition_shows_the_item_when_asked(table: DataTable) -> None:
     reply = table.raw("ExecuteStatement", request | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}).json()
     assert reply["Item"] == key | {"a": number(1)}
     assert "Item" not in table.raw("ExecuteStatement", request).json()
+
+
+# --- statements as people write them ----------------------------------------------------------------
+
+
+def test_a_statement_may_name_its_table_by_arn(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key)
+    for source in (f'"{table.arn}"', f'"{table.name}"'):
+        assert items(table, f"SELECT * FROM {source} WHERE pk = ?", key["pk"]) == [key]
+
+
+def test_a_result_is_flat(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"a": {"M": {"b": {"L": [number(1), {"M": {"c": text("x")}}]}}}, "d": number(2)})
+    select = "SELECT a.b[1].c, a.b[0], d, a.nothing FROM {t} WHERE pk = ?"
+    assert items(table, select, key["pk"]) == [{"c": text("x"), "b[0]": number(1), "d": number(2)}]
+
+
+def test_a_life_of_an_item(sorted_table: DataTable) -> None:
+    artist = fresh_key()["pk"]
+    where = " WHERE pk = ? AND sk = 'Rocks'"
+
+    def say(statement: str, *parameters: Value) -> Any:
+        return items(sorted_table, statement, *parameters, artist)
+
+    execute(sorted_table, "INSERT INTO {t} value {'pk' : ?,'sk' : 'Rocks'}", artist)
+    say("UPDATE {t} SET won=1 SET \"detail\"={'grammys':[2020, 2018]}" + where)
+    say('UPDATE {t} SET "detail".grammys =list_append("detail".grammys,[2016])' + where)
+    say('UPDATE {t} REMOVE "detail".grammys[2]' + where)
+    say("UPDATE {t} set members =<<'a', 'b'>>, scores = <<1, ?>>" + where, number("2.50"))
+    say("UPDATE {t} SET members =set_add(members, <<'newbie'>>)" + where)
+    (changed,) = say("UPDATE {t} SET members =set_delete(members, <<'a'>>)" + where + " RETURNING ALL NEW *")
+    assert changed == {
+        "pk": artist,
+        "sk": text("Rocks"),
+        "won": number(1),
+        "detail": {"M": {"grammys": {"L": [number(2020), number(2018)]}}},
+        "members": {"SS": ["b", "newbie"]},
+        "scores": {"NS": ["1", "2.5"]},
+    }
+    for condition in (
+        "size(members) = 2 AND contains(members, 'newbie')",
+        "attribute_type(\"detail\", 'M') AND begins_with(sk, 'Ro')",
+        "awards IS MISSING AND won IS NOT MISSING",
+        '"detail".grammys[0] = 2020 and won in (1, 2) and not won between 5 and 6',
+        "scores = <<2.5, 1>> AND \"detail\" = {'grammys': [2020, 2018]}",
+    ):
+        assert items(sorted_table, f"SELECT * FROM {{t}} WHERE pk = ? AND {condition}", artist) == [changed], condition
+    (gone,) = say("DELETE FROM {t}" + where + " AND won >= 1 RETURNING ALL OLD *")
+    assert gone == changed
+    assert say("SELECT * FROM {t}" + where) == []
