@@ -34,11 +34,11 @@ class Pair(NamedTuple):
     requests: int = REQUESTS
 
 
-def pairs(table: str, sorts: int, maker: Callable[[int], str]) -> Iterator[Pair]:
+def pairs(table: str, sorts: int, items: int, maker: Callable[[int], str]) -> Iterator[Pair]:
     """The three pairs that have bounds."""
 
     def key(number: int) -> tuple[dict[str, str], dict[str, str]]:
-        partition, sort = divmod(number * 7 % ITEMS, sorts)
+        partition, sort = divmod(number * 7 % items, sorts)
         return {"S": partition_key(partition)}, {"S": sort_key(sort)}
 
     by_key = f'SELECT * FROM "{table}" WHERE pk = ? AND sk = ?'
@@ -57,7 +57,7 @@ def pairs(table: str, sorts: int, maker: Callable[[int], str]) -> Iterator[Pair]
         1.2,
         REQUESTS // 5,
     )
-    fresh = count(ITEMS)
+    fresh = count(items)
     names = list(json.loads(maker(0)))
     insert = f'INSERT INTO "{table}" VALUE {{{", ".join([f"{name!r}: ?" for name in names])}}}'
     yield Pair(
@@ -101,7 +101,7 @@ def main() -> int:
     bench.prepare(next(workload for workload in plan.workload if workload.operation == "GetItem"))
     is_within = True
     try:
-        for pair in pairs(plan.table, plan.sort_keys_per_partition, bench.maker.item):
+        for pair in pairs(plan.table, plan.sort_keys_per_partition, ITEMS, bench.maker.item):
             call_us, ratio = ratio_of(bench, pair)
             is_within = is_within and ratio <= pair.ratio_max
             sys.stdout.write(f"{pair.title:28}{call_us:8.1f} µs, {ratio:.2f} times as much; at most {pair.ratio_max}\n")
