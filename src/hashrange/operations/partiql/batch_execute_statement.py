@@ -117,18 +117,17 @@ async def _checked(requests: list[BatchStatementRequest], replies: list[bytes]) 
     checked = []
     slice_left_bytes = SLICE_BYTES
     for position, request in enumerate(requests):
+        if slice_left_bytes <= 0:
+            slice_left_bytes = SLICE_BYTES
+            await PAUSE
+        slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
         try:
             asked = _check(position, request)
         except ApiError as refusal:
             replies[position] = _error(refusal, None)
-            slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
             continue
         checked.append(asked)
-        slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
         slice_left_bytes -= 0 if asked.write is None else asked.write.size_bytes
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
     if len({asked.write is None for asked in checked}) > 1:
         raise ValidationException(BATCH_MIXED)
     return checked
