@@ -1,0 +1,227 @@
+"""`python -m benchmarks.stages [--page]`: where does the time of a request go? Writes docs/where-the-time-goes.md with --page.
+
+Two views. In process: each stage of a request alone, over all prepared requests, CPU time of the best of several rounds. Over
+sockets: user and system time of the server's process, beside a server that does nothing (floor.py).
+"""
+
+import datetime as dt
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from benchmarks.generator import RunningLoad
+from benchmarks.inprocess import Bench, parse
+from benchmarks.machine import describe_machine
+from benchmarks.measure import Table, make_ready
+from benchmarks.processes import TICKS_PER_SECOND, Cores, Process, choose_cores, free_port, stat_fields
+from benchmarks.running import running, wait_until_ready
+from benchmarks.servers import BY_NAME
+from benchmarks.tables import table as markdown_table
+from benchmarks.workloads import Plan, Workload, read_plan
+from hashrange.clock import SystemClock
+from hashrange.items.rows import decode_row, encode_row
+from hashrange.operations.registry import OPERATIONS
+from hashrange.server.protocol import Connections
+from hashrange.tables.keys import lookup_key
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "where-the-time-goes.md"
+ITEM_BYTES, ITEMS = 400, 10_000
+ROUNDS = 5
+SECONDS = 3
+CONNECTIONS = 16
+WORKLOADS = ("get", "put", "update", "query")
+BODY_BYTES = {"get": 470, "put": 2, "update": 2, "query": 10_500}
+"""Of a reply."""
+
+
+PAGE_TEXT = """# Where the time goes
+
+Written by `python -m benchmarks.stages --page` on {date}. {machine}.
+
+## In process
+
+Each stage alone, over the prepared requests of the benchmark, the quickest of several rounds: caches are warm with that
+stage, so the sum is less than the stages cost one after the other, which is the last line.
+
+{stages}
+
+## Over sockets
+
+{connections} connections. The floor is a server with the same loop and parser that answers every request with as many bytes and does nothing
+else. User time is larger than in process: the generator shares the machine's caches, and each request meets
+caches that the kernel and the other connections have used.
+
+{sockets}
+"""
+
+
+class Stage(NamedTuple):
+    """One line of the first table."""
+
+    title: str
+    us: float
+
+
+class Sockets(NamedTuple):
+    """One line of the second table."""
+
+    title: str
+    user_us: float
+    system_us: float
+
+
+def best_us(function: Callable[[Any], object], arguments: Sequence[Any]) -> float:
+    """µs of CPU per call, the quickest of several rounds over all arguments."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        before = time.thread_time()
+        for argument in arguments:
+            function(argument)
+        best = min(best, time.thread_time() - before)
+    return best / len(arguments) * 1e6
+
+
+def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that does not wait."""
+    try:
+        while True:
+            coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+
+
+class Discarding:
+    """A transport whose client reads everything at once."""
+
+    def write(self, data: bytes) -> None:
+        """Gone."""
+
+    def is_closing(self) -> bool:
+        """Never."""
+        return False
+
+
+def time_http(requests: Sequence[bytes], body: bytes) -> float:
+    """Parsing a request and writing its reply, with nothing in between."""
+    connections = Connections(lambda _, respond: respond(200, body), SystemClock())
+    connection = connections.connect()
+    transport: Any = Discarding()
+    connection.connection_made(transport)
+    return best_us(connection.data_received, requests)
+
+
+def stages_of(bench: Bench, workload: Workload) -> Iterator[Stage]:
+    """From the socket's bytes to the engine and back."""
+    requests = bench.prepare(workload).requests
+    parsed = [parse(request) for request in requests]
+    bench.answer(parsed)
+    operation = OPERATIONS[workload.operation]
+    decode = msgspec.json.Decoder(operation.request).decode
+    decoded: list[Any] = [decode(request.body) for request in parsed]
+    yield Stage("HTTP: parse, compose", time_http(requests, b" " * BODY_BYTES[workload.name]))
+    yield Stage("signature", best_us(bench.dispatcher.authorize, parsed))
+    yield Stage("JSON into the request's struct", best_us(lambda request: decode(request.body), parsed))
+    run, scope = operation.run, bench.scope
+    yield Stage("the operation", best_us(lambda request: drive(run(scope, request)), decoded))
+    yield from engine_stages(bench, workload, decoded)
+    yield Stage("all but HTTP, one request after the other", bench.time_dispatch(requests, 2.0) * 1e6)
+
+
+def engine_stages(bench: Bench, workload: Workload, decoded: list[Any]) -> Iterator[Stage]:
+    """Parts of the operation that are the store's and the rows'."""
+    table = bench.store.catalog.find(bench.scope.account, bench.scope.region, bench.plan.table)
+    assert table is not None
+    get = bench.store.engine.get
+    if workload.name in ("get", "update"):
+        keys = [table.source + lookup_key(table, request.Key) for request in decoded]
+        rows = [get(key) for key in keys]
+        yield Stage("· in it: the engine's get", best_us(get, keys))
+        if workload.name == "update":
+            yield Stage("· in it: JSON of the row into an item", best_us(decode_row, rows))
+            items = [decode_row(row) for row in rows]
+            yield Stage("· in it: item into a row", best_us(lambda item: encode_row(item, 400), items))
+
+
+def time_sockets(title: str, process: Process, port: int, file: Path, cores: Cores) -> Sockets:
+    """Replay a file of requests: user and system time per request of the server's own process."""
+
+    def ticks() -> tuple[int, int]:
+        user, system = stat_fields(process.family()[0])[11:13]
+        return int(user), int(system)
+
+    RunningLoad(port, file, CONNECTIONS, 1, cores.generator).wait()
+    before = ticks()
+    load = RunningLoad(port, file, CONNECTIONS, SECONDS, cores.generator).wait()
+    user, system = (after - early for after, early in zip(ticks(), before, strict=True))
+    return Sockets(title, *(share / TICKS_PER_SECOND / load.requests * 1e6 for share in (user, system)))
+
+
+def time_floor(workload: Workload, file: Path, cores: Cores) -> Sockets:
+    """The same requests, answered with as many bytes by a server that only parses them."""
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.floor", str(port), str(BODY_BYTES[workload.name])]
+    with tempfile.TemporaryDirectory() as folder:
+        process = Process(command, Path(folder), cores.server, {"PYTHONPATH": str(ROOT)})
+        try:
+            wait_until_ready(process, port)
+            return time_sockets("· the floor", process, port, file, cores)
+        finally:
+            process.stop()
+
+
+def sockets_table(plan: Plan, cores: Cores) -> Iterator[Sockets]:
+    """Every workload, in memory and on disk where that differs, each followed by its floor."""
+    for name in ("ours-memory", "ours-disk"):
+        with running(BY_NAME[name], cores) as server:
+            table = Table(server.fill(plan, ITEM_BYTES, ITEMS), ITEM_BYTES, ITEMS)
+            for workload in map(plan.named, WORKLOADS if name == "ours-memory" else ("put",)):
+                ready = make_ready(server, plan, workload, table)
+                title = f"{workload.title}; {server.contender.title.partition(', ')[2]}"
+                yield time_sockets(title, server.process, server.port, ready.file, cores)
+                if name == "ours-memory":
+                    yield time_floor(workload, ready.file, cores)
+
+
+def page(plan: Plan, stages: dict[str, list[Stage]], sockets: list[Sockets], cores: Cores) -> str:
+    """Both tables as Markdown."""
+    titles = list(dict.fromkeys(stage.title for found in stages.values() for stage in found))
+    by_title = {name: dict(found) for name, found in stages.items()}
+    in_process = [
+        [title, *(f"{by_title[name][title]:.1f}" if title in by_title[name] else "" for name in WORKLOADS)]
+        for title in titles
+    ]
+    measured = [[one.title, *(f"{us:.1f}" for us in (one.user_us, one.system_us, sum(one[1:])))] for one in sockets]
+    return PAGE_TEXT.format(
+        date=dt.datetime.now(tz=dt.UTC).date(),
+        machine=describe_machine(cores),
+        stages=markdown_table(
+            ["µs of CPU per request", *(plan.named(name).operation for name in WORKLOADS)], in_process
+        ),
+        sockets=markdown_table(["µs of CPU per request", "user", "system", "together"], measured),
+        connections=CONNECTIONS,
+    )
+
+
+def main() -> None:
+    """Measure, print, and write the page if asked to."""
+    plan = read_plan()
+    bench = Bench(plan, ITEM_BYTES, ITEMS)
+    try:
+        stages = {name: list(stages_of(bench, plan.named(name))) for name in WORKLOADS}
+    finally:
+        bench.close()
+    cores = choose_cores(is_pinned=True)
+    text = page(plan, stages, list(sockets_table(plan, cores)), cores)
+    print(text)
+    if "--page" in sys.argv[1:]:
+        PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
