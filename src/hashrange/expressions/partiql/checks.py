@@ -41,13 +41,11 @@ def _check_known(placed: PlacedCall) -> None:
 
 
 def _check_placement(reader: Reader) -> None:
-    """Refuse a size() that stands alone, list_append outside SET, and a condition function as operand."""
-    operands = {id(call) for call in reader.operand_calls if call.function != "size"}
-    alone = {
+    """Refuse a size() that stands alone, list_append outside SET, and a condition function as operand, in the order of the text."""
+    wrong = {id(call) for call in reader.operand_calls if call.function != "size"}
+    wrong |= {
         id(node) for node in reader.conditions if isinstance(node, Call) and node.function in ("size", "list_append")
     }
     for call, _ in reader.calls:
-        if id(call) in operands and call.function != "list_append":
-            raise misuse(reader.kind, call.function)
-        if id(call) in alone or (call.function == "list_append" and id(call) in operands):
+        if id(call) in wrong:
             raise misuse(reader.kind, call.function)
