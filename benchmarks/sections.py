@@ -33,6 +33,8 @@ IDLE_SECONDS = 1.0
 """A server rests so long before its idle memory is read."""
 SETTLE_SECONDS = 2.0
 """And so long after a load."""
+QUIET_SHARE, QUIET_LOOKS_MAX = 0.05, 180
+"""A server that uses less of a core than that is at rest; looked at once a second."""
 SLOW_AFTER_SECONDS, SLOW_AFTER_SHARE = 15.0, 0.3
 """A load is judged slow after so long, and after that share of the time it may take."""
 REASON_LENGTH_MAX = 240
@@ -146,6 +148,8 @@ def run_load(choice: Choice, ledger: Ledger, table_items: int) -> None:
                 report = not_too_slow(table_items, plan.load_per_second_min, report)
             with skipping(ledger, contender, where), running(contender, choice.pace.cores) as server:
                 table = Table(server.fill(plan, item_bytes, table_items, report), item_bytes, table_items)
+                if not is_small:
+                    wait_until_quiet(server)
                 is_first = is_small and item_bytes == choice.item_bytes[0]
                 for workload in choice.workloads:
                     if is_first or not workload.is_compared_only:
@@ -221,6 +225,15 @@ def run_footprint(choice: Choice, ledger: Ledger) -> None:
             ledger.add(footprint_of(server, items, time.perf_counter() - began))
 
 
+def wait_until_quiet(server: Running) -> None:
+    """Until what the load has left to do in the background is done: else it would count as the cost of requests."""
+    for _ in range(QUIET_LOOKS_MAX):
+        before = server.process.cpu_seconds()
+        time.sleep(1.0)
+        if server.process.cpu_seconds() - before < QUIET_SHARE:
+            return
+
+
 def footprint_of(server: Running, items: int, load_seconds: float, beside: str = "") -> FootprintFigure:
     """After a rest."""
     time.sleep(SETTLE_SECONDS)
@@ -244,7 +257,7 @@ def run_backfill(choice: Choice, ledger: Ledger) -> None:
         with skipping(ledger, contender, what), running(contender, choice.pace.cores) as server:
             maker = server.fill(plan, plan.backfill.item_bytes, items, patience(plan, contender, items))
             table = Table(maker, plan.backfill.item_bytes, items)
-            time.sleep(SETTLE_SECONDS)
+            wait_until_quiet(server)
             figures = measure_backfill(server, plan, table, choice.pace_of(contender), choice.side_pace)
             for figure in figures if contender.is_ours or choice.is_full else islice(figures, 1):
                 ledger.add(figure)
@@ -274,7 +287,9 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
             began = time.perf_counter()
             server.add(plan, maker, range(filled, items), progress("growth", items))
             filled = items
-            ledger.add(footprint_of(server, items, time.perf_counter() - began, "growth"))
+            load_seconds = time.perf_counter() - began
+            wait_until_quiet(server)
+            ledger.add(footprint_of(server, items, load_seconds, "growth"))
             for workload in workloads:
                 ready = make_ready(server, wide_plan, workload, Table(maker, item_bytes, items))
                 add(ledger, measure(ready, plan.connections_compared, choice.pace, "growth"))
