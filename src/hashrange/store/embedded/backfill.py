@@ -117,6 +117,7 @@ class Backfills:
         skipped_keys_max = SKIPPED_KEYS_MAX
         attempt = 0
         while True:
+            await store.wait_for_room()
             stored = store.catalog.by_id.get(table.table_id)
             source = None if stored is None else _source_of(stored, index)
             if stored is None or source is None or source.source not in self.positions:

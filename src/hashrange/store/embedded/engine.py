@@ -23,6 +23,8 @@ MEMORY_BLOCK_CACHE_BYTES = 8 * MIB
 MEMORY_FILE_BYTES = 3_900_000
 """The in-memory file system doubles a file's room as it grows: files just below a power of two waste least."""
 METADATA_BLOCK_BYTES = 4096
+BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
+"""Writes stall with three memtables full, or with 20 files that overlap: before that, work that can wait does."""
 FILES_TO_MERGE = 2
 """So many files of the first level, which overlap, start their compaction."""
 LEVEL_BASE_BYTES = 32 * MIB
@@ -81,6 +83,11 @@ def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
 def merge_from(engine: Engine, files: int) -> None:
     """Have so many files of the first level start their compaction from now on."""
     engine.set_options({"level0_file_num_compaction_trigger": str(files)})
+
+
+def is_behind(engine: Engine) -> bool:
+    """Have writes come so fast that flushes and compactions may soon stall them? 2 µs."""
+    return any((engine.property_int_value(name) or 0) >= most for name, most in BEHIND)
 
 
 def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:

@@ -16,7 +16,7 @@ from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, new_batch, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
@@ -40,6 +40,8 @@ PAGE_SECONDS_MAX = 0.005
 """How long a page may hold the loop before it lets others run."""
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """How long a request waits in a stall before each further attempt; then it fails."""
+ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
+"""How often, and how many times, work that can wait looks whether the engine has caught up."""
 RECLAIMED_BYTES_MIN = 4_000_000
 """A deleted table of at least this size is compacted away at once; smaller ones go when their neighbours do."""
 _EMPTY = Statistics(0, 0)
@@ -350,6 +352,14 @@ class EmbeddedStore:
         await PAUSE
         await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
         self._health.require(generation)
+
+    async def wait_for_room(self) -> None:
+        """For work that can wait: let the engine catch up, before requests feel its stall."""
+        for _ in range(ROOM_LOOKS_MAX):
+            if not is_behind(self.engine):
+                return
+            await PAUSE
+            await asyncio.sleep(ROOM_LOOK_SECONDS)
 
     async def compact(self, lower: bytes, upper: bytes) -> None:
         """Have deleted keys of a range cleared away, beside the loop."""
