@@ -58,6 +58,9 @@ else. User time is larger than in process: the generator shares the machine's ca
 caches that the kernel and the other connections have used.
 
 {sockets}
+
+What has been tried, with figures: [held replies](adr/0017-held-replies.md), [group commit](adr/0010-group-commit.md), and the
+[engine's options](adr/0011-engine-options.md), large buffers, first rows, and tables larger than the cache among them.
 """
 
 
