@@ -19,6 +19,7 @@ from hashrange.errors import Malformed
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
+ClientRequestToken = Annotated[str, Meta(min_length=1, max_length=36)]
 TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
 """A table's name or ARN."""
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": NAME_PATTERN})]

@@ -12,14 +12,13 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
-from hashrange.items.rows import row_size_bytes
 from hashrange.items.types import Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read, read_capacity, read_spans
+from hashrange.operations.partiql.reads import bound_read, read_capacity, read_item, read_spans
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -60,14 +59,12 @@ async def execute_statement(scope: Scope, request: ExecuteStatementRequest) -> b
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    row = await scope.store.get(table.source, locate_read(plan, values), consistent=consistent)
-    item_json = None if row is None else item_json_of(plan, values, row)
-    items = b'{"Items":[]' if item_json is None else b'{"Items":[' + item_json + b"]"
+    item_json, size_bytes = await read_item(scope, plan, values, consistent=consistent)
+    members = [_items_member(item_json)]
     detail = request.ReturnConsumedCapacity
-    if detail is None or detail == "NONE":
-        return items + b"}"
-    units = read_units(0 if row is None else row_size_bytes(row), consistent=consistent)
-    return items + b"," + capacity_member(table.name, units, detail) + b"}"
+    if detail is not None and detail != "NONE":
+        members.append(capacity_member(table.name, read_units(size_bytes, consistent=consistent), detail))
+    return join_members(members)
 
 
 async def _select_page(
@@ -101,13 +98,16 @@ async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Stat
     plan = plan_write(table, write, bound, key_item, request.ReturnValuesOnConditionCheckFailure)
 
     change = await scope.store.mutate(table, key, plan)
-    returned = returned_item(statement, change)
-    items = b'{"Items":[]' if returned is None else b'{"Items":[' + returned + b"]"
+    members = [_items_member(returned_item(statement, change))]
     detail = request.ReturnConsumedCapacity
-    if detail is None or detail == "NONE":
-        return items + b"}"
-    capacity = capacity_member(table.name, change_units(change), detail, index_units(change.entries))
-    return items + b"," + capacity + b"}"
+    if detail is not None and detail != "NONE":
+        members.append(capacity_member(table.name, change_units(change), detail, index_units(change.entries)))
+    return join_members(members)
+
+
+def _items_member(item_json: bytes | None) -> bytes:
+    """Items with one item or none."""
+    return b'"Items":[]' if item_json is None else b'"Items":[' + item_json + b"]"
 
 
 OPERATION = Operation(

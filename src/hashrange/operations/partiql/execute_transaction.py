@@ -39,15 +39,11 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.partiql.writes import Write, WritePlan, check_table, check_write, locate_write, plan_write
 from hashrange.operations.replies import join_members
 from hashrange.operations.transactions.actions import refusing_plan
-from hashrange.operations.transactions.figures import (
-    check_read_size,
-    check_written_size,
-    read_capacity_member,
-    write_capacity_member,
-)
+from hashrange.operations.transactions.commit import commit_steps, read_places
+from hashrange.operations.transactions.figures import read_capacity_member, write_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
-from hashrange.store.interface import Step, TransactionRefused
+from hashrange.store.interface import Step
 from hashrange.store.pause import PAUSE
 from hashrange.tables.schema import Table
 
@@ -69,7 +65,7 @@ class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     TransactStatements: Annotated[
         list[ParameterizedStatement], Meta(min_length=1, max_length=TRANSACTION_STATEMENTS_MAX)
     ]
-    ClientRequestToken: Annotated[str, Meta(min_length=1, max_length=36)] | None = None
+    ClientRequestToken: shapes.ClientRequestToken | None = None
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
@@ -144,11 +140,7 @@ async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> byte
         raise ValidationException(SAME_ITEM_TWICE)
     if len(places) < len(lookups):
         raise cancelled(reasons)
-    try:
-        rows = await scope.store.snapshot_get(places)
-    except TransactionRefused as refusal:
-        raise cancelled(refusal.reasons) from None
-    check_read_size(rows)
+    rows = await read_places(scope, places)
     members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
     if detail is not None and detail != "NONE":
         members.append(read_capacity_member(places, rows, detail))
@@ -180,13 +172,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
         content.add(request.ReturnConsumedCapacity)
     writes = await _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
-    token = None
-    if content is not None and request.ClientRequestToken is not None:
-        token = content.token(scope, request.ClientRequestToken)
-    try:
-        transacted = await scope.store.transact(steps, token, check_written_size)
-    except TransactionRefused as refusal:
-        raise cancelled(refusal.reasons) from None
+    transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
     detail = request.ReturnConsumedCapacity
     members = [b'"Responses":[]']
     if detail is not None and detail != "NONE":

@@ -25,9 +25,9 @@ from hashrange.operations.items.projections import requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, join_members
-from hashrange.operations.transactions.figures import check_read_size, read_capacity_member
+from hashrange.operations.transactions.commit import read_places
+from hashrange.operations.transactions.figures import read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.store.interface import TransactionRefused
 from hashrange.store.pause import PAUSE
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
@@ -73,11 +73,7 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> 
     """The items in the order of the request; an empty object for one that is not there. 5 µs an item."""
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
-    try:
-        rows = await scope.store.snapshot_get(places)
-    except TransactionRefused as refusal:
-        raise cancelled(refusal.reasons) from None
-    check_read_size(rows)
+    rows = await read_places(scope, places)
     members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":

@@ -32,10 +32,10 @@ from hashrange.operations.transactions.actions import (
     check_action,
     plan_action,
 )
-from hashrange.operations.transactions.figures import check_written_size, write_capacity_member
-from hashrange.operations.transactions.reasons import cancelled
+from hashrange.operations.transactions.commit import commit_steps
+from hashrange.operations.transactions.figures import write_capacity_member
 from hashrange.operations.transactions.tokens import Content
-from hashrange.store.interface import Step, Transacted, TransactionRefused
+from hashrange.store.interface import Step, Transacted
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.item_collections import collection_prefix
@@ -49,7 +49,7 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
-    ClientRequestToken: Annotated[str, Meta(min_length=1, max_length=36)] | None = None
+    ClientRequestToken: shapes.ClientRequestToken | None = None
     TransactItems: Annotated[list[TransactWriteItem], Meta(min_length=1, max_length=100)]
 
 
@@ -61,13 +61,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest)
         content.add((request.ReturnConsumedCapacity, request.ReturnItemCollectionMetrics))
     actions = await _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
-    token = None
-    if content is not None and request.ClientRequestToken is not None:
-        token = content.token(scope, request.ClientRequestToken)
-    try:
-        transacted = await scope.store.transact(steps, token, check_written_size)
-    except TransactionRefused as refusal:
-        raise cancelled(refusal.reasons) from None
+    transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
     if request.ReturnConsumedCapacity is None and request.ReturnItemCollectionMetrics is None:
         return b"{}"
     return await _reply(scope, request, actions, transacted)

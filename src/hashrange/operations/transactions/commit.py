@@ -1,0 +1,38 @@
+"""How does a transaction meet the store? Its steps as one commit, or its places as of one point in time.
+
+Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A refusal of any step or place cancels the whole.
+"""
+
+from collections.abc import Sequence
+
+from hashrange.items.types import Key, Row
+from hashrange.operations.operation import Scope
+from hashrange.operations.transactions.figures import check_read_size, check_written_size
+from hashrange.operations.transactions.reasons import cancelled
+from hashrange.operations.transactions.tokens import Content
+from hashrange.store.interface import Step, Transacted, TransactionRefused
+from hashrange.tables.schema import Table
+
+
+async def commit_steps(
+    scope: Scope, steps: Sequence[Step], client_token: str | None, content: Content | None
+) -> Transacted:
+    """Carry out all steps. `content` is the request's, for its ClientRequestToken; both or none.
+
+    Raises TransactionCanceledException, and ValidationException for a transaction that is too large.
+    """
+    token = None if content is None or client_token is None else content.token(scope, client_token)
+    try:
+        return await scope.store.transact(steps, token, check_written_size)
+    except TransactionRefused as refusal:
+        raise cancelled(refusal.reasons) from None
+
+
+async def read_places(scope: Scope, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+    """The rows at all places. Raises as `commit_steps`."""
+    try:
+        rows = await scope.store.snapshot_get(places)
+    except TransactionRefused as refusal:
+        raise cancelled(refusal.reasons) from None
+    check_read_size(rows)
+    return rows
