@@ -10,20 +10,9 @@ from typing import Any
 
 from hashrange.errors import HashrangeError
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter
-from hashrange.expressions.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Call,
-    Comparison,
-    Membership,
-    Node,
-    Not,
-    Or,
-    Path,
-    ValueToken,
-)
+from hashrange.expressions.tree import Node
 from tests.scripts.cases import refusal
+from tests.scripts.trees import show_tree
 
 Parameters = list[dict[str, Any]] | None
 
@@ -64,32 +53,5 @@ def show_data(data: Data) -> str:
 
 
 def show(node: Node, data: dict[str, Data]) -> str:
-    """A condition or operand, every pair of parentheses written out."""
-
-    def shown(*nodes: Node) -> list[str]:
-        return [show(one, data) for one in nodes]
-
-    match node:
-        case Path():
-            return show_path(node)
-        case ValueToken():
-            return show_data(data[node.token])
-        case Call():
-            return f"{node.function}({', '.join(shown(*node.operands))})"
-        case Comparison() | Arithmetic():
-            left, right = shown(node.left, node.right)
-            return f"({left} {node.operator} {right})"
-        case Between():
-            return "({} between {} and {})".format(*shown(*node))
-        case Membership():
-            return f"({show(node.operand, data)} in {', '.join(shown(*node.options))})"
-        case Not():
-            return f"(not {show(node.condition, data)})"
-        case And():
-            return f"({' and '.join(shown(*node.conditions))})"
-        case Or():
-            return f"({' or '.join(shown(*node.conditions))})"
-
-
-def show_path(path: Path) -> str:
-    return "".join([f"[{e}]" if isinstance(e, int) else f".{e}" for e in path.elements]).removeprefix(".")
+    """A condition or operand of a statement."""
+    return show_tree(node, lambda value: show_data(data[value.token]))

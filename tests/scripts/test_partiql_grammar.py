@@ -6,7 +6,8 @@ from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.expressions.partiql.tree import Delete, Exists, Insert, Select, Source, Tree, Update
 from hashrange.expressions.tree import Path
 from tests.scripts.cases import case_test
-from tests.scripts.partiql_cases import Parameters, show, show_data, show_path, statements_of
+from tests.scripts.partiql_cases import Parameters, show, show_data, statements_of
+from tests.scripts.trees import show_path
 
 
 def evaluate(text: str, parameters: Parameters) -> str:

@@ -1,0 +1,51 @@
+"""How is a condition shown by the cases of both languages? Every pair of parentheses written out."""
+
+from collections.abc import Callable
+
+from hashrange.expressions.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Comparison,
+    Membership,
+    Node,
+    Not,
+    Or,
+    Path,
+    ValueToken,
+)
+
+
+def show_tree(node: Node, show_value: Callable[[ValueToken], str]) -> str:
+    """A condition or operand; `show_value` shows what stands for a value."""
+
+    def shown(*nodes: Node) -> list[str]:
+        return [show_tree(one, show_value) for one in nodes]
+
+    match node:
+        case Path():
+            return show_path(node)
+        case ValueToken():
+            return show_value(node)
+        case Call():
+            return f"{node.function}({', '.join(shown(*node.operands))})"
+        case Comparison() | Arithmetic():
+            left, right = shown(node.left, node.right)
+            return f"({left} {node.operator} {right})"
+        case Between():
+            return "({} between {} {})".format(*shown(*node))
+        case Membership():
+            operand, *options = shown(node.operand, *node.options)
+            return f"({operand} in {', '.join(options)})"
+        case Not():
+            return f"(not {shown(node.condition)[0]})"
+        case And():
+            return f"({' and '.join(shown(*node.conditions))})"
+        case Or():
+            return f"({' or '.join(shown(*node.conditions))})"
+
+
+def show_path(path: Path) -> str:
+    """`a.b[0]`."""
+    return "".join([f"[{e}]" if isinstance(e, int) else f".{e}" for e in path.elements]).removeprefix(".")
