@@ -193,7 +193,7 @@ def sockets_table(plan: Plan, cores: Cores) -> Iterator[Sockets]:
 
 def page(plan: Plan, stages: dict[str, list[Stage]], sockets: list[Sockets], cores: Cores) -> str:
     """Both tables as Markdown."""
-    titles = list(dict.fromkeys(stage.title for found in stages.values() for stage in found))
+    titles = [stage.title for stage in max(stages.values(), key=len)]
     by_title = {name: dict(found) for name, found in stages.items()}
     in_process = [
         [title, *(f"{by_title[name][title]:.1f}" if title in by_title[name] else "" for name in WORKLOADS)]

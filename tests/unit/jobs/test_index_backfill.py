@@ -318,3 +318,17 @@ def refused_creation(world: World) -> tuple[str, str | None]:
         AttributeDefinitions=[{"AttributeName": "status", "AttributeType": "S"}],
         GlobalSecondaryIndexUpdates=[{"Create": action}],
     )
+
+
+def test_every_slice_looks_for_room_first(slow: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    async def look() -> None:
+        nonlocal looks
+        looks += 1
+
+    slow.put(COUNT)
+    slow.create()
+    slow.clock.advance(10.0)
+    monkeypatch.setattr(slow.embedded, "wait_for_room", look)
+    assert slow.finish() == looks > 1

@@ -229,8 +229,8 @@ def begin_page(engine: Engine, source: bytes, span: Span, limit_rows: int, limit
             if last_key is None or len(rows) == limit_rows:
                 return Page(rows, size_bytes, last_key)
             begun = rows, size_bytes, last_key
-    except Exception:  # noqa: BLE001 - the reader meets it again, and whoever calls it deals with it
-        begun = None
+    except Exception:  # noqa: BLE001, S110 - the reader meets it again, and whoever calls it deals with it
+        pass
     return PageReader(source, span, limit_rows, limit_bytes, begun)
 
 

@@ -1,0 +1,52 @@
+"""Work that can wait does, while the engine is behind; but not for ever."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded import engine as engine_room
+from hashrange.store.embedded import store as store_room
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, row_of
+from tests.unit.store.conftest import Run
+
+
+def put(row: Row, _old: Row | None) -> Row:
+    return row
+
+
+@pytest.fixture
+def behind(store: EmbeddedStore, table: Table, monkeypatch: pytest.MonkeyPatch) -> EmbeddedStore:
+    """A store that counts as behind until it is flushed."""
+    finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
+    monkeypatch.setattr(engine_room, "BEHIND", (("rocksdb.num-entries-active-mem-table", 1),))
+    monkeypatch.setattr(store_room, "ROOM_LOOK_SECONDS", 0)
+    return store
+
+
+def test_there_is_room_in_a_quiet_store(store: EmbeddedStore) -> None:
+    assert finish(store.wait_for_room()) is None
+
+
+def test_it_waits_until_the_engine_has_caught_up(
+    behind: EmbeddedStore, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_room, "ROOM_LOOKS_MAX", 1_000_000)
+
+    async def scenario() -> None:
+        waiting = asyncio.ensure_future(behind.wait_for_room())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        behind.engine.flush()
+        await waiting
+
+    run(scenario())
+
+
+def test_it_does_not_wait_for_ever(behind: EmbeddedStore, run: Run) -> None:
+    run(behind.wait_for_room())
+    assert engine_room.is_behind(behind.engine)
