@@ -1,8 +1,8 @@
 """Who runs the jobs of a server? A task for each: slice, pause, slice, until the server stops.
 
-Pauses are timers, never a bare `sleep(0)`: requests that wait and the thread that syncs get their turn in between. The more
-requests had waited for a slice to end, the longer is the pause after it: a job has the server to itself only when nobody
-else wants it. A job that fails is tried again a little later; nothing it does may end the server.
+Whoever waited for a slice to end has a turn after it. The more requests had waited, the longer is the pause that follows: a job has
+the server to itself only when nobody else wants it, and then it hardly pauses. A job that fails is tried again a little
+later; nothing it does may end the server.
 """
 
 import asyncio
@@ -13,8 +13,10 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import Job
 
+NOBODY_WAITED_SECONDS = 0.0001
+"""A turn of the loop that was over so soon had nothing to do."""
 PAUSE_SECONDS = 0.001
-"""Between two slices of a job that has more to do, when nothing else happens."""
+"""Between two slices of a job that has more to do, when somebody waited."""
 PAUSE_SECONDS_MAX = 0.02
 PAUSE_PER_WAITING = 8
 """A pause is so many times as long as it took to do what had waited for the slice to end."""
@@ -80,7 +82,8 @@ class Runner:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         waiting_seconds = self._monotonic() - slice_ended_seconds
-        await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_PER_WAITING * waiting_seconds), PAUSE_SECONDS_MAX))
+        if waiting_seconds >= NOBODY_WAITED_SECONDS:
+            await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_PER_WAITING * waiting_seconds), PAUSE_SECONDS_MAX))
 
 
 async def _wait(wake: asyncio.Event, seconds: float) -> None:

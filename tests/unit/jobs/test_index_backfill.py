@@ -10,8 +10,9 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
-from hashrange.jobs.index_backfill import LOOK_SECONDS_MAX
+from hashrange.jobs.index_backfill import LOOK_SECONDS_MAX, SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
+from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
 from hashrange.store.interface import Step
 from hashrange.tables.keys import item_key
 from tests.unit.jobs.world import World, drive, item
@@ -76,7 +77,7 @@ def test_an_index_is_refused_until_it_is_complete_and_tells_how_far_it_is(world:
                 "Cannot read from backfilling global secondary index: by-status",
             )
         world.slice()
-    assert counts == [256, 512, 768]
+    assert counts == [*range(FIRST_BACKFILL_ROWS, COUNT, SLICE_ROWS)]
     assert world.entries() == {f"o{number}": item(number) for number in range(COUNT)}
     assert world.index()["IndexSizeBytes"] == world.described()["TableSizeBytes"]
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from hashrange.clock import SystemClock
+from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
+from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 
 
@@ -123,3 +124,18 @@ def test_the_more_waited_the_longer_is_the_pause() -> None:
 
     assert asyncio.run(slices_beside(0.004)) <= 10
     assert asyncio.run(slices_beside(0.0)) >= 20
+
+
+def test_nobody_waits_and_there_is_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses would take an hour; the clock stands still, so no slice was waited for."""
+    monkeypatch.setattr(runner, "PAUSE_SECONDS_MAX", 3600.0)
+    monkeypatch.setattr(runner, "PAUSE_SECONDS", 3600.0)
+
+    async def scenario() -> None:
+        job = Scripted(*[AT_ONCE] * 500, None)
+        jobs = Runner([job], VirtualClock())
+        jobs.start()
+        await until(lambda: job.slices == 501)
+        await jobs.stop()
+
+    asyncio.run(scenario())

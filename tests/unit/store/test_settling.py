@@ -1,13 +1,17 @@
 """When writes pause, older versions are cleared away; nothing that is read changes."""
 
 from functools import partial
+from pathlib import Path
 
 from hashrange.items.types import Key, Row
+from hashrange.jobs.job import AT_ONCE
 from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded.engine import MIB
 from hashrange.store.embedded.settling import LOOK_SECONDS, QUIET_LOOK_SECONDS
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of
+from tests.unit.jobs.world import World
 
 KEYS = [b"%03d" % number for number in range(300)]
 
@@ -70,3 +74,32 @@ def test_writes_go_on_after_it(store: EmbeddedStore, table: Table) -> None:
     until_done(store)
     page = finish(store.page(table.source, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
     assert page.rows == [row_of(10, key + b"dd") for key in KEYS]
+
+
+def pace_of(folder: Path) -> tuple[int, int]:
+    """Bytes of a memtable, and files that start a compaction, as the engine has written them down last."""
+    newest = max((folder / "engine").glob("OPTIONS-*"), key=lambda path: path.name)
+    options = dict(line.strip().split("=", 1) for line in newest.read_text().splitlines() if "=" in line)
+    return int(options["write_buffer_size"]), int(options["level0_file_num_compaction_trigger"])
+
+
+def test_while_an_index_is_built_less_is_merged(tmp_path: Path) -> None:
+    world = World(tmp_path / "data")
+    store, folder = world.embedded, tmp_path / "data"
+    world.put(600)
+    finish(store.settle())
+    assert pace_of(folder) == (4 * MIB, 2)
+    world.create()
+    assert world.slice() == AT_ONCE
+    for _ in range(2):
+        assert finish(store.settle()) == LOOK_SECONDS
+        until_done(store)
+        assert pace_of(folder) == (16 * MIB, 4)
+    world.finish()
+    assert finish(store.settle()) == LOOK_SECONDS
+    until_done(store)
+    assert pace_of(folder) == (4 * MIB, 2)
+    assert finish(store.settle()) == QUIET_LOOK_SECONDS
+    until_done(store)
+    assert pace_of(folder) == (4 * MIB, 1)
+    assert world.close() == []

@@ -3,6 +3,7 @@
 Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
 """
 
+from enum import Enum
 from typing import Any
 
 import rocksdict
@@ -13,24 +14,25 @@ from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.recovery import stops_at_hole
+from hashrange.store.embedded.threads import let_the_loop_go_first
 
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
-"""A memtable's size; at most two exist, so this bounds memory and the work of a recovery."""
+"""A memtable's size; at most three exist, so this bounds memory and the work of a recovery."""
 BLOCK_CACHE_BYTES = 24 * MIB
 MEMORY_BLOCK_CACHE_BYTES = 8 * MIB
 """In memory a block that is not cached costs its decompression, no disk."""
+DISK_FILE_BYTES = 16 * MIB
+"""Each file that a compaction ends is synced, and the file system lets the log wait for that."""
 MEMORY_FILE_BYTES = 3_900_000
 """The in-memory file system doubles a file's room as it grows: files just below a power of two waste least."""
 METADATA_BLOCK_BYTES = 4096
 BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
 """Writes stall with three memtables full, or with 20 files that overlap: before that, work that can wait does."""
-FILES_TO_MERGE = 2
-"""So many files of the first level, which overlap, start their compaction."""
 LEVEL_BASE_BYTES = 32 * MIB
 """Of the first level below the files that overlap: some four times what is compacted into it at once."""
 BLOOM_BITS_PER_KEY = 10
-OPEN_FILES_MAX = 256
+OPEN_FILES_MAX = 512
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
 SKIPPED_KEYS_MAX = 20_000
@@ -38,6 +40,18 @@ SKIPPED_KEYS_MAX = 20_000
 
 Engine = Any
 """A `rocksdict.Rdict`, whose stubs do not know raw bytes, or an object that refuses every call."""
+
+
+class Pace(Enum):
+    """How large memtables are, in WRITE_BUFFER_BYTES, and how many files of the first level start their compaction.
+
+    Few and small ones are quick to read: they overlap, so each may hold an older version of a row. Many and large ones are quick
+    to write: what they are merged into is written less often.
+    """
+
+    AT_REST = (1, 1)
+    USUAL = (1, 2)
+    BULK = (4, 4)
 
 
 def open_engine(data_dir: str | None) -> Engine:
@@ -59,6 +73,7 @@ def open_engine(data_dir: str | None) -> Engine:
         if data_dir is None:
             files.remove_folder(path)
     try:
+        let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
         _check_format(engine, place)
     except BaseException:
@@ -80,9 +95,15 @@ def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
     engine.compact_range(lower, upper, options)
 
 
-def merge_from(engine: Engine, files: int) -> None:
-    """Have so many files of the first level start their compaction from now on."""
-    engine.set_options({"level0_file_num_compaction_trigger": str(files)})
+def set_pace(engine: Engine, pace: Pace) -> None:
+    """Work at that pace from now on. Writes a file: some ms."""
+    buffers, files = pace.value
+    engine.set_options(
+        {
+            "write_buffer_size": str(buffers * WRITE_BUFFER_BYTES),
+            "level0_file_num_compaction_trigger": str(files),
+        }
+    )
 
 
 def is_behind(engine: Engine) -> bool:
@@ -147,13 +168,14 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.create_if_missing(True)
     if is_in_memory:
         options.set_env(rocksdict.Env.mem_env())
-        options.set_target_file_size_base(MEMORY_FILE_BYTES)
+    options.set_target_file_size_base(MEMORY_FILE_BYTES if is_in_memory else DISK_FILE_BYTES)
     options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_paranoid_checks(True)
-    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    buffers, files_to_merge = Pace.USUAL.value
+    options.set_write_buffer_size(buffers * WRITE_BUFFER_BYTES)
     # Few and small files that overlap: a range holds an older version of each row in every one of them. A Query of 20 rows that
     # were replaced often: 90 to 52 µs; a Put: 2 µs more on a table of 10,000 items, 6 µs on one that grows.
-    options.set_level_zero_file_num_compaction_trigger(FILES_TO_MERGE)
+    options.set_level_zero_file_num_compaction_trigger(files_to_merge)
     options.set_max_bytes_for_level_base(LEVEL_BASE_BYTES)
     options.set_max_write_buffer_number(3)
     options.set_max_background_jobs(BACKGROUND_JOBS)

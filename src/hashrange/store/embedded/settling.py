@@ -2,10 +2,11 @@
 
 A row that was replaced leaves its older versions in the memtable and in the first level's files, and every range that is read
 passes over them: a Query of 20 rows takes twice as long. Once no commit has come for a while, the memtable is flushed and
-the first level merged into the next. Both happen beside the loop. Figures: docs/adr/0011-engine-options.md.
+the first level merged into the next. While an index is built, less is merged, less often. All of it happens beside the loop.
+Figures: docs/adr/0011-engine-options.md.
 """
 
-from hashrange.store.embedded.engine import FILES_TO_MERGE, Engine, merge_from
+from hashrange.store.embedded.engine import Engine, Pace, set_pace
 from hashrange.store.embedded.housekeeping import Housekeeper
 
 LOOK_SECONDS = 0.25
@@ -22,31 +23,33 @@ class Settling:
         self._housekeeper = housekeeper
         self._position = 0
         self._is_settled = True
-        self._merging: Engine = None
-        """The engine that merges each single file of the first level: right while nobody writes."""
+        self._engine: Engine = None
+        self._pace = Pace.USUAL
+        """Of that engine."""
 
-    def look(self, engine: Engine, position: int) -> float:
+    def look(self, engine: Engine, position: int, *, is_bulk: bool) -> float:
         """Called again and again, with the number of the last commit; returns the seconds until the next look."""
-        if position != self._position:
+        if engine is not self._engine:
+            self._engine, self._pace = engine, Pace.USUAL
+        if position != self._position or is_bulk:
             self._position = position
             self._is_settled = False
-            if self._merging is engine:
-                self._merging = None
-                self._housekeeper.run(lambda: merge_from(engine, FILES_TO_MERGE))
+            self._work_at(Pace.BULK if is_bulk else Pace.USUAL)
             return LOOK_SECONDS
         if not self._is_settled:
             self._is_settled = True
             if _has_much(engine):
-                self._merging = engine
-                self._housekeeper.run(lambda: _settle(engine))
+                self._housekeeper.run(lambda: engine.flush(True))
+                self._work_at(Pace.AT_REST)
         return QUIET_LOOK_SECONDS
+
+    def _work_at(self, pace: Pace) -> None:
+        if pace is self._pace:
+            return
+        self._pace = pace
+        engine = self._engine
+        self._housekeeper.run(lambda: set_pace(engine, pace))
 
 
 def _has_much(engine: Engine) -> bool:
     return any((engine.property_int_value(name) or 0) >= least for name, least in WORTH_SETTLING)
-
-
-def _settle(engine: Engine) -> None:
-    """On the housekeeper's thread."""
-    engine.flush(True)
-    merge_from(engine, 1)

@@ -222,7 +222,7 @@ class EmbeddedStore:
 
     async def settle(self) -> float:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
-        return self._settling.look(self.engine, self._barrier.position)
+        return self._settling.look(self.engine, self._barrier.position, is_bulk=bool(self._backfills.positions))
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
