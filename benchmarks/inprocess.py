@@ -114,16 +114,11 @@ class Bench:
         decoded = [decode(parse(request).body) for request in requests]
         run, scope = operation.run, self.scope
 
-        def round_once() -> None:
+        async def run_all() -> None:
             for request in decoded:
-                step = run(scope, request).send
-                try:
-                    while True:
-                        step(None)
-                except StopIteration:
-                    pass
+                await run(scope, request)
 
-        return best_seconds(round_once, seconds) / len(decoded)
+        return best_seconds(lambda: self.loop.run_until_complete(run_all()), seconds) / len(decoded)
 
 
 def parse(request: bytes) -> Request:
