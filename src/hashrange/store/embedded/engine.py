@@ -35,6 +35,10 @@ BLOOM_BITS_PER_KEY = 10
 OPEN_FILES_MAX = 512
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
+BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, BACKGROUND_WRITE_BYTES = 256 * MIB, 1_000, 128 * 1024
+"""Flushes and compactions write so much at most, in such pieces, and rest in between: they take a core for 1 ms, not for whole ticks."""
+_FAIRNESS = 10
+"""The rate limiter's own default: one in ten times, compactions go before flushes."""
 SKIPPED_KEYS_MAX = 20_000
 """Deleted keys that one seek may pass over before the page gives up, compacts and tries again: some 3 ms."""
 
@@ -189,6 +193,8 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_stats_persist_period_sec(0)
     options.set_max_manifest_file_size(4 * MIB)
     options.set_bytes_per_sync(1 * MIB)
+    options.set_ratelimiter(BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, _FAIRNESS)
+    options.set_writable_file_max_buffer_size(BACKGROUND_WRITE_BYTES)
     options.add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
     options.set_block_based_table_factory(
         _block_options(MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES)
