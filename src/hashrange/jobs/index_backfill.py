@@ -25,7 +25,7 @@ class IndexBackfill:
         self._clock = clock
 
     async def run_slice(self) -> float | None:
-        """Make the entries of up to 128 items of one index."""
+        """Make the entries of the next items of one index."""
         ongoing = self._store.backfills()
         if not ongoing:
             return None

@@ -29,5 +29,8 @@ def test_it_does_without_a_list_of_threads(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_it_does_with_threads_that_have_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "comm").symlink_to("gone")
+    (tmp_path / "999999999").mkdir()
+    (tmp_path / "999999999" / "comm").write_text("rocksdb:low")
     monkeypatch.setattr(threads, "_TASKS", tmp_path)
     assert threads.let_the_loop_go_first() == 0

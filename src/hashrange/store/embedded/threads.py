@@ -1,12 +1,11 @@
 """Who goes first when a core is short: the event loop or the engine's own threads? The loop.
 
 Flushes and compactions are the engine's, on threads that count as much as the loop's unless told otherwise: on one core, an index
-that was being built beside 2,000 requests a second held them up for 700 ms, and for 30 ms with this. Linux has a
-priority for each thread; elsewhere this does nothing. Figures: docs/adr/0011-engine-options.md.
+that was being built beside 2,000 requests a second held them up for 700 ms. Linux has a priority for each thread; elsewhere
+this does nothing. Figures: docs/adr/0011-engine-options.md.
 """
 
 import os
-import sys
 from pathlib import Path
 
 ENGINE_THREADS = "rocksdb:"
@@ -19,22 +18,13 @@ _TASKS = Path("/proc/self/task")
 
 def let_the_loop_go_first() -> int:
     """Lower the priority of the engine's threads, for the whole process; returns of how many."""
-    if not sys.platform.startswith("linux"):
-        return 0
     lowered = 0
-    for task in _tasks():
+    for name in _TASKS.glob("*/comm"):
         try:
-            if (task / "comm").read_text().startswith(ENGINE_THREADS):
-                thread = int(task.name)
+            if name.read_text().startswith(ENGINE_THREADS):
+                thread = int(name.parent.name)
                 os.setpriority(os.PRIO_PROCESS, thread, max(NICE, os.getpriority(os.PRIO_PROCESS, thread)))
                 lowered += 1
         except OSError:  # it has ended meanwhile, or a sandbox forbids it
             continue
     return lowered
-
-
-def _tasks() -> list[Path]:
-    try:
-        return list(_TASKS.iterdir())
-    except OSError:
-        return []
