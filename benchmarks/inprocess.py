@@ -74,7 +74,7 @@ class Bench:
         handle, keep, replies = self.dispatcher.handle, self._keep, self._replies
         for request in requests:
             replies.clear()
-            handle(request, keep)
+            handle([(request, keep)])
             while not replies:  # noqa: ASYNC110 - a long page lets others run; an Event would cost time
                 await asyncio.sleep(0)
             assert replies[0][0] == 200, replies[0][1]

@@ -112,7 +112,7 @@ class Discarding:
 
 def time_http(requests: Sequence[bytes], body: bytes) -> float:
     """Parsing a request and writing its reply, with nothing in between."""
-    connections = Connections(lambda _, respond: respond(200, body), SystemClock())
+    connections = Connections(lambda calls: [respond(200, body) for _, respond in calls], SystemClock())
     connection = connections.connect()
     transport: Any = Discarding()
     connection.connection_made(transport)

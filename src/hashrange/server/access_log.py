@@ -1,19 +1,22 @@
 """One line per request, for operators who ask for it. Never on by default: a line costs as much as a request."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hashrange.wire.http import Request
 from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.access")
 
+Peer = Sequence[object] | None
+"""A client's address as the transport tells it, the host first."""
 
-def log_access(request: Request, status: int, size_bytes: int, peer: str) -> None:
+
+def log_access(request: Request, status: int, size_bytes: int, peer: Peer) -> None:
     """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id>`; what a client sent is quoted by `ascii`."""
     target = request.header(b"x-amz-target") or b"-"
     _log.info(
-        "%s %s %s %s %d %d %s", peer, request.method.decode("latin-1"), printable(request.url), printable(target), status,
+        "%s %s %s %s %d %d %s", peer[0] if peer else "-", request.method.decode("latin-1"), printable(request.url), printable(target), status,
         size_bytes, request_id_of(request.number).decode(),
     )  # fmt: skip
 
@@ -23,5 +26,5 @@ def printable(sent: bytes) -> str:
     return ascii(sent.decode("latin-1"))[1:-1]
 
 
-AccessLog = Callable[[Request, int, int, str], None]
+AccessLog = Callable[[Request, int, int, Peer], None]
 """(request, status, bytes of the reply's body, peer)."""

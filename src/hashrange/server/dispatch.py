@@ -10,7 +10,7 @@ reply of an operation, refusals too (a failed condition may rest on an unsynced 
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -31,8 +31,9 @@ from hashrange.operations.operation import Operation, Run, Scope
 from hashrange.server.access import SERVICE, Access
 from hashrange.server.drive import Driver
 from hashrange.server.hints import Hints
+from hashrange.server.incoming import Respond
+from hashrange.server.outgoing import HELD_SECONDS_MAX
 from hashrange.server.plain import answer_plainly
-from hashrange.server.protocol import Respond
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
@@ -54,6 +55,10 @@ _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.enco
 
 Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | None]
 """What the fast path needs of an operation: its record, decoder, function, and whether its reply may skip the barrier."""
+
+
+Prepared = tuple[Request, Respond, Entry, Scope, Any]
+"""A request that was let in and decoded: the last two are its sender's scope and the operation's struct."""
 
 
 class Call:
@@ -93,38 +98,50 @@ class Dispatcher:
             for operation in operations.values()
         }  # fmt: skip
 
-    def handle(self, request: Request, respond: Respond) -> None:
-        """Answer one request: calls `respond` once, now or later."""
-        layout = request.layout
-        values = request.values
-        entry = self.entries.get(values[layout.target])
-        if (
-            entry is None
-            or not layout.is_plain
-            or request.method != b"POST"
-            or values[layout.content_type] not in CONTENT_TYPES
-        ):
-            self._answer_slowly(request, respond)
-            return
-        operation, decode, run, is_eventual = entry
-        try:
-            scope = self.authorize(request)
-            parsed = decode(request.body)
-        except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
-            self._answer_slowly(request, respond)
-            return
-        coroutine = run(scope, parsed)
-        try:
-            waits_for = coroutine.send(None)
-        except StopIteration as stop:
-            if (is_eventual is not None and is_eventual(parsed)) or self.durable_position() >= self.position():
-                respond(200, stop.value)
+    def handle(self, calls: Sequence[tuple[Request, Respond]]) -> None:
+        """Answer these requests, stage by stage: calls each one's `respond` once, now or later."""
+        entries, authorize = self.entries, self.authorize
+        prepared: list[Prepared] = []
+        for request, respond in calls:
+            layout = request.layout
+            values = request.values
+            entry = entries.get(values[layout.target])
+            if (
+                entry is None
+                or not layout.is_plain
+                or request.method != b"POST"
+                or values[layout.content_type] not in CONTENT_TYPES
+            ):
+                self._answer_slowly(request, respond)
+                continue
+            try:
+                prepared.append((request, respond, entry, authorize(request), entry[1](request.body)))
+            except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
+                self._answer_slowly(request, respond)
+        self._run(prepared)
+
+    def _run(self, prepared: Sequence[Prepared]) -> None:
+        """Run operations, and answer those that end at once together."""
+        monotonic = self.clock.monotonic
+        replies: list[tuple[Respond, bytes]] = []
+        held_until_seconds = monotonic() + HELD_SECONDS_MAX
+        for request, respond, (operation, _, run, is_eventual), scope, parsed in prepared:
+            coroutine = run(scope, parsed)
+            try:
+                waits_for = coroutine.send(None)
+            except StopIteration as stop:
+                if (is_eventual is not None and is_eventual(parsed)) or self.durable_position() >= self.position():
+                    replies.append((respond, stop.value))
+                else:
+                    self._succeed(Call(request, respond, operation, scope, parsed, None), stop.value)
+            except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
+                self._refuse(Call(request, respond, operation, scope, parsed, request.body), error)
             else:
-                self._succeed(Call(request, respond, operation, scope, parsed, None), stop.value)
-        except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
-            self._refuse(Call(request, respond, operation, scope, parsed, request.body), error)
-        else:
-            self._drive(Call(request, respond, operation, scope, parsed, request.body), coroutine, waits_for)
+                self._drive(Call(request, respond, operation, scope, parsed, request.body), coroutine, waits_for)
+            if monotonic() >= held_until_seconds:
+                _answer(replies)
+                held_until_seconds = monotonic() + HELD_SECONDS_MAX
+        _answer(replies)
 
     # --- the end of an operation ----------------------------------------------------------------
 
@@ -231,6 +248,12 @@ class Dispatcher:
             self._refuse(call, error)
         else:
             self._drive(call, coroutine, waits_for)
+
+
+def _answer(replies: list[tuple[Respond, bytes]]) -> None:
+    for respond, body in replies:
+        respond(200, body)
+    replies.clear()
 
 
 def plain_body(request: Request) -> bytes:

@@ -47,7 +47,7 @@ class Server:
         settings = self.settings
         context = tls_context(settings)
         loop = asyncio.get_running_loop()
-        self.connections.outgoing.hold(loop)
+        self.connections.take_turns(loop)
         self._listener = await loop.create_server(
             self.connections.connect, settings.host, settings.port, ssl=context, backlog=BACKLOG_CONNECTIONS
         )

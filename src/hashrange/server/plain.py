@@ -4,7 +4,7 @@ Source: operations.md 1.1.
 """
 
 from hashrange.messages import http as sentences
-from hashrange.server.protocol import Respond
+from hashrange.server.incoming import Respond
 from hashrange.wire.http import Request
 
 HEALTH_REGION = "us-east-1"

@@ -1,14 +1,14 @@
 """How does a connection live? Bytes in, requests to the dispatcher one at a time, replies out in order.
 
-One `Connection` per socket, parsed by httptools, without a task. While a reply is pending, further requests of the same
-connection wait, and reading pauses: what waits is bounded by one read of the socket. Deadlines of slow clients are checked by one
+One `Connection` per socket, parsed by httptools, without a task, in the turns of `incoming.py`. While a reply is pending, further
+requests of the same connection wait, and reading pauses: what waits is bounded by one read of the socket. Deadlines of slow clients are checked by one
 sweep over all connections (`Connections.sweep`), not by a timer per request.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Callable
 from typing import cast
 
 import httptools
@@ -17,8 +17,11 @@ from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server.access_log import AccessLog
 from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
+from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
 from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
+
+_log = logging.getLogger("hashrange.server")
 
 HEAD_SECONDS_MAX = 10.0
 """From a request's first byte to the end of its head."""
@@ -28,14 +31,8 @@ BODY_BYTES_PER_SECOND_MIN = 16 * 1024
 IDLE_SECONDS_MAX = 600.0
 WRITE_SECONDS_MAX = 60.0
 """So long a client may leave a reply unread."""
-PIPELINED_PER_TURN_MAX = 64
-"""So many pipelined requests of one connection are answered before others have their turn."""
 LINGER_SECONDS = 2.0
 """After a refusal, what the client still sends is read and dropped for so long: else it may never see the refusal."""
-
-Respond = Callable[..., None]
-"""respond(status, body, content_type=None, extra=b""): answers the one request that it was handed with."""
-Handle = Callable[[Request, Respond], None]
 
 
 class Connections:
@@ -44,12 +41,12 @@ class Connections:
     def __init__(
         self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
     ) -> None:
-        self.handle = handle
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
         self.outgoing = Outgoing()
         self.open: set[Connection] = set()
+        self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log
         self.hint_https = HttpsHint()
@@ -61,6 +58,11 @@ class Connections:
         """The protocol factory."""
         return Connection(self)
 
+    def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on, requests are read, and replies written, together at the end of a turn of `loop`."""
+        self.incoming.hold(loop)
+        self.outgoing.hold(loop)
+
     def sweep(self) -> None:
         """End the connections that passed a deadline."""
         self.outgoing.flush()
@@ -70,6 +72,7 @@ class Connections:
 
     def stop(self) -> None:
         """Close every idle connection, and each other one once its replies are out."""
+        self.incoming.drain()
         self.is_stopping = True
         self.outgoing.flush()
         for connection in list(self.open):
@@ -81,7 +84,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "active_at_seconds", "body", "connections", "head_names", "head_values", "is_busy", "is_discarding", "is_reading_paused",
-        "is_starting", "is_write_paused", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "request",
+        "is_write_paused", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "request",
         "started_at_seconds", "transport", "url", "wants_continue", "wants_end",
     )  # fmt: skip
 
@@ -110,7 +113,7 @@ class Connection(asyncio.Protocol):
         """Bytes received of a request that is not complete yet."""
         self.started_at_seconds: float | None = None
         self.active_at_seconds = connections.tick_seconds
-        self.is_busy = self.is_starting = self.is_discarding = False
+        self.is_busy = self.is_discarding = False
         self.is_reading_paused = self.is_write_paused = False
         self.wants_continue = self.wants_end = False
 
@@ -133,7 +136,11 @@ class Connection(asyncio.Protocol):
         self.parser = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the client."""
+        """Bytes from the client: they wait for their turn."""
+        self.connections.incoming.add(self, data)
+
+    def receive(self, data: bytes) -> None:
+        """Read them."""
         if self.is_discarding:
             return
         self.active_at_seconds = self.connections.tick_seconds
@@ -151,16 +158,12 @@ class Connection(asyncio.Protocol):
         if self.ready:
             self.message_bytes = 0
             self.started_at_seconds = None
-            if not self.is_busy:
-                self.start_next()
-            if self.ready and not self.is_reading_paused:
-                self.is_reading_paused = True
-                self.transport.pause_reading()
         elif self.refusal is None:
             self.check_partial()
 
     def eof_received(self) -> bool:
         """The client sends nothing more: pending replies still go out."""
+        self.connections.incoming.drain()
         self.wants_end = True
         self.connections.outgoing.flush()
         return self.is_busy or bool(self.ready)
@@ -245,34 +248,27 @@ class Connection(asyncio.Protocol):
             self.refuse(400, sentences.MALFORMED_REQUEST)
             self.go_on()
             return
-        headers = zip(request.layout.names, request.values, strict=False)
-        lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != b"upgrade" and value is not None)
-        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (request.method, request.url, b"".join(lines), rest))
+        self.receive(request.head_without(b"upgrade") + rest)
 
     # --- requests and replies -------------------------------------------------------------------
 
-    def start_next(self) -> None:
-        """Hand waiting requests to the dispatcher until one of them keeps us waiting."""
+    def take(self) -> Request | None:
+        """The next request to be answered, now in work; None while there is one, and while the client leaves replies unread."""
         ready = self.ready
-        self.is_starting = True
-        left = PIPELINED_PER_TURN_MAX
-        while ready and not self.is_busy and not self.is_write_paused:
-            if left == 0:
-                asyncio.get_running_loop().call_soon(self.go_on)
-                break
-            left -= 1
-            self.request = request = ready.popleft()
-            self.is_busy = True
-            self.connections.handle(request, self.respond)
-        self.is_starting = False
-        if self.refusal is not None and not ready and not self.is_busy:
-            self.end()
+        request = None
+        if ready:
+            if not self.is_busy and not self.is_write_paused:
+                self.request = request = ready.popleft()
+                self.is_busy = True
+            if ready and not self.is_reading_paused:
+                self.is_reading_paused = True
+                self.transport.pause_reading()
+        return request
 
     def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
-        """Answer the request in work."""
+        """Answer the request in work. Never raises: others are answered in the same turn."""
         request = self.request
         assert request is not None
-        assert self.is_busy
         self.is_busy = False
         self.request = None
         if self.transport.is_closing():
@@ -280,29 +276,37 @@ class Connection(asyncio.Protocol):
         connections = self.connections
         if connections.is_stopping:
             request.keeps_alive = False
-        writer = connections.writer
         now = connections.wall_time()
-        if status == 200 and content_type is None:
-            reply = writer.ok(request, body, now)
-        else:
-            reply = writer.reply(request, status, body, now, content_type, extra)
-        connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
-        if connections.access_log is not None:
-            peer = self.transport.get_extra_info("peername")
-            connections.access_log(request, status, len(body), str(peer[0]) if peer else "-")
+        try:
+            if status == 200 and content_type is None:
+                reply = connections.writer.ok(request, body, now)
+            else:
+                reply = connections.writer.reply(request, status, body, now, content_type, extra)
+            connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
+            if connections.access_log is not None:
+                connections.access_log(request, status, len(body), self.transport.get_extra_info("peername"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+            self.lose(error)
+            return
         if not request.keeps_alive:
             self.ready.clear()
             self.is_discarding = True
             connections.outgoing.flush()
             self.transport.close()
-        elif not self.is_starting:
+        else:
             self.go_on()
 
+    def lose(self, error: Exception) -> None:
+        """An error of ours: end this connection, and only this one."""
+        _log.error("a connection met an error of ours; please report it", exc_info=error)
+        self.transport.abort()
+
     def go_on(self) -> None:
-        """After a pause: the next requests, then further reading."""
-        if self.ready and not self.is_busy:
-            self.start_next()
-        if not self.ready and not self.is_busy:
+        """After a reply or a pause: the next requests, then further reading."""
+        if self.ready:
+            if not self.is_busy and not self.is_write_paused:
+                self.connections.incoming.add(self, b"")
+        elif not self.is_busy:
             if self.refusal is not None:
                 self.end()
             elif self.wants_end:

@@ -103,6 +103,12 @@ class Request(msgspec.Struct, gc=False):
         """The first header of that (lower-case) name."""
         return self.values[self.layout.positions.get(name, (-1,))[0]]
 
+    def head_without(self, unwanted: bytes) -> bytes:
+        """The head as it may have been sent, but for the headers of that (lower-case) name."""
+        headers = zip(self.layout.names, self.values, strict=False)
+        lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != unwanted and value is not None)
+        return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.method, self.url, b"".join(lines))
+
 
 def query_pairs(url: bytes) -> list[tuple[str, str]]:
     """Names and values of a URL's query, decoded, in order; a plus sign is just a plus sign."""

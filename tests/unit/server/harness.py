@@ -154,6 +154,23 @@ ECHO_OPERATIONS = {
 }
 
 
+class Turns:
+    """A loop that runs what was called soon when the test says so."""
+
+    def __init__(self) -> None:
+        self.due: list[Callable[[], None]] = []
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """As a loop does."""
+        self.due.append(callback)
+
+    def turn(self) -> None:
+        """One turn."""
+        due, self.due = self.due, []
+        for callback in due:
+            callback()
+
+
 class FrontEnd:
     """Connections over the stub store."""
 

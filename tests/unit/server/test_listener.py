@@ -12,11 +12,10 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.server import listener, protocol
+from hashrange.server import listener
 from hashrange.server.listener import Server
 from hashrange.server.process import run_on_best_loop
 from hashrange.settings import Settings
-from hashrange.wire.http import Request
 from tests.support.signing import sign
 from tests.unit.server.harness import ECHO_OPERATIONS, Parsed, StubStore, as_bytes, reply
 
@@ -201,34 +200,6 @@ def test_the_access_log_has_a_line_per_request(play: Callable[..., None], caplog
         await close(writer)
 
     play(scenario, access_log=True)
-
-
-def test_a_long_pipeline_lets_others_have_their_turn(play: Callable[..., None]) -> None:
-    async def scenario(server: Server, store: StubStore, port: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        count = 3 * protocol.PIPELINED_PER_TURN_MAX + 1
-        in_turn: list[int] = []
-        handle = server.connections.handle
-        turn = 0
-
-        def count_turns() -> None:
-            nonlocal turn
-            turn += 1
-            asyncio.get_running_loop().call_soon(count_turns)
-
-        def watch(request: Request, respond: protocol.Respond) -> None:
-            in_turn.append(turn)
-            handle(request, respond)
-
-        server.connections.handle = watch
-        asyncio.get_running_loop().call_soon(count_turns)
-        writer.write(request_bytes() * count)
-        for _ in range(count):
-            assert (await read_reply(reader)).status == 200
-        assert max(in_turn.count(each) for each in set(in_turn)) <= 2 * protocol.PIPELINED_PER_TURN_MAX
-        await close(writer)
-
-    play(scenario)
 
 
 def test_a_start_that_fails_leaves_nothing_listening(

@@ -1,29 +1,11 @@
 """Held replies: together, in order, never lost, never held for long."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hashrange.server.outgoing import HELD_MAX, HELD_SECONDS_MAX, LARGE_BYTES
-from tests.unit.server.harness import FakeTransport, FrontEnd, replies
-
-
-class Turns:
-    """A loop that runs what was called soon when the test says so."""
-
-    def __init__(self) -> None:
-        self.due: list[Callable[[], None]] = []
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        """As a loop does."""
-        self.due.append(callback)
-
-    def turn(self) -> None:
-        """One turn."""
-        due, self.due = self.due, []
-        for callback in due:
-            callback()
+from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies
 
 
 @pytest.fixture
@@ -48,7 +30,8 @@ def test_replies_of_one_turn_leave_at_its_end(front: FrontEnd, turns: Turns) -> 
     clients = [front.connect() for _ in range(3)]
     transports = [transport for _, transport in clients]
     for connection, _ in clients:
-        connection.data_received(front.request())
+        connection.data_received(front.request(operation="PutItem"))
+    front.store.sync()
     assert written(transports) == [0, 0, 0]
     turns.turn()
     assert written(transports) == [1, 1, 1]
@@ -110,8 +93,9 @@ def test_a_connection_that_ends_gets_its_reply_first(front: FrontEnd, end: str) 
 
 def test_a_client_that_is_gone_is_passed_over(front: FrontEnd, turns: Turns) -> None:
     (first, first_transport), (second, second_transport) = front.connect(), front.connect()
-    first.data_received(front.request())
-    second.data_received(front.request())
+    first.data_received(front.request(operation="PutItem"))
+    second.data_received(front.request(operation="PutItem"))
+    front.store.sync()
     first_transport.close()
     turns.turn()
     assert written([first_transport, second_transport]) == [0, 1]

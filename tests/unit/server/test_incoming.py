@@ -1,0 +1,162 @@
+"""Turns: requests of many connections together, none lost, none before its time, and the loop is handed back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from hashrange.server.incoming import GROUP_MAX, TURN_SECONDS_MAX, Respond
+from hashrange.wire.http import Request
+from tests.unit.server.harness import FrontEnd, Turns, replies
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
+
+
+@pytest.fixture
+def front(turns: Turns) -> FrontEnd:
+    front = FrontEnd()
+    loop: Any = turns
+    front.connections.take_turns(loop)
+    return front
+
+
+def groups_of(front: FrontEnd, seconds: float = 0.0) -> list[int]:
+    """How many requests are handled together, from now on; each group takes so long."""
+    groups: list[int] = []
+    handle = front.dispatcher.handle
+
+    def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
+        groups.append(len(calls))
+        front.clock.advance(seconds)
+        handle(calls)
+
+    front.connections.incoming._handle = watch
+    return groups
+
+
+def test_requests_of_one_turn_are_handled_together(front: FrontEnd, turns: Turns) -> None:
+    groups = groups_of(front)
+    clients = [front.connect() for _ in range(GROUP_MAX + 3)]
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    assert groups == []
+    turns.turn()
+    assert groups == [GROUP_MAX, 3]
+    assert [len(replies(transport.written)) for _, transport in clients] == [1] * len(clients)
+
+
+def test_an_only_client_is_not_kept_waiting(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    assert len(replies(transport.written)) == 1
+
+
+def test_requests_of_one_connection_are_handled_one_by_one(front: FrontEnd, turns: Turns) -> None:
+    groups = groups_of(front)
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(front.request(b'{"TableName":"one"}') + front.request(b'{"TableName":"two"}'))
+    connection.data_received(front.request(b'{"TableName":"three"}'))
+    turns.turn()
+    answers = replies(transport.written)
+    assert [name in answer.body for answer, name in zip(answers, (b"one", b"two", b"three"), strict=True)] == [True] * 3
+    assert [size for size in groups if size] == [1, 1, 1]
+
+
+def test_a_long_pipeline_lets_others_have_their_turn(front: FrontEnd, turns: Turns) -> None:
+    groups = groups_of(front, TURN_SECONDS_MAX / 2)
+    connection, transport = front.connect()
+    connection.data_received(front.request() * 7)
+    assert len(groups) == 2
+    for handled in (4, 6, 7):
+        turns.turn()
+        assert len(groups) == handled
+    assert len(replies(transport.written)) == 7
+
+
+def test_many_connections_let_others_have_their_turn(front: FrontEnd, turns: Turns) -> None:
+    groups = groups_of(front, TURN_SECONDS_MAX)
+    clients = [front.connect() for _ in range(3 * GROUP_MAX)]
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    for handled in (1, 2, 3):
+        turns.turn()
+        assert groups == [GROUP_MAX] * handled
+    assert [len(replies(transport.written)) for _, transport in clients] == [1] * len(clients)
+
+
+def test_a_request_that_is_not_complete_keeps_nobody_waiting(front: FrontEnd, turns: Turns) -> None:
+    (first, first_transport), (second, second_transport) = front.connect(), front.connect()
+    data = front.request()
+    first.data_received(data[:40])
+    second.data_received(data)
+    turns.turn()
+    assert [len(replies(transport.written)) for transport in (first_transport, second_transport)] == [0, 1]
+    first.data_received(data[40:])
+    turns.turn()
+    assert len(replies(first_transport.written)) == 1
+
+
+def test_what_came_before_the_end_of_the_input_is_answered(front: FrontEnd) -> None:
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    assert connection.eof_received() is False
+    assert replies(transport.written)[0].status == 200
+
+
+def test_a_client_that_is_gone_before_its_turn_is_passed_over(front: FrontEnd, turns: Turns) -> None:
+    groups = groups_of(front)
+    front.connect()
+    (first, _), (second, transport) = front.connect(), front.connect()
+    first.data_received(front.request())
+    second.data_received(front.request())
+    first.connection_lost(ConnectionResetError())
+    turns.turn()
+    assert groups == [1]
+    assert len(replies(transport.written)) == 1
+
+
+@pytest.mark.parametrize("step", ["receive", "respond"])
+def test_an_error_of_ours_costs_only_its_own_connection(
+    front: FrontEnd, turns: Turns, step: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clients = [front.connect() for _ in range(3)]
+    (broken, broken_transport), *others = clients
+    if step == "receive":
+        monkeypatch.setattr(broken, "parser", None)
+    else:
+        errors = iter([OSError("the log's disk is full")])
+
+        def log_access(*_: object) -> None:
+            for error in errors:
+                raise error
+
+        monkeypatch.setattr(front.connections, "access_log", log_access)
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    turns.turn()
+    assert broken_transport.is_closed
+    assert [len(replies(transport.written)) for _, transport in others] == [1, 1]
+    assert "please report it" in caplog.text
+
+
+def test_slow_operations_let_the_replies_before_them_go(front: FrontEnd, turns: Turns) -> None:
+    clients = [front.connect() for _ in range(3)]
+    seen: list[int] = []
+    entries = front.dispatcher.entries
+    operation, decode, run, is_eventual = entries[b"DynamoDB_20120810.GetItem"]
+
+    async def slow(scope: Any, request: Any) -> bytes:
+        seen.append(sum(len(replies(transport.written)) for _, transport in clients))
+        front.clock.advance(0.01)
+        return await run(scope, request)
+
+    entries[b"DynamoDB_20120810.GetItem"] = (operation, decode, slow, is_eventual)
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    turns.turn()
+    assert seen == [0, 0, 2]
