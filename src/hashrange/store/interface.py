@@ -134,10 +134,6 @@ class Store(Protocol):
         """The row at `key`. `source` is a table's or index's 6-byte id (`Table.source`)."""
         ...
 
-    async def get_many(self, source: bytes, keys: Sequence[Key], *, consistent: bool) -> list[Row | None]:
-        """The rows at these keys, in their order, each read by itself: they need not be as of one point in time."""
-        ...
-
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
         ...

@@ -125,10 +125,6 @@ class SuspendingStore:
             return self._before.get((source, key), row)
         return row
 
-    async def get_many(self, source: bytes, keys: Sequence[Key], *, consistent: bool) -> list[Row | None]:
-        """One after the other: some may be older than others."""
-        return [await self.get(source, key, consistent=consistent) for key in keys]
-
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """As the inner store, between pauses."""
         await self.suspend()

@@ -69,12 +69,12 @@ def test_small_batches_do_not_suspend(scope: Scope) -> None:
     finish(started(scope, batch_get_item.OPERATION, asked))
 
 
-def test_large_batches_hand_the_loop_back_again_and_again(scope: Scope) -> None:
+def test_large_batches_hand_the_loop_back_after_every_item(scope: Scope) -> None:
     assert pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE))) >= 2 * 25
     keys = [key(place) for place in range(25)]
     for projection in ({}, {"ProjectionExpression": "pk"}):
         asked = {"RequestItems": {"orders": {"Keys": keys} | projection}}
-        assert pauses_of(started(scope, batch_get_item.OPERATION, asked)) >= 25 - batch_get_item.FIRST_KEYS
+        assert pauses_of(started(scope, batch_get_item.OPERATION, asked)) >= 25
 
 
 def test_large_maps_as_keys_are_refused_at_once(scope: Scope) -> None:
@@ -208,8 +208,7 @@ def test_a_stall_before_the_first_write_fails_the_batch(scope: Scope, monkeypatc
 def test_a_stall_leaves_keys_unread(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     finish(started(scope, batch_write_item.OPERATION, writes("a", 2)))
     finish(scope.store.catalog.create(table_maker("others")))
-    calls = stall(scope, monkeypatch, "get_many", 1)
-    monkeypatch.setattr(batch_get_item, "FIRST_KEYS", 2)
+    calls = stall(scope, monkeypatch, "get", 2)
     keys = [key(place) for place in range(4)]
     entry = {"Keys": keys, "ConsistentRead": True}
     asked = {"RequestItems": {"orders": entry, "others": entry}, "ReturnConsumedCapacity": "TOTAL"}
@@ -218,10 +217,10 @@ def test_a_stall_leaves_keys_unread(scope: Scope, monkeypatch: pytest.MonkeyPatc
     assert reply["Responses"]["others"] == []
     assert reply["UnprocessedKeys"] == {"orders": entry | {"Keys": keys[2:]}, "others": entry}
     assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
-    assert calls == [2]
+    assert calls == [3]
 
 
 def test_a_stall_before_the_first_read_fails_the_batch(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    stall(scope, monkeypatch, "get_many", 0)
+    stall(scope, monkeypatch, "get", 0)
     with pytest.raises(StorageBusy):
         finish(started(scope, batch_get_item.OPERATION, {"RequestItems": {"orders": {"Keys": [key(1), key(2)]}}}))

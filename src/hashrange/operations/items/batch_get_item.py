@@ -19,7 +19,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, V
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
-from hashrange.items.types import Item, Key, Row
+from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_PARTITION_MAX_BYTES, BATCH_GET_SIZE_MAX_BYTES
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
@@ -37,8 +37,6 @@ from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
 
-FIRST_KEYS, KEYS_TOGETHER_MAX = 4, 20
-"""Keys read at once: few until it is known how large their items are."""
 SLICE_BYTES = 256 * 1024
 """Item sizes read between two hand-backs of the loop, and the last item; some 2 ms when they are projected."""
 
@@ -71,41 +69,15 @@ class TableRead(NamedTuple):
     projection: Projection | None
 
 
-class TableReply:
+class TableReply(NamedTuple):
     """What one table gave."""
 
-    __slots__ = ("_taken", "parts", "size_bytes", "sizes_bytes", "unprocessed")
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        """JSON of the items found, each behind a comma: joined once, with all others, for a reply may have 16 MB."""
-        self.sizes_bytes: list[int] = []
-        """Of each key that was processed; 0 for an absent item."""
-        self.size_bytes = 0
-        self.unprocessed: list[int] = []
-        """Positions of the keys that were not."""
-        self._taken: list[Key] = []
-
-    def take(self, read: TableRead, start: int, rows: list[Row | None], sizes_bytes: list[int]) -> None:
-        """Add what was found of the keys from `start` on."""
-        projection = read.projection
-        for row in rows:
-            if row is not None:
-                item = (
-                    row[ROW_HEADER_BYTES:]
-                    if projection is None
-                    else ENCODER.encode(projection.project(decode_row(row)))
-                )
-                self.parts += (b",", item)
-        self._taken += read.keys[start : start + len(rows)]
-        self.sizes_bytes += sizes_bytes
-        self.size_bytes += sum(sizes_bytes)
-
-    def partition_bytes(self, key: Key) -> int:
-        """Size of the items taken so far of the partition that `key` belongs to."""
-        partition = collection_prefix(key)
-        sizes = zip(self._taken, self.sizes_bytes, strict=True)
-        return sum([size_bytes for taken, size_bytes in sizes if taken.startswith(partition)])
+    parts: list[bytes]
+    """JSON of the items found, with commas between them: joined once, with all others, for a reply may have 16 MB."""
+    sizes_bytes: list[int]
+    """Of each key that was processed; 0 for an absent item."""
+    unprocessed: list[int]
+    """Positions of the keys that were not."""
 
 
 class Room:
@@ -136,7 +108,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
         reply = await _read_table(scope, read, room)
         name = ENCODER.encode(read.name)
         parts += (name if read is reads[0] else b"," + name, b":[")
-        parts += reply.parts[1:]
+        parts += reply.parts
         parts.append(b"]")
         if reply.unprocessed:
             keys = [read.entry.Keys[position] for position in reply.unprocessed]
@@ -229,54 +201,56 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
 
 async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
     """One table's items, in the order of their keys, as far as there is room."""
-    keys, source, consistent = read.keys, read.table.source, read.entry.ConsistentRead is True
-    reply = TableReply()
-    start, count = 0, FIRST_KEYS
-    while start < len(keys):
-        some = keys[start : start + count]
-        rows: list[Row | None] = []
-        if not room.is_full:
-            try:
-                rows = await scope.store.get_many(source, some, consistent=consistent)
-            except StorageBusy as error:
-                room.stall, room.is_full = error, True
+    get, source, projection = scope.store.get, read.table.source, read.projection
+    consistent = read.entry.ConsistentRead is True
+    parts: list[bytes] = []
+    sizes_bytes: list[int] = []
+    unprocessed: list[int] = []
+    taken: list[tuple[Key, int]] = []
+    taken_bytes = 0
+    for position, key in enumerate(read.keys):
         if room.is_full:
-            reply.unprocessed += range(start, len(keys))
-            break
-        left_bytes = room.left_bytes
-        sizes_bytes = [0 if row is None else row_size_bytes(row) for row in rows]
-        chunk_bytes = sum(sizes_bytes)
-        if chunk_bytes <= left_bytes and reply.size_bytes + chunk_bytes <= BATCH_GET_PARTITION_MAX_BYTES:
-            reply.take(read, start, rows, sizes_bytes)
-            room.left_bytes -= chunk_bytes
-        else:
-            _take_what_fits(read, start, rows, room, reply)
-        room.slice_left_bytes -= left_bytes - room.left_bytes
+            unprocessed.append(position)
+            continue
+        try:
+            row = await get(source, key, consistent=consistent)
+        except StorageBusy as error:
+            room.stall, room.is_full = error, True
+            unprocessed.append(position)
+            continue
+        if row is None:
+            sizes_bytes.append(0)
+            continue
+        size_bytes = row_size_bytes(row)
+        if size_bytes > room.left_bytes:
+            room.is_full = True
+            unprocessed.append(position)
+            continue
+        taken.append((key, size_bytes))
+        taken_bytes += size_bytes
+        if taken_bytes > BATCH_GET_PARTITION_MAX_BYTES and _partition_bytes(taken) > BATCH_GET_PARTITION_MAX_BYTES:
+            taken.pop()
+            taken_bytes -= size_bytes
+            unprocessed.append(position)
+            continue
+        room.left_bytes -= size_bytes
+        sizes_bytes.append(size_bytes)
+        if parts:
+            parts.append(b",")
+        parts.append(
+            row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))
+        )
+        room.slice_left_bytes -= size_bytes
         if room.slice_left_bytes <= 0:
             room.slice_left_bytes = SLICE_BYTES
             await PAUSE
-        start += len(some)
-        count = max(1, min(KEYS_TOGETHER_MAX, SLICE_BYTES * start // (reply.size_bytes + 1)))
-    return reply
+    return TableReply(parts, sizes_bytes, unprocessed)
 
 
-def _take_what_fits(read: TableRead, start: int, rows: list[Row | None], room: Room, reply: TableReply) -> None:
-    """Add the rows of the keys from `start` on to the reply, one by one; `room` is full from the first that does not fit."""
-    for position, row in enumerate(rows, start):
-        size_bytes = 0 if row is None else row_size_bytes(row)
-        if size_bytes > room.left_bytes:
-            room.is_full = True
-        if room.is_full:
-            reply.unprocessed.append(position)
-            continue
-        partition_bytes = size_bytes + reply.size_bytes
-        if partition_bytes > BATCH_GET_PARTITION_MAX_BYTES:
-            partition_bytes = size_bytes + reply.partition_bytes(read.keys[position])
-        if row is not None and partition_bytes > BATCH_GET_PARTITION_MAX_BYTES:
-            reply.unprocessed.append(position)
-            continue
-        reply.take(read, position, [row], [size_bytes])
-        room.left_bytes -= size_bytes
+def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
+    """Size of the items taken so far from the partition of the last of them."""
+    partition = collection_prefix(taken[-1][0])
+    return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
 
 
 def _is_eventual(request: BatchGetItemRequest) -> bool:

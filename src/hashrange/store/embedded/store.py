@@ -96,14 +96,6 @@ class EmbeddedStore:
             raise self.fail(error) from error
         return row
 
-    async def get_many(self, source: bytes, keys: Sequence[Key], *, consistent: bool) -> list[Row | None]:
-        """The rows at these keys. Never suspends. Two thirds of what as many `get` cost. Raises StorageError."""
-        try:
-            rows: list[Row | None] = self.engine.get([source + key for key in keys])
-        except Exception as error:
-            raise self.fail(error) from error
-        return rows
-
     async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
         """Replace the row at `key` by `plan(old row)`; a row that stays the same is not written.
 
