@@ -3,7 +3,9 @@
 Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
 """
 
+from collections.abc import Iterator
 from enum import Enum
+from itertools import cycle
 from typing import Any
 
 import rocksdict
@@ -19,7 +21,7 @@ from hashrange.store.embedded.threads import let_the_loop_go_first
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
 """A memtable's size; at most three exist, so this bounds memory and the work of a recovery."""
-BLOCK_CACHE_BYTES = 24 * MIB
+BLOCK_CACHE_BYTES = 32 * MIB
 MEMORY_BLOCK_CACHE_BYTES = 8 * MIB
 """In memory a block that is not cached costs its decompression, no disk."""
 DISK_FILE_BYTES = 16 * MIB
@@ -27,6 +29,11 @@ DISK_FILE_BYTES = 16 * MIB
 MEMORY_FILE_BYTES = 3_900_000
 """The in-memory file system doubles a file's room as it grows: files just below a power of two waste least."""
 METADATA_BLOCK_BYTES = 4096
+INDEX_RESTART_KEYS = 16
+"""Of so many neighbouring keys of an index block one stands whole: an index takes a third of the room in the cache."""
+KEPT_READS = 8
+"""One in so many reads puts the blocks that it needed into the cache. What is read often gets there all the same, and a read of a table
+that is much larger does without the work of putting a block in and throwing another one out."""
 BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
 """Writes stall with three memtables full, or with 20 files that overlap: before that, work that can wait does."""
 LEVEL_BASE_BYTES = 32 * MIB
@@ -80,6 +87,7 @@ def open_engine(data_dir: str | None) -> Engine:
     try:
         let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
+        engine.set_read_options(_read_options(is_kept=False))
         _check_format(engine, place)
     except BaseException:
         close_engine(engine, place, may_fail=True)
@@ -136,6 +144,21 @@ def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
     return options
 
 
+def _read_options(*, is_kept: bool) -> rocksdict.ReadOptions:
+    options = rocksdict.ReadOptions()
+    options.fill_cache(is_kept)  # type: ignore[call-arg]  # it takes the value, whatever the stubs say
+    return options
+
+
+def turns_of_reads() -> Iterator[rocksdict.ReadOptions | None]:
+    """Options of one read of a row after the other (None: the engine's own), without end: see KEPT_READS."""
+    return cycle([_read_options(is_kept=True)] + [None] * (KEPT_READS - 1))
+
+
+_is_kept = cycle([True] + [False] * (KEPT_READS - 1)).__next__
+"""The same for iterators."""
+
+
 def new_batch() -> rocksdict.WriteBatch:
     """An empty batch; it can be written once."""
     return rocksdict.WriteBatch(raw_mode=True)
@@ -149,6 +172,7 @@ def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX) -> rocksdict
     options = rocksdict.ReadOptions()
     options.set_iterate_upper_bound(upper)
     options.set_max_skippable_internal_keys(skipped_keys_max)
+    options.fill_cache(_is_kept())  # type: ignore[call-arg]  # as above
     return options
 
 
@@ -212,5 +236,6 @@ def _block_options(cache_bytes: int) -> rocksdict.BlockBasedOptions:
     blocks.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
     blocks.set_partition_filters(True)
     blocks.set_metadata_block_size(METADATA_BLOCK_BYTES)
+    blocks.set_index_block_restart_interval(INDEX_RESTART_KEYS)
     blocks.set_pin_top_level_index_and_filter(True)
     return blocks

@@ -16,7 +16,7 @@ from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine, turns_of_reads
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
@@ -79,6 +79,7 @@ class EmbeddedStore:
         self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
+        self._next_read = turns_of_reads().__next__
         self.committed = self._barrier.commit
         try:
             self.load()
@@ -91,7 +92,7 @@ class EmbeddedStore:
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row at `key`. Never suspends. Raises StorageError."""
         try:
-            row: Row | None = self.engine.get(source + key)
+            row: Row | None = self.engine.get(source + key, None, self._next_read())
         except Exception as error:
             raise self.fail(error) from error
         return row
@@ -109,7 +110,7 @@ class EmbeddedStore:
             if stored is not table:
                 table = existing(stored)
             try:
-                old: Row | None = self.engine.get(engine_key)
+                old: Row | None = self.engine.get(engine_key, None, self._next_read())
             except Exception as error:
                 raise self.fail(error) from error
             new = plan(old)
@@ -141,8 +142,10 @@ class EmbeddedStore:
                 report = None if token is None else self._tokens.replayed_report(self.engine, token)
                 if report is not None:
                     return Transacted((), report)
-                get = self.engine.get
-                rows: list[Row | None] = [None if key is None else get(table.source + key) for table, key, _ in steps]
+                get, next_read = self.engine.get, self._next_read
+                rows: list[Row | None] = [
+                    None if key is None else get(table.source + key, None, next_read()) for table, key, _ in steps
+                ]
             except ApiError:
                 raise
             except Exception as error:
@@ -172,9 +175,9 @@ class EmbeddedStore:
 
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
         """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
-        get = self.engine.get
+        get, next_read = self.engine.get, self._next_read
         try:
-            rows: list[Row | None] = [get(table.source + key) for table, key in places]
+            rows: list[Row | None] = [get(table.source + key, None, next_read()) for table, key in places]
         except Exception as error:
             raise self.fail(error) from error
         return rows
