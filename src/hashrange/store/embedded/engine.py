@@ -3,9 +3,7 @@
 Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
 """
 
-from collections.abc import Iterator
 from enum import Enum
-from itertools import cycle
 from typing import Any
 
 import rocksdict
@@ -31,9 +29,6 @@ MEMORY_FILE_BYTES = 3_900_000
 METADATA_BLOCK_BYTES = 4096
 INDEX_RESTART_KEYS = 16
 """Of so many neighbouring keys of an index block one stands whole: an index takes a third of the room in the cache."""
-KEPT_READS = 8
-"""One in so many reads puts the blocks that it needed into the cache. What is read often gets there all the same, and a read of a table
-that is much larger does without the work of putting a block in and throwing another one out."""
 BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
 """Writes stall with three memtables full, or with 20 files that overlap: before that, work that can wait does."""
 LEVEL_BASE_BYTES = 32 * MIB
@@ -87,7 +82,7 @@ def open_engine(data_dir: str | None) -> Engine:
     try:
         let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
-        engine.set_read_options(_read_options(is_kept=False))
+        engine.set_read_options(_read_options())
         _check_format(engine, place)
     except BaseException:
         close_engine(engine, place, may_fail=True)
@@ -106,6 +101,11 @@ def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
     options = rocksdict.CompactOptions()
     options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
     engine.compact_range(lower, upper, options)
+
+
+def cache_bytes(*, is_in_memory: bool) -> int:
+    """Size of the cache of blocks."""
+    return MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES
 
 
 def set_pace(engine: Engine, pace: Pace) -> None:
@@ -144,19 +144,15 @@ def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
     return options
 
 
-def _read_options(*, is_kept: bool) -> rocksdict.ReadOptions:
+def keeping_read_options() -> rocksdict.ReadOptions:
+    """Read options for a read that puts the blocks it needed into the cache; the engine's own do not."""
+    return rocksdict.ReadOptions()
+
+
+def _read_options() -> rocksdict.ReadOptions:
     options = rocksdict.ReadOptions()
-    options.fill_cache(is_kept)  # type: ignore[call-arg]  # it takes the value, whatever the stubs say
+    options.fill_cache(False)  # type: ignore[call-arg]  # it takes the value, whatever the stubs say
     return options
-
-
-def turns_of_reads() -> Iterator[rocksdict.ReadOptions | None]:
-    """Options of one read of a row after the other (None: the engine's own), without end: see KEPT_READS."""
-    return cycle([_read_options(is_kept=True)] + [None] * (KEPT_READS - 1))
-
-
-_is_kept = cycle([True] + [False] * (KEPT_READS - 1)).__next__
-"""The same for iterators."""
 
 
 def new_batch() -> rocksdict.WriteBatch:
@@ -164,15 +160,15 @@ def new_batch() -> rocksdict.WriteBatch:
     return rocksdict.WriteBatch(raw_mode=True)
 
 
-def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX) -> rocksdict.ReadOptions:
-    """Read options for an iterator that ends before `upper`.
+def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX, *, is_kept: bool = False) -> rocksdict.ReadOptions:
+    """Read options for an iterator that ends before `upper`; `is_kept`: the blocks that it needs go into the cache.
 
     There is no lower bound: `set_iterate_lower_bound` of rocksdict 0.3.29 sets the upper one.
     """
     options = rocksdict.ReadOptions()
     options.set_iterate_upper_bound(upper)
     options.set_max_skippable_internal_keys(skipped_keys_max)
-    options.fill_cache(_is_kept())  # type: ignore[call-arg]  # as above
+    options.fill_cache(is_kept)  # type: ignore[call-arg]  # as above
     return options
 
 
@@ -219,9 +215,7 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_ratelimiter(BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, _FAIRNESS)
     options.set_writable_file_max_buffer_size(BACKGROUND_WRITE_BYTES)
     options.add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
-    options.set_block_based_table_factory(
-        _block_options(MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES)
-    )
+    options.set_block_based_table_factory(_block_options(cache_bytes(is_in_memory=is_in_memory)))
     return options
 
 

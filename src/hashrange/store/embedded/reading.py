@@ -33,14 +33,21 @@ class Cursor:
     __slots__ = ("_engine", "_is_reverse", "_items", "_last_key", "_lower", "_options", "_upper")
 
     def __init__(
-        self, engine: Engine, lower: bytes, upper: bytes, *, is_reverse: bool, skipped_keys_max: int = SKIPPED_KEYS_MAX
+        self,
+        engine: Engine,
+        lower: bytes,
+        upper: bytes,
+        *,
+        is_reverse: bool,
+        skipped_keys_max: int = SKIPPED_KEYS_MAX,
+        is_kept: bool = False,
     ) -> None:
-        """Over engine keys `lower <= key < upper`."""
+        """Over engine keys `lower <= key < upper`; `is_kept`: what it reads goes into the cache."""
         self._engine = engine
         self._lower = lower
         self._upper = upper
         self._is_reverse = is_reverse
-        self._options = bounded(upper, skipped_keys_max)
+        self._options = bounded(upper, skipped_keys_max, is_kept=is_kept)
         self._items = engine.items(
             backwards=is_reverse, from_key=upper if is_reverse else lower, read_opt=self._options
         )
@@ -90,7 +97,9 @@ def row_sizes_bytes(rows: list[Row]) -> list[int]:
     return [size for (size,) in [_item_size(row) for row in rows]]
 
 
-def first_rows(engine: Engine, source: bytes, span: Span, limit_rows: int) -> tuple[list[Row], Key | None]:
+def first_rows(
+    engine: Engine, source: bytes, span: Span, limit_rows: int, *, is_kept: bool
+) -> tuple[list[Row], Key | None]:
     """The first rows of a span, at most FIRST_ROWS, and the last one's key; no key when the span holds nothing more.
 
     Raises the engine's bare exception for damage, or when too many deleted keys lie in the way.
@@ -102,7 +111,7 @@ def first_rows(engine: Engine, source: bytes, span: Span, limit_rows: int) -> tu
     limit_rows = min(limit_rows, FIRST_ROWS)
     lower = source + lower
     upper = source + upper
-    iterator = engine.iter(bounded(upper))
+    iterator = engine.iter(bounded(upper, is_kept=is_kept))
     valid, value, add = iterator.valid, iterator.value, rows.append
     step = iterator.prev if is_reverse else iterator.next
     try:
@@ -130,6 +139,7 @@ class PageReader:
     """A page being collected. Between two calls of `advance` it holds nothing of the engine."""
 
     __slots__ = (
+        "_is_kept",
         "_limit_bytes",
         "_limit_rows",
         "_source",
@@ -141,9 +151,17 @@ class PageReader:
     )
 
     def __init__(
-        self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, begun: tuple[list[Row], int, Key] | None
+        self,
+        source: bytes,
+        span: Span,
+        limit_rows: int,
+        limit_bytes: int,
+        begun: tuple[list[Row], int, Key] | None,
+        *,
+        is_kept: bool,
     ) -> None:
         """Limits as in `Store.page`; `begun` are rows that were read already, their size in bytes, and the last one's key."""
+        self._is_kept = is_kept
         self._source = source
         self._span = span
         self._limit_rows = limit_rows
@@ -188,7 +206,12 @@ class PageReader:
             return None
         source = self._source
         return Cursor(
-            engine, source + lower, source + upper, is_reverse=is_reverse, skipped_keys_max=self.skipped_keys_max
+            engine,
+            source + lower,
+            source + upper,
+            is_reverse=is_reverse,
+            skipped_keys_max=self.skipped_keys_max,
+            is_kept=self._is_kept,
         )
 
     def _next_chunk_rows(self) -> int:
@@ -219,11 +242,13 @@ class PageReader:
         return size_bytes >= self._limit_bytes or len(self.rows) == self._limit_rows
 
 
-def begin_page(engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page | PageReader:
+def begin_page(
+    engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
+) -> Page | PageReader:
     """The page, if its rows are few, or what reads on. Limits as in `Store.page`. Never raises: the reader does."""
     begun = None
     try:
-        rows, last_key = first_rows(engine, source, span, limit_rows)
+        rows, last_key = first_rows(engine, source, span, limit_rows, is_kept=is_kept)
         size_bytes = sum(row_sizes_bytes(rows))
         if size_bytes < limit_bytes:
             if last_key is None or len(rows) == limit_rows:
@@ -231,7 +256,7 @@ def begin_page(engine: Engine, source: bytes, span: Span, limit_rows: int, limit
             begun = rows, size_bytes, last_key
     except Exception:  # noqa: BLE001, S110 - the reader meets it again, and whoever calls it deals with it
         pass
-    return PageReader(source, span, limit_rows, limit_bytes, begun)
+    return PageReader(source, span, limit_rows, limit_bytes, begun, is_kept=is_kept)
 
 
 def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -13,10 +13,11 @@ from hashrange.clock import Clock
 from hashrange.errors import ApiError, StorageBusy, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine, turns_of_reads
+from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
@@ -79,7 +80,7 @@ class EmbeddedStore:
         self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
-        self._next_read = turns_of_reads().__next__
+        self._admission = Admission(is_in_memory=data_dir is None)
         self.committed = self._barrier.commit
         try:
             self.load()
@@ -92,7 +93,7 @@ class EmbeddedStore:
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row at `key`. Never suspends. Raises StorageError."""
         try:
-            row: Row | None = self.engine.get(source + key, None, self._next_read())
+            row: Row | None = self.engine.get(source + key, None, self._admission.read_options())
         except Exception as error:
             raise self.fail(error) from error
         return row
@@ -110,7 +111,7 @@ class EmbeddedStore:
             if stored is not table:
                 table = existing(stored)
             try:
-                old: Row | None = self.engine.get(engine_key, None, self._next_read())
+                old: Row | None = self.engine.get(engine_key, None, self._admission.read_options())
             except Exception as error:
                 raise self.fail(error) from error
             new = plan(old)
@@ -142,9 +143,9 @@ class EmbeddedStore:
                 report = None if token is None else self._tokens.replayed_report(self.engine, token)
                 if report is not None:
                     return Transacted((), report)
-                get, next_read = self.engine.get, self._next_read
+                get, options = self.engine.get, self._admission.read_options
                 rows: list[Row | None] = [
-                    None if key is None else get(table.source + key, None, next_read()) for table, key, _ in steps
+                    None if key is None else get(table.source + key, None, options()) for table, key, _ in steps
                 ]
             except ApiError:
                 raise
@@ -175,9 +176,9 @@ class EmbeddedStore:
 
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
         """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
-        get, next_read = self.engine.get, self._next_read
+        get, options = self.engine.get, self._admission.read_options
         try:
-            rows: list[Row | None] = [get(table.source + key, None, next_read()) for table, key in places]
+            rows: list[Row | None] = [get(table.source + key, None, options()) for table, key in places]
         except Exception as error:
             raise self.fail(error) from error
         return rows
@@ -225,6 +226,7 @@ class EmbeddedStore:
 
     async def settle(self) -> float:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
+        self._admission.look(self.engine)
         return self._settling.look(self.engine, self._barrier.position, is_bulk=bool(self._backfills.positions))
 
     def on_work(self, wake: Callable[[], None]) -> None:
@@ -236,7 +238,7 @@ class EmbeddedStore:
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
-        reader = begin_page(self.engine, source, span, limit_rows, limit_bytes)
+        reader = begin_page(self.engine, source, span, limit_rows, limit_bytes, is_kept=self._admission.is_kept())
         if isinstance(reader, Page):
             return reader
         monotonic = self._clock.monotonic

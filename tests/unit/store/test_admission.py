@@ -1,0 +1,64 @@
+"""Which reads fill the cache: all of a small store's, some of a large one's, and the answers stay the same."""
+
+from itertools import islice
+from pathlib import Path
+
+from hashrange.clock import VirtualClock
+from hashrange.items.types import Key
+from hashrange.store.embedded.admission import KEPT_READS, STORE_SIZE, Admission
+from hashrange.store.embedded.engine import cache_bytes
+from hashrange.store.embedded.opening import open_store
+from tests.support.samples import finish, row_of, table_maker
+
+
+class Sized:
+    """An engine of so many bytes."""
+
+    def __init__(self, size_bytes: int | None) -> None:
+        self.size_bytes = size_bytes
+
+    def property_int_value(self, name: str) -> int | None:
+        """The one property that is asked for."""
+        assert name == STORE_SIZE
+        return self.size_bytes
+
+
+def kept(admission: Admission, reads: int) -> tuple[int, int]:
+    """How many of so many reads of rows, and of spans, fill the cache."""
+    rows = sum(admission.read_options() is not None for _ in range(reads))
+    return rows, sum(admission.is_kept() for _ in range(reads))
+
+
+def test_everything_is_kept_while_it_fits() -> None:
+    admission = Admission(is_in_memory=False)
+    assert kept(admission, 24) == (24, 24)
+    for size_bytes in (None, 0, cache_bytes(is_in_memory=False)):
+        admission.look(Sized(size_bytes))
+        assert kept(admission, 24) == (24, 24)
+
+
+def test_some_is_kept_of_a_store_that_does_not_fit() -> None:
+    for is_in_memory in (True, False):
+        admission = Admission(is_in_memory=is_in_memory)
+        admission.look(Sized(cache_bytes(is_in_memory=is_in_memory) + 1))
+        assert kept(admission, 3 * KEPT_READS) == (3, 3)
+        admission.look(Sized(1000))
+        assert kept(admission, 24) == (24, 24)
+
+
+def test_a_read_that_is_not_kept_reads_the_same(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "data"), VirtualClock(), None)
+    try:
+        table = finish(store.catalog.create(table_maker("t")))
+        assert table is not None
+        rows = {Key(b"%03d" % number): row_of(10, b"%d" % number) for number in range(40)}
+        for key, row in rows.items():
+            finish(store.mutate(table, key, lambda _, row=row: row))
+        store.engine.flush(True)
+        store._admission.look(Sized(1 << 40))
+        for _ in range(KEPT_READS + 1):
+            for key, row in islice(rows.items(), 5):
+                assert finish(store.get(table.source, key, consistent=True)) == row
+            assert finish(store.snapshot_get([(table, key) for key in rows])) == list(rows.values())
+    finally:
+        store.close_now()
