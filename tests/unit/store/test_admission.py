@@ -1,5 +1,6 @@
 """Which reads fill the cache: all of a small store's, some of a large one's, and the answers stay the same."""
 
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_a_read_that_is_not_kept_reads_the_same(tmp_path: Path) -> None:
         assert table is not None
         rows = {Key(b"%03d" % number): row_of(10, b"%d" % number) for number in range(40)}
         for key, row in rows.items():
-            finish(store.mutate(table, key, lambda _, row=row: row))
+            finish(store.mutate(table, key, partial(lambda row, _: row, row)))
         store.engine.flush(True)
         store._admission.look(Sized(1 << 40))
         for _ in range(KEPT_READS + 1):
