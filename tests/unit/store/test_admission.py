@@ -26,7 +26,7 @@ class Sized:
 
 def kept(admission: Admission, reads: int) -> tuple[int, int]:
     """How many of so many reads of rows, and of spans, fill the cache."""
-    rows = sum(admission.read_options() is not None for _ in range(reads))
+    rows = sum(admission.read_options() is None for _ in range(reads))
     return rows, sum(admission.is_kept() for _ in range(reads))
 
 

@@ -1,7 +1,8 @@
-"""Which reads put the blocks that they needed into the engine's cache? All of them, while everything fits; else one in eight.
+"""Which reads put the blocks that they needed into the engine's cache? All of them, while everything fits; else one in four.
 
-What is read often gets there all the same, a little later. A read of a table that is much larger than the cache does without the
-work of putting a block in and throwing another one out. Figures: docs/adr/0011-engine-options.md.
+What is read often gets there all the same, a little later. A read of a store that is much larger than the cache does without the
+work of putting a block in and throwing another one out. Rows that are about to be replaced are always kept: they are likely
+to be replaced again. Figures: docs/adr/0011-engine-options.md.
 """
 
 from collections.abc import Callable
@@ -9,9 +10,9 @@ from itertools import cycle
 
 import rocksdict
 
-from hashrange.store.embedded.engine import Engine, cache_bytes, keeping_read_options
+from hashrange.store.embedded.engine import Engine, cache_bytes, passing_read_options
 
-KEPT_READS = 8
+KEPT_READS = 4
 """One in so many, when the cache is too small for all."""
 STORE_SIZE = "rocksdb.live-sst-files-size"
 
@@ -32,8 +33,8 @@ class Admission:
 
     def _keep_one_in(self, every: int) -> None:
         self._every = every
-        keeping: list[rocksdict.ReadOptions | None] = [keeping_read_options()]
-        self.read_options: Callable[[], rocksdict.ReadOptions | None] = cycle(keeping + [None] * (every - 1)).__next__
-        """For a read of one row; None: the engine's own, which keep nothing."""
+        passing = [passing_read_options()] * (every - 1)
+        self.read_options: Callable[[], rocksdict.ReadOptions | None] = cycle([None, *passing]).__next__
+        """For a read of one row; None: the engine's own, which keep what they read."""
         self.is_kept: Callable[[], bool] = cycle([True] + [False] * (every - 1)).__next__
         """For a read of a span."""

@@ -82,7 +82,6 @@ def open_engine(data_dir: str | None) -> Engine:
     try:
         let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
-        engine.set_read_options(_read_options())
         _check_format(engine, place)
     except BaseException:
         close_engine(engine, place, may_fail=True)
@@ -144,12 +143,8 @@ def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
     return options
 
 
-def keeping_read_options() -> rocksdict.ReadOptions:
-    """Read options for a read that puts the blocks it needed into the cache; the engine's own do not."""
-    return rocksdict.ReadOptions()
-
-
-def _read_options() -> rocksdict.ReadOptions:
+def passing_read_options() -> rocksdict.ReadOptions:
+    """Read options for a read that leaves the cache as it is; the engine's own put what they needed into it."""
     options = rocksdict.ReadOptions()
     options.fill_cache(False)  # type: ignore[call-arg]  # it takes the value, whatever the stubs say
     return options
