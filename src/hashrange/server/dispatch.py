@@ -59,6 +59,8 @@ Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | No
 
 Prepared = tuple[Request, Respond, Entry, Scope, Any]
 """A request that was let in and decoded: the last two are its sender's scope and the operation's struct."""
+Answer = tuple[Request, Respond, bytes]
+"""A request whose operation has succeeded, and the body of its reply."""
 
 
 class Call:
@@ -123,25 +125,45 @@ class Dispatcher:
     def _run(self, prepared: Sequence[Prepared]) -> None:
         """Run operations, and answer those that end at once together."""
         monotonic = self.clock.monotonic
-        replies: list[tuple[Respond, bytes]] = []
+        eventual: list[Answer] = []
+        replies: list[Answer] = []
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         for request, respond, (operation, _, run, is_eventual), scope, parsed in prepared:
             coroutine = run(scope, parsed)
             try:
                 waits_for = coroutine.send(None)
             except StopIteration as stop:
-                if (is_eventual is not None and is_eventual(parsed)) or self.durable_position() >= self.position():
-                    replies.append((respond, stop.value))
+                if is_eventual is not None and is_eventual(parsed):
+                    eventual.append((request, respond, stop.value))
                 else:
-                    self._succeed(Call(request, respond, operation, scope, parsed, None), stop.value)
+                    replies.append((request, respond, stop.value))
             except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
                 self._refuse(Call(request, respond, operation, scope, parsed, request.body), error)
             else:
                 self._drive(Call(request, respond, operation, scope, parsed, request.body), coroutine, waits_for)
             if monotonic() >= held_until_seconds:
-                _answer(replies)
+                _answer(eventual)
+                self._answer_behind_barrier(replies)
+                eventual, replies = [], []
                 held_until_seconds = monotonic() + HELD_SECONDS_MAX
-        _answer(replies)
+        _answer(eventual)
+        self._answer_behind_barrier(replies)
+
+    def _answer_behind_barrier(self, answers: list[Answer]) -> None:
+        """All of them once what any of them tells is durable: they share a sync."""
+        position = self.position()
+        if not answers or self.durable_position() >= position:
+            _answer(answers)
+            return
+
+        def durable(error: StorageError | None) -> None:
+            if error is None:
+                _answer(answers)
+                return
+            for request, respond, _ in answers:
+                self._fail(request, respond, error)
+
+        self.store.when_durable(position, durable)
 
     # --- the end of an operation ----------------------------------------------------------------
 
@@ -250,10 +272,9 @@ class Dispatcher:
             self._drive(call, coroutine, waits_for)
 
 
-def _answer(replies: list[tuple[Respond, bytes]]) -> None:
-    for respond, body in replies:
+def _answer(answers: list[Answer]) -> None:
+    for _, respond, body in answers:
         respond(200, body)
-    replies.clear()
 
 
 def plain_body(request: Request) -> bytes:
