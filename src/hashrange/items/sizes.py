@@ -36,6 +36,29 @@ def attribute_size_bytes(name: str, value: Value) -> int:
     return text_size_bytes(name) + value_size_bytes(value)
 
 
+def value_change_bytes(old: Value, new: Value) -> int:
+    """By how much `new` is larger than `old`. Members of maps that both share are passed over, so a small change costs little."""
+    if old is new:
+        return 0
+    before, after = old.get("M"), new.get("M")
+    if before is None or after is None:
+        return value_size_bytes(new) - value_size_bytes(old)
+    change_bytes = 0
+    kept_count = 0
+    for name, value in after.items():
+        replaced = before.get(name)
+        if replaced is None:
+            change_bytes += MEMBER_BYTES + attribute_size_bytes(name, value)
+            continue
+        kept_count += 1
+        if replaced is not value:
+            change_bytes += value_change_bytes(replaced, value)
+    if kept_count < len(before):
+        gone = [(name, value) for name, value in before.items() if name not in after]
+        change_bytes -= sum([MEMBER_BYTES + attribute_size_bytes(name, value) for name, value in gone])
+    return change_bytes
+
+
 def value_size_bytes(value: Value) -> int:
     """One value without its name."""
     ((type_name, content),) = value.items()

@@ -9,7 +9,7 @@ from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.update import Update
 from hashrange.items.rows import decode_row, encode_row, row_size_bytes
-from hashrange.items.sizes import attribute_size_bytes, item_size_bytes
+from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_change_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
@@ -103,13 +103,16 @@ def _change(table: Table, update: Update, values: dict[str, Value], item: Item, 
     new = update.apply(item, values)
     size_bytes = old_size_bytes
     for name in update.attributes:
-        if name in item:
-            size_bytes -= attribute_size_bytes(name, item[name])
-        if name in new:
+        before, after = item.get(name), new.get(name)
+        if after is not None and update.may_deepen:
             # With a list or map put into another one, values may be below the deepest level allowed.
-            size_bytes += (
-                _check_result({name: new[name]})[1] if update.may_deepen else attribute_size_bytes(name, new[name])
-            )
+            _check_result({name: after})
+        if before is not None and after is not None:
+            size_bytes += value_change_bytes(before, after)
+        elif after is not None:
+            size_bytes += attribute_size_bytes(name, after)
+        elif before is not None:
+            size_bytes -= attribute_size_bytes(name, before)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     if table.indexes:
