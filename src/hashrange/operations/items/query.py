@@ -110,7 +110,7 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     fetches = fetches_items(request, source, asked.projection, asked.filter)
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
     wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
-    page = await read_page(scope.store, source, span, request.Limit, wanted, consistent=consistent)
+    page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
     return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
 

@@ -84,7 +84,7 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     fetches = fetches_items(request, source, projection, condition)
     returned = returned_projection(request, source, projection, fetches=fetches)
     wanted = Wanted(condition, values, returned, is_count, fetches)
-    page = await read_page(scope.store, source, span, request.Limit, wanted, consistent=consistent)
+    page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
     return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
 
 

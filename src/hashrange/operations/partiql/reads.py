@@ -112,7 +112,7 @@ async def read_spans(
     left_bytes = PAGE_SIZE_MAX_BYTES
     while True:
         page = await read_page(
-            scope.store,
+            scope,
             source,
             _span(plan, choices[number], last_key),
             limit,
