@@ -10,6 +10,7 @@ from hashrange.clock import VirtualClock
 from hashrange.operations.items import put_item, scan
 from hashrange.operations.items.read_page import (
     DECODED_SLICE_ROWS_MAX,
+    FIRST_SLICE_ROWS,
     QUIET_PAUSE_SECONDS,
     RAW_SLICE_ROWS_MAX,
     SLICE_ROWS_MIN,
@@ -51,7 +52,7 @@ def read(scope: Scope, between: Callable[[], None], **members: Any) -> tuple[int
 
 def slices(rows: int, longest: int) -> int:
     """So many slices has a page when each is twice as long as the one before."""
-    count, length = 0, SLICE_ROWS_MIN
+    count, length = 0, FIRST_SLICE_ROWS
     while rows > 0:
         rows -= length
         count, length = count + 1, min(2 * length, longest)
@@ -75,7 +76,7 @@ def test_slices_grow_while_nobody_is_there(
 def test_slices_are_short_while_others_work(filled: tuple[Scope, VirtualClock], members: dict[str, Any]) -> None:
     scope, clock = filled
     pauses, found = read(scope, lambda: clock.advance(10 * QUIET_PAUSE_SECONDS), **members)
-    assert pauses == ROWS // SLICE_ROWS_MIN
+    assert pauses == -(-(ROWS - FIRST_SLICE_ROWS) // SLICE_ROWS_MIN)
     assert sorted(found) == [f"{number:06}" for number in range(ROWS)]
 
 
