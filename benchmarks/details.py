@@ -148,7 +148,7 @@ def growth(plan: Plan, results: Results) -> str:
     rows = [growth_row(plan, workload, [f for f in figures if f.workload == workload.name]) for workload in plan.workload
             if workload.is_in_growth_check]  # fmt: skip
     intro = (
-        f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, up to 100,000 different keys asked for:"
+        f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, up to 100,000 different keys asked for, at rest, files in the system's page cache:"
         f" µs of CPU per operation, and p50 in ms. Wanted: the largest at most {plan.growth_ratio_max:g}{TIMES} the smallest table's CPU."
     )
     columns = ["workload", *(f"{size:,} items" for size in sizes), "ratio", "met"]

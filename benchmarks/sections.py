@@ -292,6 +292,8 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
             ledger.add(footprint_of(server, items, load_seconds, "growth"))
             for workload in workloads:
                 ready = make_ready(server, wide_plan, workload, Table(maker, item_bytes, items))
+                wait_until_quiet(server)
+                server.read_files()
                 add(ledger, measure(ready, plan.connections_compared, choice.pace, "growth"))
 
 
