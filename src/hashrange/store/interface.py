@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from hashrange.errors import ApiError, HashrangeError, StorageError
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.schema import Index, Table
 from hashrange.tables.span import Span
@@ -138,8 +138,10 @@ class Store(Protocol):
         """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
         ...
 
-    async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
+    async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
+
+        `item`, when it is known before, is what any row that the plan gives holds: it need not be decoded.
 
         `table` may be out of date: what is derived is what the catalog's table asks for. Raises ResourceNotFoundException
         when there is none any more, TransactionConflictException when a transaction is going on for the item,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.store.interface import (
     Backfilled,
@@ -132,7 +132,7 @@ class SuspendingStore:
         await self.suspend()
         return page
 
-    async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
+    async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
         """As the inner store, but a plan may first be called for commits that then lose their race."""
         await self.suspend()
         place = (table.source, key)
@@ -143,7 +143,7 @@ class SuspendingStore:
         try:
             while self.chance(LOST_RACE_PROBABILITY):
                 await self._lose_race(table, key, plan)
-            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row))
+            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row), item)
         finally:
             self._writing[place] -= 1
             if not self._writing[place]:

@@ -19,6 +19,8 @@ from hashrange.tables.schema import Index, KeySchema, KeyType, Table
 
 _UTF8_BYTES_MAX = 4
 """Bytes of one character, at most."""
+_SURELY_SHORT = SORT_KEY_MAX_BYTES // _UTF8_BYTES_MAX
+"""Characters that are not too long for any key."""
 
 
 class ReadSource(msgspec.Struct, frozen=True, gc=False):
@@ -90,6 +92,10 @@ def entry_key(index: Index, item: Item, item_key: Key) -> Key | None:
     Nor has an item an entry whose key attributes are longer than keys may be: it was there before the index.
     """
     keys = index.keys
+    if len(keys.partition_names) == 1 and len(keys.sort_names) <= 1:
+        key = _usual_entry_key(keys, item)
+        if key is not None:
+            return Key(key + item_key)
     partition = _scalars(item, keys.partition_names, keys.partition_types, PARTITION_KEY_MAX_BYTES)
     if partition is None:
         return None
@@ -100,6 +106,27 @@ def entry_key(index: Index, item: Item, item_key: Key) -> Key | None:
     for position, scalar in enumerate(sort):
         key += encode_component(keys.sort_types[position], scalar)
     return Key(key + item_key)
+
+
+def _usual_entry_key(keys: KeySchema, item: Item) -> bytes | None:
+    """The same without the item's key, of one partition key attribute and at most one sort key attribute, both there and short: else None.
+
+    A third of what the general way costs.
+    """
+    key_type = keys.partition_types[0]
+    value = item.get(keys.partition_names[0])
+    scalar: str | None = None if value is None else value.get(key_type)
+    if not scalar or len(scalar) > _SURELY_SHORT:
+        return None
+    key = encode_partition(key_type, scalar)
+    if not keys.sort_names:
+        return key
+    key_type = keys.sort_types[0]
+    value = item.get(keys.sort_names[0])
+    scalar = None if value is None else value.get(key_type)
+    if not scalar or len(scalar) > _SURELY_SHORT:
+        return None
+    return key + encode_component(key_type, scalar)
 
 
 def start_key_of(source: ReadSource, item: Item) -> Item:

@@ -191,7 +191,7 @@ async def _commit(scope: Scope, write: Write, table: Table, key: Key) -> Change:
     if current is None or current.table_id != table.table_id:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     row = encode_row(write.item, write.size_bytes) if write.is_put else None
-    return await scope.store.mutate(current, key, lambda old: row)
+    return await scope.store.mutate(current, key, lambda old: row, write.item if write.is_put else None)
 
 
 async def _reply(

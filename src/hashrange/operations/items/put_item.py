@@ -62,7 +62,7 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
         check_key_paths(table, condition.nested_attributes)
     plan = plan_put(row, condition, values, request.ReturnValuesOnConditionCheckFailure)
 
-    change = await scope.store.mutate(table, key, plan)
+    change = await scope.store.mutate(table, key, plan, item)
     attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
     return await write_reply(scope, request, change, item, attributes)
 

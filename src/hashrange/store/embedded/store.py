@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, StorageBusy, StorageError
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
@@ -98,7 +98,7 @@ class EmbeddedStore:
             raise self.fail(error) from error
         return row
 
-    async def mutate(self, table: Table, key: Key, plan: Plan) -> Change:
+    async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
         """Replace the row at `key` by `plan(old row)`; a row that stays the same is not written.
 
         Suspends only when the engine is stalled, and then reads and plans again.
@@ -117,7 +117,8 @@ class EmbeddedStore:
             new = plan(old)
             if new == old:
                 return Change(table, key, old, new)
-            change = Change(table, key, old, new, derive_entry_writes(table, key, old, new) if table.indexes else ())
+            entries = derive_entry_writes(table, key, old, new, item) if table.indexes else ()
+            change = Change(table, key, old, new, entries)
             try:
                 if change.entries or changes_statistics(old, new):
                     batch = new_batch()
