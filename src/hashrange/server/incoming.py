@@ -81,8 +81,8 @@ class Incoming:
             self.turn()
 
     def turn(self) -> None:
-        """A group after the other, until nothing waits or others must have their turn."""
-        waiting, monotonic = self._waiting, self._monotonic
+        """A group after the other, until nothing waits or, on a loop, others must have their turn."""
+        waiting, monotonic, call_soon = self._waiting, self._monotonic, self._call_soon
         ends_seconds = monotonic() + TURN_SECONDS_MAX
         self._is_turning = True
         try:
@@ -96,10 +96,10 @@ class Incoming:
                             source.lose(error)
                 taken = [(source.take(), source.respond) for source, _ in group]
                 self._handle([(request, respond) for request, respond in taken if request is not None])
-                if monotonic() >= ends_seconds:
+                if call_soon is not None and monotonic() >= ends_seconds:
                     break
         finally:
             self._is_turning = False
+            if waiting and call_soon is not None:
+                call_soon(self.turn)
         self._outgoing.flush()
-        if waiting and self._call_soon is not None:
-            self._call_soon(self.turn)
