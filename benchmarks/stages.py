@@ -1,7 +1,7 @@
 """`python -m benchmarks.stages [--page]`: where does the time of a request go? Writes docs/where-the-time-goes.md with --page.
 
 Two views. In process: each stage of a request alone, over all prepared requests, CPU time of the best of several rounds. Over
-sockets: user and system time of the server's process, beside a server that does nothing (floor.py).
+sockets: user and system time of the server's loop and the time of its other threads, beside a server that does nothing (floor.py).
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ from benchmarks.generator import RunningLoad
 from benchmarks.inprocess import Bench, parse
 from benchmarks.machine import describe_machine
 from benchmarks.measure import Table, make_ready
-from benchmarks.processes import TICKS_PER_SECOND, Cores, Process, choose_cores, free_port, stat_fields
+from benchmarks.processes import TICKS_PER_SECOND, Cores, Process, choose_cores, free_port
 from benchmarks.running import running, wait_until_ready
 from benchmarks.servers import BY_NAME
 from benchmarks.tables import table as markdown_table
@@ -36,8 +36,13 @@ ROUNDS = 5
 SECONDS = 3
 CONNECTIONS = 16
 WORKLOADS = ("get", "put", "update", "query")
-BODY_BYTES = {"get": 470, "put": 2, "update": 2, "query": 10_500}
-"""Of a reply."""
+OVER_SOCKETS = {
+    "ours-memory": (*WORKLOADS, "put-1-index", "put-2-indexes", "query-index"),
+    "ours-disk": ("put", "update", "put-1-index", "put-2-indexes"),
+}
+BODY_BYTES = {"get": 470, "query": 10_500, "query-index": 10_500}
+"""Of a reply; the others have 2."""
+ENGINE_THREADS = "rocksdb:"
 
 
 PAGE_TEXT = """# Where the time goes
@@ -53,13 +58,13 @@ stage, so the sum is less than the stages cost one after the other, which is the
 
 ## Over sockets
 
-{connections} connections. The floor is a server with the same loop and parser that answers every request with as many bytes and does nothing
-else. User time is larger than in process: the generator shares the machine's caches, and each request meets
-caches that the kernel and the other connections have used.
+{connections} connections, server on one core. The floor is a server with the same loop and parser that answers every request with as many bytes and
+does nothing else. The loop's user time is larger than in process, since caches are shared with the kernel, the other connections and the engine's threads.
 
 {sockets}
 
-What has been tried, with figures: [held replies](adr/0017-held-replies.md), [group commit](adr/0010-group-commit.md), and the
+What has been tried, with figures: [turns](adr/0019-turns.md), [held replies](adr/0017-held-replies.md),
+[group commit](adr/0010-group-commit.md), [pages in slices](adr/0014-pages-are-not-snapshots.md), and the
 [engine's options](adr/0011-engine-options.md), large buffers, first rows, and tables larger than the cache among them.
 """
 
@@ -77,6 +82,10 @@ class Sockets(NamedTuple):
     title: str
     user_us: float
     system_us: float
+    """Of the loop's thread, as the one before."""
+    sync_us: float
+    """The other threads of Python's."""
+    engine_us: float
 
 
 def best_us(function: Callable[[Any], object], arguments: Sequence[Any]) -> float:
@@ -127,7 +136,7 @@ def stages_of(bench: Bench, workload: Workload) -> Iterator[Stage]:
     operation = OPERATIONS[workload.operation]
     decode = msgspec.json.Decoder(operation.request).decode
     decoded: list[Any] = [decode(request.body) for request in parsed]
-    yield Stage("HTTP: parse, compose", time_http(requests, b" " * BODY_BYTES[workload.name]))
+    yield Stage("HTTP: parse, compose", time_http(requests, b" " * BODY_BYTES.get(workload.name, 2)))
     yield Stage("signature", best_us(bench.dispatcher.authorize, parsed))
     yield Stage("JSON into the request's struct", best_us(lambda request: decode(request.body), parsed))
     run, scope = operation.run, bench.scope
@@ -152,23 +161,34 @@ def engine_stages(bench: Bench, workload: Workload, decoded: list[Any]) -> Itera
 
 
 def time_sockets(title: str, process: Process, port: int, file: Path, cores: Cores) -> Sockets:
-    """Replay a file of requests: user and system time per request of the server's own process."""
-
-    def ticks() -> tuple[int, int]:
-        user, system = stat_fields(process.family()[0])[11:13]
-        return int(user), int(system)
-
+    """Replay a file of requests: CPU time per request of the server's own process, by its threads."""
     RunningLoad(port, file, CONNECTIONS, 1, cores.generator).wait()
-    before = ticks()
+    before = ticks_of(process)
     load = RunningLoad(port, file, CONNECTIONS, SECONDS, cores.generator).wait()
-    user, system = (after - early for after, early in zip(ticks(), before, strict=True))
-    return Sockets(title, *(share / TICKS_PER_SECOND / load.requests * 1e6 for share in (user, system)))
+    spent = [after - early for after, early in zip(ticks_of(process), before, strict=True)]
+    return Sockets(title, *(share / TICKS_PER_SECOND / load.requests * 1e6 for share in spent))
+
+
+def ticks_of(process: Process) -> tuple[int, int, int, int]:
+    """So far: the loop's user and system time, Python's other threads, the engine's threads. The loop's is the process's first thread."""
+    pid = process.family()[0]
+    user = system = sync = engine = 0
+    for folder in Path(f"/proc/{pid}/task").iterdir():
+        head, _, rest = (folder / "stat").read_text().rpartition(")")
+        own_user, own_system = map(int, rest.split()[11:13])
+        if folder.name == str(pid):
+            user, system = own_user, own_system
+        elif ENGINE_THREADS in head:
+            engine += own_user + own_system
+        else:
+            sync += own_user + own_system
+    return user, system, sync, engine
 
 
 def time_floor(workload: Workload, file: Path, cores: Cores) -> Sockets:
     """The same requests, answered with as many bytes by a server that only parses them."""
     port = free_port()
-    command = [sys.executable, "-m", "benchmarks.floor", str(port), str(BODY_BYTES[workload.name])]
+    command = [sys.executable, "-m", "benchmarks.floor", str(port), str(BODY_BYTES.get(workload.name, 2))]
     with tempfile.TemporaryDirectory() as folder:
         process = Process(command, Path(folder), cores.server, {"PYTHONPATH": str(ROOT)})
         try:
@@ -180,14 +200,14 @@ def time_floor(workload: Workload, file: Path, cores: Cores) -> Sockets:
 
 def sockets_table(plan: Plan, cores: Cores) -> Iterator[Sockets]:
     """Every workload, in memory and on disk where that differs, each followed by its floor."""
-    for name in ("ours-memory", "ours-disk"):
+    for name, workloads in OVER_SOCKETS.items():
         with running(BY_NAME[name], cores) as server:
             table = Table(server.fill(plan, ITEM_BYTES, ITEMS), ITEM_BYTES, ITEMS)
-            for workload in map(plan.named, WORKLOADS if name == "ours-memory" else ("put",)):
+            for workload in map(plan.named, workloads):
                 ready = make_ready(server, plan, workload, table)
                 title = f"{workload.title}; {server.contender.title.partition(', ')[2]}"
                 yield time_sockets(title, server.process, server.port, ready.file, cores)
-                if name == "ours-memory":
+                if name == "ours-memory" and not workload.indexes:
                     yield time_floor(workload, ready.file, cores)
 
 
@@ -199,14 +219,16 @@ def page(plan: Plan, stages: dict[str, list[Stage]], sockets: list[Sockets], cor
         [title, *(f"{by_title[name][title]:.1f}" if title in by_title[name] else "" for name in WORKLOADS)]
         for title in titles
     ]
-    measured = [[one.title, *(f"{us:.1f}" for us in (one.user_us, one.system_us, sum(one[1:])))] for one in sockets]
+    measured = [[one.title, *(f"{us:.1f}" for us in (*one[1:], sum(one[1:])))] for one in sockets]
     return PAGE_TEXT.format(
         date=dt.datetime.now(tz=dt.UTC).date(),
         machine=describe_machine(cores),
         stages=markdown_table(
             ["µs of CPU per request", *(plan.named(name).operation for name in WORKLOADS)], in_process
         ),
-        sockets=markdown_table(["µs of CPU per request", "user", "system", "together"], measured),
+        sockets=markdown_table(
+            ["µs of CPU per request", "loop: user", "loop: system", "sync", "engine's threads", "together"], measured
+        ),
         connections=CONNECTIONS,
     )
 
