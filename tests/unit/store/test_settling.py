@@ -3,14 +3,15 @@
 from functools import partial
 from pathlib import Path
 
+from hashrange.clock import VirtualClock
 from hashrange.items.types import Key, Row
 from hashrange.jobs.job import AT_ONCE
-from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.engine import MIB
-from hashrange.store.embedded.settling import LOOK_SECONDS, QUIET_LOOK_SECONDS
+from hashrange.store.embedded.settling import LOOK_SECONDS, MANY_COMMITS, QUIET_LOOK_SECONDS
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
-from tests.support.samples import finish, row_of
+from tests.support.samples import finish, row_of, table_maker
 from tests.unit.jobs.world import World
 
 KEYS = [b"%03d" % number for number in range(300)]
@@ -83,12 +84,30 @@ def pace_of(folder: Path) -> tuple[int, int]:
     return int(options["write_buffer_size"]), int(options["level0_file_num_compaction_trigger"])
 
 
+def test_less_is_merged_while_many_write_and_hardly_anybody_reads_ranges(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "data"), VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    paces = {"few": (4 * MIB, 2), "many": (4 * MIB, 4), "pages beside": (4 * MIB, 2)}
+    for count, (kind, pace) in enumerate(paces.items()):
+        for number in range(MANY_COMMITS - 1 if kind == "few" else 2 * MANY_COMMITS):
+            row = row_of(10, b"%d" % count)
+            finish(store.mutate(table, Key(b"%06d" % number), partial(put, row)))
+            if kind == "pages beside" and number % 10 == 0:
+                finish(store.page(table.source, Span(b"", b"\xff"), 1, 1_000_000, consistent=True))
+        assert finish(store.settle()) == LOOK_SECONDS
+        until_done(store)
+        assert kind == "few" or pace_of(tmp_path / "data") == pace
+    store.close_now()
+
+
 def test_while_an_index_is_built_less_is_merged(tmp_path: Path) -> None:
     world = World(tmp_path / "data")
     store, folder = world.embedded, tmp_path / "data"
     world.put(600)
     finish(store.settle())
-    assert pace_of(folder) == (4 * MIB, 2)
+    until_done(store)
+    assert pace_of(folder) == (4 * MIB, 4)
     world.create()
     assert world.slice() == AT_ONCE
     for _ in range(2):

@@ -68,6 +68,7 @@ class EmbeddedStore:
         self._loop = loop
         self._housekeeper = Housekeeper()
         self._settling = Settling(self._housekeeper)
+        self._pages_read = 0
         self._statistics: dict[bytes, Statistics] = {}
         self._tokens = Tokens(self._housekeeper)
         self._collections = ItemCollections(collection_size_max_bytes)
@@ -228,7 +229,8 @@ class EmbeddedStore:
     async def settle(self) -> float:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
         self._admission.look(self.engine)
-        return self._settling.look(self.engine, self._barrier.position, is_bulk=bool(self._backfills.positions))
+        is_bulk = bool(self._backfills.positions)
+        return self._settling.look(self.engine, self._barrier.position, self._pages_read, is_bulk=is_bulk)
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
@@ -239,6 +241,7 @@ class EmbeddedStore:
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
+        self._pages_read += 1
         reader = begin_page(self.engine, source, span, limit_rows, limit_bytes, is_kept=self._admission.is_kept())
         if isinstance(reader, Page):
             return reader
