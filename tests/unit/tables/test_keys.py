@@ -1,6 +1,7 @@
 """Keys of key maps and items: lengths, key attributes alone; `tests/scripts/keys.case` has the refusals one by one."""
 
 from base64 import b64encode
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -8,8 +9,9 @@ from hypothesis import given, settings
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.items.keys import encode_partition, encode_sort
 from hashrange.items.numbers import normalize_number, number_order
+from hashrange.items.values import check_item
 from hashrange.messages.keys import PARTITION_KEY_TOO_LONG, SORT_KEY_TOO_LONG
-from hashrange.tables.keys import check_key_value, item_key, key_of, lookup_key
+from hashrange.tables.keys import check_key_value, item_key, key_of, lookup_key, usual_key
 from tests.unit.items.wire_values import SETTINGS, numbers
 from tests.unit.tables.key_tables import key_table
 
@@ -70,3 +72,21 @@ def test_key_attributes_alone() -> None:
     assert key_of(key_table("S"), item) == {"pk": {"S": "a"}}
     assert key_of(key_table("S", "N"), item) == {"pk": {"S": "a"}, "sk": {"N": "1"}}
     assert item_key(key_table("S", "N"), item) == lookup_key(key_table("S", "N"), key_of(key_table("S", "N"), item))
+
+
+@pytest.mark.parametrize("sort_type", [None, "S", "N"])
+def test_a_usual_key_is_the_key_that_the_careful_way_finds(sort_type: str | None) -> None:
+    table = key_table("S", sort_type)
+    texts = ["a", "Zürich", "", "x" * 256, "x" * 257, "k\x00k"]
+    values: list[Any] = [{"S": text} for text in texts] + [{"N": "1"}, {"S": "a", "N": "1"}, {}, {"S": 1}, "a", None]
+    usual = 0
+    for value in values:
+        for sort_value in values if sort_type is not None else [None]:
+            key_map = {"pk": value} if sort_type is None else {"pk": value, "sk": sort_value}
+            key = usual_key(table, key_map)
+            if key is not None:
+                usual += 1
+                assert key == lookup_key(table, check_item(key_map)[0])
+            assert usual_key(table, key_map | {"more": {"S": "x"}}) is None
+    assert usual == {None: 3, "S": 9, "N": 0}[sort_type]
+    assert usual_key(key_table("B", None), {"pk": {"S": "a"}}) is None

@@ -34,7 +34,7 @@ from hashrange.operations.replies import ENCODER, capacities_member, join_member
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
 from hashrange.tables.item_collections import collection_prefix
-from hashrange.tables.keys import lookup_key
+from hashrange.tables.keys import lookup_key, usual_key
 from hashrange.tables.schema import Table
 
 SLICE_BYTES = 256 * 1024
@@ -134,6 +134,9 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     That a key repeats is seen at once when all keys are known as bytes. Its fault comes earlier in the order, though, so a
     request with any fault is looked at again, now one thing after the other.
     """
+    usual = _usual_reads(scope, request)
+    if usual is not None:
+        return usual
     try:
         reads = _located_reads(scope, request, is_in_order=False)
     except ApiError:
@@ -142,6 +145,29 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     if any(len(set(read.keys)) < len(read.keys) for read in reads):
         _located_reads(scope, request, is_in_order=True)
     return reads
+
+
+def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
+    """All reads, if nothing about them needs a second look: whole items, by keys of the usual kind, each once."""
+    reads = []
+    places = set()
+    count = 0
+    for name, entry in request.RequestItems.items():
+        table = find_active_table(scope, name)
+        if (
+            table is None
+            or entry.ProjectionExpression is not None
+            or entry.AttributesToGet is not None
+            or entry.ExpressionAttributeNames is not None
+        ):
+            return None
+        keys = [key for key in [usual_key(table, key_map) for key_map in entry.Keys] if key is not None]
+        if len(keys) < len(entry.Keys):
+            return None
+        places.update([table.source + key for key in keys])
+        count += len(keys)
+        reads.append(TableRead(name, entry, table, keys, None))
+    return reads if len(places) == count <= BATCH_GET_KEYS_MAX else None
 
 
 def _located_reads(scope: Scope, request: BatchGetItemRequest, *, is_in_order: bool) -> list[TableRead]:

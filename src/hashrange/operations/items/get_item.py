@@ -9,6 +9,7 @@ import msgspec
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
@@ -20,7 +21,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
 from hashrange.tables.capacity import read_units
-from hashrange.tables.keys import lookup_key
+from hashrange.tables.keys import lookup_key, usual_key
 
 
 class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -38,13 +39,17 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
     """The item whole or projected; no `Item` when there is none."""
     table = find_active_table(scope, request.TableName)
-    projection = None
+    projection = key = None
+    key_item: Item = {}
     if (
         request.ProjectionExpression is None
         and request.AttributesToGet is None
         and request.ExpressionAttributeNames is None
     ):
-        key_item = check_item(request.Key)[0]
+        if table is not None:
+            key = usual_key(table, request.Key)
+        if key is None:
+            key_item = check_item(request.Key)[0]
     else:
         check_parameters(request, GET_ITEM)
         key_item = check_item(request.Key)[0]
@@ -53,7 +58,8 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
         check_unused(request.ExpressionAttributeNames, NO_VALUES, projection)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = lookup_key(table, key_item)
+    if key is None:
+        key = lookup_key(table, key_item)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
     row = await scope.store.get(table.source, key, consistent=request.ConsistentRead is True)

@@ -120,9 +120,10 @@ def first_rows(
         else:
             iterator.seek(lower)
         for _ in range(limit_rows - 1):
-            if not valid() or (is_reverse and iterator.key() < lower):
+            row = value()  # None at the end, as every call of `valid` would tell
+            if row is None or (is_reverse and iterator.key() < lower):
                 break
-            add(value())
+            add(row)
             step()
         else:
             if valid() and not (is_reverse and iterator.key() < lower):
