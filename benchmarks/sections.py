@@ -35,6 +35,8 @@ SETTLE_SECONDS = 2.0
 """And so long after a load."""
 QUIET_SHARE, QUIET_LOOKS_MAX = 0.05, 180
 """A server that uses less of a core than that is at rest; looked at once a second."""
+GROWTH_WARM_UP_SECONDS = 6.0
+"""In the growth check: so many different keys fill the engine's cache more slowly than those of one small table."""
 SLOW_AFTER_SECONDS, SLOW_AFTER_SHARE = 15.0, 0.3
 """A load is judged slow after so long, and after that share of the time it may take."""
 REASON_LENGTH_MAX = 240
@@ -280,6 +282,7 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
     item_bytes = plan.item_bytes[0]
     workloads = [workload for workload in choice.workloads if workload.is_in_growth_check]
     wide_plan = msgspec.structs.replace(plan, requests_prepared=GROWTH_REQUESTS)
+    pace = choice.pace._replace(warm_up_seconds=GROWTH_WARM_UP_SECONDS)
     with skipping(ledger, contender, ", growth"), running(contender, choice.pace.cores) as server:
         maker = server.fill(plan, item_bytes, 0)
         filled = 0
@@ -294,7 +297,7 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
                 ready = make_ready(server, wide_plan, workload, Table(maker, item_bytes, items))
                 wait_until_quiet(server)
                 server.read_files()
-                add(ledger, measure(ready, plan.connections_compared, choice.pace, "growth"))
+                add(ledger, measure(ready, plan.connections_compared, pace, "growth"))
 
 
 def on_disk(contenders: Sequence[Contender]) -> list[Contender]:
