@@ -3,12 +3,14 @@
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from hashrange.clock import VirtualClock
 from hashrange.items.types import Key
 from hashrange.store.embedded.admission import KEPT_READS, STORE_SIZE, Admission
 from hashrange.store.embedded.engine import cache_bytes
 from hashrange.store.embedded.opening import open_store
+from hashrange.store.interface import Step
 from tests.support.samples import finish, row_of, table_maker
 
 
@@ -22,6 +24,22 @@ class Sized:
         """The one property that is asked for."""
         assert name == STORE_SIZE
         return self.size_bytes
+
+
+class Watched:
+    """An engine, and the options of every read of one row."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        self.options: list[object] = []
+
+    def get(self, key: bytes, default: object = None, options: object = None) -> object:
+        """The row."""
+        self.options.append(options)
+        return self.engine.get(key, default, options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
 
 
 def kept(admission: Admission, reads: int) -> tuple[int, int]:
@@ -63,3 +81,21 @@ def test_a_read_that_is_not_kept_reads_the_same(tmp_path: Path) -> None:
             assert finish(store.snapshot_get([(table, key) for key in rows])) == list(rows.values())
     finally:
         store.close_now()
+
+
+def test_rows_about_to_be_replaced_are_always_kept(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "data"), VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    store._admission.look(Sized(1 << 40))
+    store.engine = Watched(store.engine)
+    for number in range(KEPT_READS + 1):
+        row = row_of(10, b"%d" % number)
+        finish(store.mutate(table, Key(b"k"), lambda _, row=row: row))  # type: ignore[misc]
+        finish(store.transact([Step(table, Key(b"l"), lambda _, row=row: row)], None, lambda _: None))  # type: ignore[misc]
+    assert set(store.engine.options) == {None}
+    for _ in range(KEPT_READS):
+        finish(store.get(table.source, Key(b"k"), consistent=True))
+    assert store.engine.options.count(None) < len(store.engine.options)
+    store.engine = store.engine.engine
+    store.close_now()

@@ -112,7 +112,7 @@ class EmbeddedStore:
             if stored is not table:
                 table = existing(stored)
             try:
-                old: Row | None = self.engine.get(engine_key, None, self._admission.read_options())
+                old: Row | None = self.engine.get(engine_key)
             except Exception as error:
                 raise self.fail(error) from error
             new = plan(old)
@@ -145,10 +145,8 @@ class EmbeddedStore:
                 report = None if token is None else self._tokens.replayed_report(self.engine, token)
                 if report is not None:
                     return Transacted((), report)
-                get, options = self.engine.get, self._admission.read_options
-                rows: list[Row | None] = [
-                    None if key is None else get(table.source + key, None, options()) for table, key, _ in steps
-                ]
+                get = self.engine.get
+                rows: list[Row | None] = [None if key is None else get(table.source + key) for table, key, _ in steps]
             except ApiError:
                 raise
             except Exception as error:
