@@ -64,6 +64,7 @@ does nothing else. The loop's user time is larger than in process, since caches 
 {sockets}
 
 What has been tried, with figures: [turns](adr/0019-turns.md), [held replies](adr/0017-held-replies.md),
+[read cache](adr/0020-read-cache.md),
 [group commit](adr/0010-group-commit.md), [pages in slices](adr/0014-pages-are-not-snapshots.md), and the
 [engine's options](adr/0011-engine-options.md), large buffers, first rows, and tables larger than the cache among them.
 """

@@ -19,8 +19,8 @@ from hashrange.store.embedded.threads import let_the_loop_go_first
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
 """A memtable's size; at most three exist, so this bounds memory and the work of a recovery."""
-BLOCK_CACHE_BYTES = 32 * MIB
-MEMORY_BLOCK_CACHE_BYTES = 8 * MIB
+BLOCK_CACHE_BYTES = 24 * MIB
+MEMORY_BLOCK_CACHE_BYTES = 6 * MIB
 """In memory a block that is not cached costs its decompression, no disk."""
 DISK_FILE_BYTES = 16 * MIB
 """Each file that a compaction ends is synced, and the file system lets the log wait for that."""

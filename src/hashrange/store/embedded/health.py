@@ -27,6 +27,10 @@ class Patient(Protocol):
     engine: Engine
     place: str
 
+    def use(self, engine: Engine) -> None:
+        """Take `engine` in place of the one before."""
+        ...
+
     def load(self) -> None:
         """Read catalog and statistics from `engine`."""
         ...
@@ -73,7 +77,7 @@ class Health:
         self.failure = error
         self.generation += 1
         self._broken = self._store.engine
-        self._store.engine = RefusingEngine(self)
+        self._store.use(RefusingEngine(self))
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
         self._barrier.fail(error)
@@ -103,7 +107,7 @@ class Health:
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
         self._is_reopening = True
-        self._store.engine = RefusingEngine(self)
+        self._store.use(RefusingEngine(self))
         return engine
 
     def _reopen(self) -> None:
@@ -137,11 +141,13 @@ class Health:
         """On the loop: go on with the reopened engine."""
         if self._reopened is None:
             return
-        self._store.engine, self._reopened = self._reopened, None
+        engine, self._reopened = self._reopened, None
+        self._store.use(engine)
         try:
             self._store.load()
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-            self._broken, self._store.engine = self._store.engine, RefusingEngine(self)
+            self._broken = engine
+            self._store.use(RefusingEngine(self))
             self._still_failing(storage_error(error, self._store.place))
             return
         self._is_reopening = False

@@ -16,6 +16,7 @@ from hashrange.items.rows import ROW_HEADER_BYTES
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine, new_batch
+from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.store.embedded.workplace import Workplace
 from hashrange.tables.change import Change
@@ -123,6 +124,8 @@ class Outbox:
                 attempt += 1
                 continue
             store.committed()
+            for delayed in due:
+                _touch(store.reads, delayed)
             self._first += len(due)
             self.is_used = self._delay is not None or self._first < self._next
             return 0.0
@@ -193,6 +196,13 @@ def _put(batch: Engine, deltas: dict[bytes, tuple[int, int]], write: DelayedWrit
     )
     count_before, size_before = deltas.get(source, (0, 0))
     deltas[source] = (count_before + count, size_before + size_bytes)
+
+
+def _touch(reads: ReadCache, delayed: Delayed) -> None:
+    for source, old_key, _, new_key, _ in delayed.writes:
+        for key in (old_key, new_key):
+            if key is not None:
+                reads.touched(source + key)
 
 
 def _is_global(entry: EntryWrite) -> bool:

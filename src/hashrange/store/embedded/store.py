@@ -23,7 +23,8 @@ from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
-from hashrange.store.embedded.reading import begin_page, scan_prefix
+from hashrange.store.embedded.read_cache import ReadCache
+from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted, TransactionRefused
@@ -81,7 +82,7 @@ class EmbeddedStore:
         self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
-        self._admission = Admission(is_in_memory=data_dir is None)
+        self.reads = ReadCache(Admission(is_in_memory=data_dir is None))
         self.committed = self._barrier.commit
         try:
             self.load()
@@ -94,10 +95,9 @@ class EmbeddedStore:
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row at `key`. Never suspends. Raises StorageError."""
         try:
-            row: Row | None = self.engine.get(source + key, None, self._admission.read_options())
+            return self.reads.row(self.engine, source + key)
         except Exception as error:
             raise self.fail(error) from error
-        return row
 
     async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
         """Replace the row at `key` by `plan(old row)`; a row that stays the same is not written.
@@ -112,7 +112,7 @@ class EmbeddedStore:
             if stored is not table:
                 table = existing(stored)
             try:
-                old: Row | None = self.engine.get(engine_key)
+                old = self.reads.row_to_replace(self.engine, engine_key)
             except Exception as error:
                 raise self.fail(error) from error
             new = plan(old)
@@ -128,6 +128,7 @@ class EmbeddedStore:
                     self._write_changes(batch, (change,))
                 else:
                     self.engine.put(engine_key, new)
+                    self.reads.written(engine_key, old, new)
             except ApiError:
                 raise
             except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
@@ -145,8 +146,8 @@ class EmbeddedStore:
                 report = None if token is None else self._tokens.replayed_report(self.engine, token)
                 if report is not None:
                     return Transacted((), report)
-                get = self.engine.get
-                rows: list[Row | None] = [None if key is None else get(table.source + key) for table, key, _ in steps]
+                get, engine = self.reads.row_to_replace, self.engine
+                rows = [None if key is None else get(engine, table.source + key) for table, key, _ in steps]
             except ApiError:
                 raise
             except Exception as error:
@@ -176,12 +177,11 @@ class EmbeddedStore:
 
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
         """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
-        get, options = self.engine.get, self._admission.read_options
+        get, engine = self.reads.row, self.engine
         try:
-            rows: list[Row | None] = [get(table.source + key, None, options()) for table, key in places]
+            return [get(engine, table.source + key) for table, key in places]
         except Exception as error:
             raise self.fail(error) from error
-        return rows
 
     def _write_changes(self, batch: Engine, changes: Sequence[Change]) -> None:
         """Write rows, index entries and the new figures of all their sources, with what stands in the batch."""
@@ -189,13 +189,17 @@ class EmbeddedStore:
         if self._outbox.is_used:
             changes = self._outbox.divert(batch, planned)
         for change in changes:
-            _add(batch, change.table.source + change.key, change.new)
+            if change.new is None:
+                batch.delete(change.table.source + change.key)
+            else:
+                batch.put(change.table.source + change.key, change.new)
             for source, before, after in change.entries:
                 if before is not None and (after is None or after.key != before.key):
                     batch.delete(source.source + before.key)
                 if after is not None:
                     batch.put(source.source + after.key, after.row)
         self.write_batch(batch, statistics_deltas(changes))
+        self.reads.changed(changes)
         if changes is not planned:
             self._outbox.diverted()
 
@@ -226,7 +230,7 @@ class EmbeddedStore:
 
     async def settle(self) -> float:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
-        self._admission.look(self.engine)
+        self.reads.admission.look(self.engine)
         is_bulk = bool(self._backfills.positions)
         return self._settling.look(self.engine, self._barrier.position, self._pages_read, is_bulk=is_bulk)
 
@@ -239,8 +243,8 @@ class EmbeddedStore:
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
-        self._pages_read += 1
-        reader = begin_page(self.engine, source, span, limit_rows, limit_bytes, is_kept=self._admission.is_kept())
+        reader, was_kept = self.reads.page(self.engine, source, span, limit_rows, limit_bytes)
+        self._pages_read += not was_kept
         if isinstance(reader, Page):
             return reader
         monotonic = self._clock.monotonic
@@ -337,6 +341,11 @@ class EmbeddedStore:
             self._health.fail(fault)
         return fault
 
+    def use(self, engine: Engine) -> None:
+        """Take another engine: what was read from the one before need not be true of it."""
+        self.engine = engine
+        self.reads.clear()
+
     def load(self) -> None:
         """Read catalog and statistics from the engine, which has just been opened."""
         self._tokens = Tokens(self._housekeeper)
@@ -389,10 +398,3 @@ class EmbeddedStore:
         finally:
             if self._lock is not None:
                 self._lock.release()
-
-
-def _add(batch: Engine, engine_key: bytes, row: Row | None) -> None:
-    if row is None:
-        batch.delete(engine_key)
-    else:
-        batch.put(engine_key, row)

@@ -5,6 +5,7 @@ from typing import Protocol
 from hashrange.errors import StorageError
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.read_cache import ReadCache
 
 
 class Workplace(Protocol):
@@ -12,6 +13,7 @@ class Workplace(Protocol):
 
     engine: Engine
     catalog: EmbeddedCatalog
+    reads: ReadCache
 
     def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
         """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""

@@ -1,0 +1,168 @@
+"""Which rows and pages need no engine? Those that were asked for twice lately, as Python objects; the least recently used leave first.
+
+A row from here costs a tenth of a read by the engine, a page of 20 rows a fortieth. The engine's own cache of blocks stays behind it, for
+everything else. A page is kept when it lies within one partition: every write to that partition, which the first bytes of
+its key tell, drops it. What is asked for only once costs memory traffic and throws out what is needed, so it is not kept.
+Building an index needs no care here, because it is not read yet, nor does dropping a source, whose id never comes again.
+Figures: docs/adr/0020-read-cache.md.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+from zlib import crc32
+
+from hashrange.items.types import Row
+from hashrange.store.embedded.admission import Admission
+from hashrange.store.embedded.engine import MIB, Engine
+from hashrange.store.embedded.reading import SOURCE_BYTES, PageReader, begin_page
+from hashrange.store.interface import Page
+from hashrange.tables.change import Change
+from hashrange.tables.span import Span
+
+READ_CACHE_BYTES = 8 * MIB
+ROW_EXTRA_BYTES = 210
+"""What a kept row takes beside its own bytes: its key, two objects, its place among the entries."""
+PAGE_EXTRA_BYTES, PAGE_ROW_EXTRA_BYTES = 900, 50
+"""The same for a page, and for each of its rows."""
+ENTRY_BYTES_MAX = 128 * 1024
+"""A row or page longer than this is read again each time: reading it is little of what such a request costs."""
+PAGES_PER_PARTITION_MAX = 8
+"""Of different spans or limits."""
+ASKED_SLOTS = 1 << 16
+"""A key that was asked for is remembered by its checksum, so some are taken for others."""
+_HASH_BYTES = 8
+_PARTITION_BYTES = SOURCE_BYTES + _HASH_BYTES
+
+_Asked = tuple[Span, int, int]
+"""A span, its limit in rows and its limit in bytes."""
+
+
+class _Pages:
+    """The pages of one partition."""
+
+    __slots__ = ("by_asked", "size_bytes")
+
+    def __init__(self) -> None:
+        self.by_asked: dict[_Asked, Page] = {}
+        self.size_bytes = 0
+
+
+class ReadCache:
+    """Of one store. Raises what the engine raises; after a failure it must be cleared."""
+
+    def __init__(self, admission: Admission, limit_bytes: int = READ_CACHE_BYTES) -> None:
+        self.admission = admission
+        self._limit_bytes = limit_bytes
+        self._left_bytes = limit_bytes
+        self._entries: OrderedDict[bytes, Any] = OrderedDict()
+        """Engine key → row, and the first bytes of the engine keys of a partition → its pages."""
+        self._forget_asked()
+
+    def clear(self) -> None:
+        """Forget everything: the engine that it was read from is gone."""
+        self._entries.clear()
+        self._left_bytes = self._limit_bytes
+
+    def row(self, engine: Engine, engine_key: bytes) -> Row | None:
+        """The row at `engine_key`. 0.2 µs when it is here."""
+        entries = self._entries
+        row: Row | None = entries.get(engine_key)
+        if row is not None:
+            entries.move_to_end(engine_key)
+            return row
+        row = engine.get(engine_key, None, self.admission.read_options())
+        if row is not None:
+            self._keep_row(engine_key, row)
+        return row
+
+    def row_to_replace(self, engine: Engine, engine_key: bytes) -> Row | None:
+        """The same for a write, which tells the new row by `written`."""
+        row: Row | None = self._entries.get(engine_key)
+        return engine.get(engine_key) if row is None else row
+
+    def page(
+        self, engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int
+    ) -> tuple[Page | PageReader, bool]:
+        """As `begin_page`; and whether the page was here."""
+        hashed = span.lower[:_HASH_BYTES]
+        partition = source + hashed
+        pages = self._entries.get(partition)
+        if pages is not None:
+            page = pages.by_asked.get((span, limit_rows, limit_bytes))
+            if page is not None:
+                self._entries.move_to_end(partition)
+                return page, True
+        found = begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
+        if isinstance(found, Page) and span.upper[:_HASH_BYTES] == hashed:
+            size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
+            if size_bytes <= ENTRY_BYTES_MAX and self._was_asked(partition, size_bytes):
+                self._keep_page(partition, (span, limit_rows, limit_bytes), found)
+        return found, False
+
+    def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
+        """The row at `engine_key` was replaced."""
+        self.touched(engine_key)
+        kept = self._entries.pop(engine_key, None)
+        if kept is not None:
+            self._left_bytes += len(kept) + ROW_EXTRA_BYTES
+        if new is not None and old is not None:
+            self._keep_row(engine_key, new, is_hot=kept is not None)
+
+    def changed(self, changes: Iterable[Change]) -> None:
+        """Items were written, and with them the entries that stand in their changes."""
+        for change in changes:
+            self.written(change.table.source + change.key, change.old, change.new)
+            for source, before, after in change.entries:
+                if before is not None:
+                    self.touched(source.source + before.key)
+                if after is not None and (before is None or after.key != before.key):
+                    self.touched(source.source + after.key)
+
+    def touched(self, engine_key: bytes) -> None:
+        """An index entry was written or deleted at `engine_key`."""
+        pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
+        if pages is not None:
+            self._left_bytes += _size_bytes(pages)
+
+    def _keep_row(self, engine_key: bytes, row: Row, *, is_hot: bool = False) -> None:
+        size_bytes = len(row) + ROW_EXTRA_BYTES
+        if size_bytes <= ENTRY_BYTES_MAX and (is_hot or self._was_asked(engine_key, size_bytes)):
+            self._entries[engine_key] = row
+            self._take(size_bytes)
+
+    def _keep_page(self, partition: bytes, asked: _Asked, page: Page) -> None:
+        size_bytes = PAGE_EXTRA_BYTES + sum(map(len, page.rows)) + PAGE_ROW_EXTRA_BYTES * len(page.rows)
+        pages = self._entries.get(partition)
+        if pages is None or len(pages.by_asked) == PAGES_PER_PARTITION_MAX:
+            self.touched(partition)
+            pages = self._entries[partition] = _Pages()
+        pages.by_asked[asked] = page
+        pages.size_bytes += size_bytes
+        self._take(size_bytes)
+
+    def _was_asked(self, key: bytes, size_bytes: int) -> bool:
+        """Was `key` missed before, no longer ago than as much as may be kept? It is from now on."""
+        slot = crc32(key) % ASKED_SLOTS
+        if self._asked[slot]:
+            return True
+        self._asked[slot] = 1
+        self._until_forgotten_bytes -= size_bytes
+        if self._until_forgotten_bytes < 0:
+            self._forget_asked()
+        return False
+
+    def _forget_asked(self) -> None:
+        self._asked = bytearray(ASKED_SLOTS)
+        self._until_forgotten_bytes = self._limit_bytes
+
+    def _take(self, size_bytes: int) -> None:
+        """Make room for what has just been added."""
+        self._left_bytes -= size_bytes
+        while self._left_bytes < 0:
+            _, entry = self._entries.popitem(last=False)
+            self._left_bytes += _size_bytes(entry)
+
+
+def _size_bytes(entry: Row | _Pages) -> int:
+    return entry.size_bytes if isinstance(entry, _Pages) else len(entry) + ROW_EXTRA_BYTES
