@@ -56,7 +56,7 @@ class ReadCache:
         self._limit_bytes = limit_bytes
         self._left_bytes = limit_bytes
         self._entries: OrderedDict[bytes, Any] = OrderedDict()
-        """Engine key → row, and the first bytes of the engine keys of a partition → its pages."""
+        """Engine key → row, and the first bytes of the engine keys of a partition, which are fewer, → its pages."""
         self._forget_asked()
 
     def clear(self) -> None:
@@ -94,7 +94,7 @@ class ReadCache:
                 self._entries.move_to_end(partition)
                 return page, True
         found = begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
-        if isinstance(found, Page) and span.upper[:_HASH_BYTES] == hashed:
+        if isinstance(found, Page) and len(hashed) == _HASH_BYTES and span.upper[:_HASH_BYTES] == hashed:
             size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
             if size_bytes <= ENTRY_BYTES_MAX and self._was_asked(partition, size_bytes):
                 self._keep_page(partition, (span, limit_rows, limit_bytes), found)
