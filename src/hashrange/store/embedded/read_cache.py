@@ -85,8 +85,9 @@ class ReadCache:
         self, engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
         """As `begin_page`; and whether the page was here."""
-        hashed = span.lower[:_HASH_BYTES]
-        partition = source + hashed
+        partition = source + span.lower[:_HASH_BYTES]
+        if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:_HASH_BYTES]:
+            return begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
         pages = self._entries.get(partition)
         if pages is not None:
             page = pages.by_asked.get((span, limit_rows, limit_bytes))
@@ -94,7 +95,7 @@ class ReadCache:
                 self._entries.move_to_end(partition)
                 return page, True
         found = begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
-        if isinstance(found, Page) and len(hashed) == _HASH_BYTES and span.upper[:_HASH_BYTES] == hashed:
+        if isinstance(found, Page):
             size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
             if size_bytes <= ENTRY_BYTES_MAX and self._was_asked(partition, size_bytes):
                 self._keep_page(partition, (span, limit_rows, limit_bytes), found)
