@@ -4,10 +4,19 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from benchmarks.lookup import note
-from benchmarks.results import BackfillFigure, Figure, FootprintFigure, Results, StartFigure
+from benchmarks.results import (
+    GROWTH_KINDS,
+    GROWTH_SAME,
+    GROWTH_SCATTERED,
+    BackfillFigure,
+    Figure,
+    FootprintFigure,
+    Results,
+    StartFigure,
+)
 from benchmarks.servers import BY_NAME, CONTENDERS
 from benchmarks.tables import DASH, number, table
-from benchmarks.workloads import Plan, Workload
+from benchmarks.workloads import Plan
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 GENERATOR_LIMIT = 0.9
@@ -40,7 +49,7 @@ def details(plan: Plan, results: Results) -> str:
     """All runs with throughput and latency, starts and footprints."""
     parts = ["## All figures"] if results.figures or results.starts or results.footprints else []
     for workload in plan.workload:
-        figures = [one for one in results.figures if one.workload == workload.name and one.beside != "growth"]
+        figures = [one for one in results.figures if one.workload == workload.name and one.beside not in GROWTH_KINDS]
         if figures:
             ordered = sorted(figures, key=place_of)
             text = table(DETAIL_COLUMNS, [detail_row(figure) for figure in ordered])
@@ -141,27 +150,36 @@ def detail_row(figure: Figure) -> tuple[str, ...]:
 
 def growth(plan: Plan, results: Results) -> str:
     """One table filled up further and further."""
-    figures = [figure for figure in results.figures if figure.beside == "growth"]
+    figures = [figure for figure in results.figures if figure.beside in GROWTH_KINDS]
     sizes = sorted({figure.table_items for figure in figures})
     if not sizes:
         return ""
-    rows = [growth_row(plan, workload, [f for f in figures if f.workload == workload.name]) for workload in plan.workload
-            if workload.is_in_growth_check]  # fmt: skip
+    workloads = [workload for workload in plan.workload if workload.is_in_growth_check]
+    rows = []
+    for kind, asked in (
+        (GROWTH_SAME, f"the same {plan.table_items:,} items"),
+        (GROWTH_SCATTERED, "items scattered over the table"),
+    ):
+        for workload in workloads:
+            found = [figure for figure in figures if figure.workload == workload.name and figure.beside == kind]
+            if found:
+                rows.append(growth_row(plan, f"{workload.title}; {asked}", found))
     intro = (
-        f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, up to 100,000 different keys asked for, at rest, files in the system's page cache:"
+        f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, at rest, files read into the system's page cache before:"
         f" µs of CPU per operation, and p50 in ms. Wanted: the largest at most {plan.growth_ratio_max:g}{TIMES} the smallest table's CPU."
+        f' "The same": the table grows, what is asked for again and again does not. "Scattered": 100,000 different requests, so what is asked for grows as well.'
     )
     columns = ["workload", *(f"{size:,} items" for size in sizes), "ratio", "met"]
     return f"## Growth\n\n{note(results, figures)}{intro}\n\n" + table(columns, rows)
 
 
-def growth_row(plan: Plan, workload: Workload, figures: list[Figure]) -> list[str]:
+def growth_row(plan: Plan, title: str, figures: list[Figure]) -> list[str]:
     """One workload over the sizes."""
     by_size: Callable[[Figure], int] = lambda figure: figure.table_items  # noqa: E731 - a key, named for its type
     figures = sorted(figures, key=by_size)
     cells = [f"{number(figure.cpu_us)} ({figure.p50_ms:.2f})" for figure in figures]
     times = figures[-1].cpu_us / figures[0].cpu_us
-    return [workload.title, *cells, f"{times:.2f}{TIMES}", "yes" if times <= plan.growth_ratio_max else "**no**"]
+    return [title, *cells, f"{times:.2f}{TIMES}", "yes" if times <= plan.growth_ratio_max else "**no**"]
 
 
 def skipped(_plan: Plan, results: Results) -> str:

@@ -98,7 +98,7 @@ def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) 
     if full:
         chosen[f"load, {plan.table_items_full:,} items"] = estimate_load(choice, plan.table_items_full)
     if huge:
-        chosen[f"growth to {plan.table_items_huge:,} items"] = plan.table_items_huge / 20_000 + 60
+        chosen[f"growth to {plan.table_items_huge:,} items"] = plan.table_items_huge / 20_000 + 240
     return chosen
 
 

@@ -8,6 +8,10 @@ from typing import TypeVar
 
 import msgspec
 
+GROWTH_SAME, GROWTH_SCATTERED = "growth, same", "growth"
+"""In the growth check: as many items are asked for as the smallest table holds, or more, scattered over the whole table."""
+GROWTH_KINDS = (GROWTH_SAME, GROWTH_SCATTERED)
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What all records carry."""
@@ -34,7 +38,7 @@ class Figure(Record, frozen=True):
     other_share: float
     """CPU time of everything else on the machine, as a share of all its cores."""
     beside: str = ""
-    """What else ran meanwhile: "scan", "slow sync" or nothing."""
+    """What else ran meanwhile: "scan", "slow sync" or nothing; or one of GROWTH_KINDS."""
     resident_mb: float = 0.0
 
     def identity(self) -> tuple[object, ...]:

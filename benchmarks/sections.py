@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,16 @@ from benchmarks.generator import LoadFailed
 from benchmarks.inprocess import measure_in_process
 from benchmarks.measure import Pace, Ready, Table, make_ready, measure, measure_beside_scan, warm_up
 from benchmarks.peers import ROOT, NotInstallable
-from benchmarks.results import BackfillFigure, Figure, FootprintFigure, Ledger, Skip, StartFigure
+from benchmarks.results import (
+    GROWTH_KINDS,
+    GROWTH_SCATTERED,
+    BackfillFigure,
+    Figure,
+    FootprintFigure,
+    Ledger,
+    Skip,
+    StartFigure,
+)
 from benchmarks.running import Running, running
 from benchmarks.servers import BY_NAME, Contender
 from benchmarks.slowsync import slow_sync_environment
@@ -41,7 +50,7 @@ SLOW_AFTER_SECONDS, SLOW_AFTER_SHARE = 15.0, 0.3
 """A load is judged slow after so long, and after that share of the time it may take."""
 REASON_LENGTH_MAX = 240
 GROWTH_REQUESTS = 100_000
-"""Large tables are asked for more different keys, so that not all of them are in caches."""
+"""Large tables are asked for more different keys as well, so that not all of them are in caches."""
 
 
 def say(text: str) -> None:
@@ -281,7 +290,6 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
     contender = BY_NAME["ours-disk"]
     item_bytes = plan.item_bytes[0]
     workloads = [workload for workload in choice.workloads if workload.is_in_growth_check]
-    wide_plan = msgspec.structs.replace(plan, requests_prepared=GROWTH_REQUESTS)
     pace = choice.pace._replace(warm_up_seconds=GROWTH_WARM_UP_SECONDS)
     with skipping(ledger, contender, ", growth"), running(contender, choice.pace.cores) as server:
         maker = server.fill(plan, item_bytes, 0)
@@ -292,12 +300,20 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
             filled = items
             load_seconds = time.perf_counter() - began
             wait_until_quiet(server)
-            ledger.add(footprint_of(server, items, load_seconds, "growth"))
-            for workload in workloads:
-                ready = make_ready(server, wide_plan, workload, Table(maker, item_bytes, items))
+            ledger.add(footprint_of(server, items, load_seconds, GROWTH_SCATTERED))
+            for workload, beside in product(workloads, GROWTH_KINDS):
+                asked_plan = msgspec.structs.replace(plan, requests_prepared=growth_requests(plan, workload, beside))
+                ready = make_ready(server, asked_plan, workload, Table(maker, item_bytes, items))
                 wait_until_quiet(server)
                 server.read_files()
-                add(ledger, measure(ready, plan.connections_compared, pace, "growth"))
+                add(ledger, measure(ready, plan.connections_compared, pace, beside))
+
+
+def growth_requests(plan: Plan, workload: Workload, beside: str) -> int:
+    """How many different requests the growth check makes."""
+    if beside == GROWTH_SCATTERED:
+        return GROWTH_REQUESTS
+    return plan.table_items // (plan.sort_keys_per_partition if workload.keys == "partitions" else 1)
 
 
 def on_disk(contenders: Sequence[Contender]) -> list[Contender]:

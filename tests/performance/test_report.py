@@ -73,12 +73,18 @@ def test_a_run_on_a_shared_machine_is_marked() -> None:
 
 
 def test_growth_is_the_largest_table_over_the_smallest() -> None:
-    figures = [figure("ours-disk", cpu, beside="growth", items=items, workload=workload)
-               for workload in ("get", "put", "query") for items, cpu in ((10_000_000, 33.0), (10_000, 20.0))]  # fmt: skip
+    figures = [figure("ours-disk", cpu, beside=kind, items=items, workload=workload)
+               for workload in ("get", "put", "query")
+               for kind, largest in (("growth", 33.0), ("growth, same", 22.0))
+               for items, cpu in ((10_000_000, largest), (10_000, 20.0))]  # fmt: skip
     page = render(PLAN, results(*figures))
-    line = line_of(page.partition("## Growth")[2], "GetItem")
-    assert "1.65\N{MULTIPLICATION SIGN}" in line
-    assert "**no**" in line
+    growth = page.partition("## Growth")[2]
+    scattered, same = line_of(growth, "GetItem; items scattered"), line_of(growth, "GetItem; the same 10,000 items")
+    assert "1.65\N{MULTIPLICATION SIGN}" in scattered
+    assert "**no**" in scattered
+    assert "1.10\N{MULTIPLICATION SIGN}" in same
+    assert "yes" in same
+    assert "growth" not in page.partition("## Growth")[0].replace("growth |", "")
 
 
 def test_skips_carry_their_reason_and_results_survive_a_file(tmp_path: Path) -> None:
