@@ -134,49 +134,42 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     That a key repeats is seen at once when all keys are known as bytes. Its fault comes earlier in the order, though, so a
     request with any fault is looked at again, now one thing after the other.
     """
-    usual = _usual_reads(scope, request)
-    if usual is not None:
-        return usual
     try:
-        reads = _located_reads(scope, request, is_in_order=False)
+        usual = _usual_reads(scope, request)
     except ApiError:
-        _located_reads(scope, request, is_in_order=True)
-        raise
-    if any(len(set(read.keys)) < len(read.keys) for read in reads):
-        _located_reads(scope, request, is_in_order=True)
-    return reads
+        usual = None
+    return _located_reads(scope, request) if usual is None else usual
 
 
 def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
-    """All reads, if nothing about them needs a second look: whole items, by keys of the usual kind, each once."""
+    """All reads, if nothing about their keys needs a second look: of the usual kind, each once. Raises for some other faults."""
     reads = []
     places = set()
     count = 0
     for name, entry in request.RequestItems.items():
         table = find_active_table(scope, name)
-        if (
-            table is None
-            or entry.ProjectionExpression is not None
-            or entry.AttributesToGet is not None
-            or entry.ExpressionAttributeNames is not None
-        ):
+        if table is None:
             return None
+        projection = _checked_projection(entry)
+        if projection is not None:
+            check_key_paths(table, projection.nested_attributes)
         keys = [key for key in [usual_key(table, key_map) for key_map in entry.Keys] if key is not None]
         if len(keys) < len(entry.Keys):
             return None
         places.update([table.source + key for key in keys])
         count += len(keys)
-        reads.append(TableRead(name, entry, table, keys, None))
+        reads.append(TableRead(name, entry, table, keys, projection))
     return reads if len(places) == count <= BATCH_GET_KEYS_MAX else None
 
 
-def _located_reads(scope: Scope, request: BatchGetItemRequest, *, is_in_order: bool) -> list[TableRead]:
+def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
+    """All reads, checked in the service's order."""
     checked = []
     count = 0
     for name, entry in request.RequestItems.items():
         projection = _checked_projection(entry)
         key_items = [check_item(key)[0] for key in entry.Keys]
-        if is_in_order and len({_text(key_item) for key_item in key_items}) < len(key_items):
+        if len({_text(key_item) for key_item in key_items}) < len(key_items):
             raise ValidationException(BATCH_DUPLICATE_KEYS)
         count += len(key_items)
         if count > BATCH_GET_KEYS_MAX:
