@@ -268,6 +268,16 @@ def test_nothing_is_served_from_here_after_a_failure(world: World) -> None:
         world.query("p")
 
 
+def test_a_dropped_table_has_no_rows(world: World) -> None:
+    world.trust()
+    world.put("p", "a")
+    world.get("p", "a")
+    world.query("p")
+    assert finish(world.store.catalog.delete(world.table))
+    assert world.get("p", "a") is None
+    assert world.query("p").rows == []
+
+
 def test_a_partition_keeps_some_pages_at_most(world: World) -> None:
     engine = world.trust()
     for limit in range(1, PAGES_PER_PARTITION_MAX + 1):

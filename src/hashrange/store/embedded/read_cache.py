@@ -3,7 +3,7 @@
 A row from here costs a tenth of a read by the engine, a page of 20 rows a fortieth. The engine's own cache of blocks stays behind it, for
 everything else. A page is kept when it lies within one partition: every write to that partition, which the first bytes of
 its key tell, drops it. What is asked for only once costs memory traffic and throws out what is needed, so it is not kept.
-Building an index needs no care here, because it is not read yet, nor does dropping a source, whose id never comes again.
+Building an index needs no care here, because it is not read yet; when a source is dropped, everything is forgotten.
 Figures: docs/adr/0020-read-cache.md.
 """
 
@@ -60,7 +60,7 @@ class ReadCache:
         self._forget_asked()
 
     def clear(self) -> None:
-        """Forget everything: the engine that it was read from is gone."""
+        """Forget everything: the engine that it was read from is gone, or a table or index is."""
         self._entries.clear()
         self._left_bytes = self._limit_bytes
 

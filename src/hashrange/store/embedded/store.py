@@ -177,9 +177,8 @@ class EmbeddedStore:
 
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
         """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
-        get, engine = self.reads.row, self.engine
         try:
-            return [get(engine, table.source + key) for table, key in places]
+            return [self.reads.row(self.engine, table.source + key) for table, key in places]
         except Exception as error:
             raise self.fail(error) from error
 
@@ -321,6 +320,7 @@ class EmbeddedStore:
     def forget(self, lower: bytes, upper: bytes) -> None:
         """Drop the figures of sources that are gone, and have their room given back if it was large."""
         self._backfills.forget(lower, upper)
+        self.reads.clear()
         sources = [source for source in self._statistics if lower <= source < upper]
         size_bytes = sum(self._statistics.pop(source).size_bytes for source in sources)
         if size_bytes >= RECLAIMED_BYTES_MIN and self._loop is not None:
