@@ -1,6 +1,6 @@
 """Which rows and pages need no engine? Those that were asked for twice lately, as Python objects; the least recently used leave first.
 
-A row from here costs a tenth of a read by the engine, a page of 20 rows a fortieth. The engine's own cache of blocks stays behind it, for
+A row from here costs a tenth of a read by the engine, a page of 20 rows still less. The engine's own cache of blocks stays behind it, for
 everything else. A page is kept when it lies within one partition: every write to that partition, which the first bytes of
 its key tell, drops it. What is asked for only once costs memory traffic and throws out what is needed, so it is not kept.
 Building an index needs no care here, because it is not read yet; when a source is dropped, everything is forgotten.
