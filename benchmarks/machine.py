@@ -3,15 +3,23 @@
 import os
 import platform
 import re
+import statistics
+import tempfile
+import time
 from pathlib import Path
 
 from benchmarks.generator import require_generator
-from benchmarks.peers import first_line
+from benchmarks.peers import first_line, home
 from benchmarks.processes import Cores
+
+SYNC_BYTES, SYNCS = 8_192, 200
+"""What a group of 16 commits adds to the log."""
+REMOVED_BYTES, REMOVALS = 4 << 20, 5
+"""The size of a log, and of a flushed memtable."""
 
 
 def describe_machine(cores: Cores) -> str:
-    """Cores and their model, memory, kernel, generator, and who had which core."""
+    """Cores and their model, memory, kernel, disk, generator, and who had which core."""
     text = Path("/proc/cpuinfo").read_text()
     found = re.search(r"model name\s*: (.+)", text)
     speed = re.search(r"cpu MHz\s*: ([0-9.]+)", text)
@@ -22,5 +30,37 @@ def describe_machine(cores: Cores) -> str:
     wrk = first_line([require_generator(), "--version"]).partition(" [")[0].removeprefix("wrk ").removeprefix("debian/")
     return (
         f"{os.cpu_count()} cores ({model}{gigahertz}), {memory_gb:.0f} GB, {platform.system()} {platform.release().split('-')[0]};"
-        f" wrk {wrk}; {pinned}"
+        f" {describe_disk(home())}; wrk {wrk}; {pinned}"
     )
+
+
+def describe_disk(folder: Path) -> str:
+    """How long a sync of a few commits takes there, and removing a file: a sync that falls into a removal waits for it."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        path = Path(scratch, "file")
+        with path.open("wb", buffering=0) as file:
+            sync_ms = statistics.median(time_sync(file.fileno()) for _ in range(SYNCS)) * 1000
+        remove_ms = statistics.median(time_removal(path) for _ in range(REMOVALS)) * 1000
+    return (
+        f"a sync of {SYNC_BYTES // 1024} KB takes {sync_ms:.2g} ms,"
+        f" removing a file of {REMOVED_BYTES >> 20} MB {remove_ms:.2g} ms"
+    )
+
+
+def time_sync(descriptor: int) -> float:
+    """Seconds until what has been appended is on the disk."""
+    os.write(descriptor, b"x" * SYNC_BYTES)
+    began = time.perf_counter()
+    os.fdatasync(descriptor)
+    return time.perf_counter() - began
+
+
+def time_removal(path: Path) -> float:
+    """Seconds to remove a file that is on the disk."""
+    with path.open("wb") as file:
+        file.write(b"x" * REMOVED_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+    began = time.perf_counter()
+    path.unlink()
+    return time.perf_counter() - began

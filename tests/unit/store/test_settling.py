@@ -77,18 +77,24 @@ def test_writes_go_on_after_it(store: EmbeddedStore, table: Table) -> None:
     assert page.rows == [row_of(10, key + b"dd") for key in KEYS]
 
 
-def pace_of(folder: Path) -> tuple[int, int]:
-    """Bytes of a memtable, and files that start a compaction, as the engine has written them down last."""
+def pace_of(folder: Path) -> tuple[int, int, bool]:
+    """Bytes of a memtable, files that start a compaction, and whether new files are compressed, as the engine has written them down last."""
     newest = max((folder / "engine").glob("OPTIONS-*"), key=lambda path: path.name)
     options = dict(line.strip().split("=", 1) for line in newest.read_text().splitlines() if "=" in line)
-    return int(options["write_buffer_size"]), int(options["level0_file_num_compaction_trigger"])
+    first_level, _, below = options["compression_per_level"].partition(":")
+    assert below.endswith("kLZ4Compression")
+    return (
+        int(options["write_buffer_size"]),
+        int(options["level0_file_num_compaction_trigger"]),
+        first_level == "kLZ4Compression",
+    )
 
 
 def test_less_is_merged_while_many_write_and_hardly_anybody_reads_ranges(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "data"), VirtualClock(), None)
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
-    paces = {"few": (4 * MIB, 2), "many": (4 * MIB, 4), "pages beside": (4 * MIB, 2)}
+    paces = {"few": (4 * MIB, 2, True), "many": (4 * MIB, 4, False), "pages beside": (4 * MIB, 2, True)}
     for count, (kind, pace) in enumerate(paces.items()):
         for number in range(MANY_COMMITS - 1 if kind == "few" else 2 * MANY_COMMITS):
             row = row_of(10, b"%d" % count)
@@ -107,18 +113,51 @@ def test_while_an_index_is_built_less_is_merged(tmp_path: Path) -> None:
     world.put(600)
     finish(store.settle())
     until_done(store)
-    assert pace_of(folder) == (4 * MIB, 4)
+    assert pace_of(folder) == (4 * MIB, 4, False)
     world.create()
     assert world.slice() == AT_ONCE
     for _ in range(2):
         assert finish(store.settle()) == LOOK_SECONDS
         until_done(store)
-        assert pace_of(folder) == (16 * MIB, 4)
+        assert pace_of(folder) == (16 * MIB, 4, False)
     world.finish()
     assert finish(store.settle()) == LOOK_SECONDS
     until_done(store)
-    assert pace_of(folder) == (4 * MIB, 2)
+    assert pace_of(folder) == (4 * MIB, 2, True)
     assert finish(store.settle()) == QUIET_LOOK_SECONDS
     until_done(store)
-    assert pace_of(folder) == (4 * MIB, 1)
+    assert pace_of(folder) == (4 * MIB, 1, True)
     assert world.close() == []
+
+
+def files_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in (folder / "engine").glob("*.sst"))
+
+
+def test_what_many_writes_left_uncompressed_is_compressed_by_later_merges(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    store = open_store(str(folder), VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    for mark, count, is_compressed in ((b"a", MANY_COMMITS, False), (b"b", MANY_COMMITS - 1, True)):
+        for number in range(count):
+            finish(store.mutate(table, Key(b"%06d" % number), partial(put, row_of(1000, mark * 1000))))
+        finish(store.settle())
+        until_done(store)
+        store.engine.flush(True)
+        store.engine.compact_range(None, None)
+        assert (files_bytes(folder) < MANY_COMMITS * 500) is is_compressed
+    store.close_now()
+
+
+def test_in_memory_everything_is_compressed_whatever_the_pace() -> None:
+    store = open_store(None, VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    for number in range(MANY_COMMITS):
+        finish(store.mutate(table, Key(b"%06d" % number), partial(put, row_of(1000, b"a" * 1000))))
+    finish(store.settle())
+    until_done(store)
+    store.engine.flush(True)
+    assert sum(file["size"] for file in store.engine.live_files()) < MANY_COMMITS * 500
+    store.close_now()

@@ -33,6 +33,10 @@ BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0"
 """Writes stall with three memtables full, or with 20 files that overlap: before that, work that can wait does."""
 LEVEL_BASE_BYTES = 32 * MIB
 """Of the first level below the files that overlap: some four times what is compacted into it at once."""
+LEVELS = 7
+COMPRESSED = ":".join(["kLZ4Compression"] * LEVELS)
+COMPRESSED_BELOW_BASE = ":".join(["kNoCompression"] * 2 + ["kLZ4Compression"] * (LEVELS - 2))
+"""What is merged again soon is not worth compressing; that is 32 MB at most, and what waits to be merged into them."""
 BLOOM_BITS_PER_KEY = 10
 OPEN_FILES_MAX = 512
 BACKGROUND_JOBS = 2
@@ -109,13 +113,15 @@ def cache_bytes(*, is_in_memory: bool) -> int:
     return MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES
 
 
-def set_pace(engine: Engine, pace: Pace) -> None:
-    """Work at that pace from now on. Writes a file: some ms."""
+def set_pace(engine: Engine, pace: Pace, *, is_in_memory: bool) -> None:
+    """Work at that pace from now on. Writes a file: some ms. In memory everything is compressed whatever the pace."""
     buffers, files = pace.value
+    is_sparing = is_in_memory or pace not in (Pace.WRITES, Pace.BULK)
     engine.set_options(
         {
             "write_buffer_size": str(buffers * WRITE_BUFFER_BYTES),
             "level0_file_num_compaction_trigger": str(files),
+            "compression_per_level": COMPRESSED if is_sparing else COMPRESSED_BELOW_BASE,
         }
     )
 
@@ -200,8 +206,7 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_max_write_buffer_number(3)
     options.set_max_background_jobs(BACKGROUND_JOBS)
     options.set_max_open_files(OPEN_FILES_MAX)
-    options.set_compression_type(rocksdict.DBCompressionType.lz4())
-    options.set_bottommost_compression_type(rocksdict.DBCompressionType.lz4())
+    options.set_compression_per_level([rocksdict.DBCompressionType.lz4()] * LEVELS)
     options.set_level_compaction_dynamic_level_bytes(True)
     options.set_max_log_file_size(LOG_FILE_BYTES_MAX)
     options.set_keep_log_file_num(2)

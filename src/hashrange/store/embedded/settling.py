@@ -22,8 +22,9 @@ WORTH_SETTLING = (("rocksdb.num-entries-active-mem-table", 500), ("rocksdb.num-f
 class Settling:
     """The state between looks of one store."""
 
-    def __init__(self, housekeeper: Housekeeper) -> None:
+    def __init__(self, housekeeper: Housekeeper, *, is_in_memory: bool) -> None:
         self._housekeeper = housekeeper
+        self._is_in_memory = is_in_memory
         self._position = self._pages = 0
         self._is_settled = True
         self._engine: Engine = None
@@ -52,7 +53,7 @@ class Settling:
             return
         self._pace = pace
         engine = self._engine
-        self._housekeeper.run(lambda: set_pace(engine, pace))
+        self._housekeeper.run(lambda: set_pace(engine, pace, is_in_memory=self._is_in_memory))
 
 
 def _has_much(engine: Engine) -> bool:

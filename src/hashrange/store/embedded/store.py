@@ -68,7 +68,7 @@ class EmbeddedStore:
         self._lock = lock
         self._loop = loop
         self._housekeeper = Housekeeper()
-        self._settling = Settling(self._housekeeper)
+        self._settling = Settling(self._housekeeper, is_in_memory=data_dir is None)
         self._pages_read = 0
         self._statistics: dict[bytes, Statistics] = {}
         self._tokens = Tokens(self._housekeeper)
