@@ -22,7 +22,7 @@ def collection_delta_bytes(change: Change) -> int:
     for source, before, after in entries:
         if source.index is not None and not source.index.is_global:
             if before is not None:
-                size_bytes -= row_size_bytes(before[1])
+                size_bytes -= row_size_bytes(before.row)
             if after is not None:
-                size_bytes += row_size_bytes(after[1])
+                size_bytes += row_size_bytes(after.row)
     return size_bytes

@@ -23,9 +23,10 @@ from hashrange.messages.reads import (
     START_KEY_SINGLE_ROW,
     START_KEY_VALUE,
 )
+from hashrange.tables.entry_keys import partition_bytes
 from hashrange.tables.keys import check_key_value, lookup_key
 from hashrange.tables.schema import KeySchema, KeyType
-from hashrange.tables.sources import ReadSource, entry_key, partition_bytes
+from hashrange.tables.sources import ReadSource
 from hashrange.tables.span import Span
 
 HASH_SPACE = 1 << 64
@@ -147,12 +148,12 @@ def scan_start_key(source: ReadSource, start_item: Item) -> Key:
 
 
 def _start_key_bytes(source: ReadSource, start_item: Item) -> Key:
-    if source.index is None:
+    if source.entry_key is None:
         return lookup_key(source.table, start_item)
     table_keys = source.table.keys
     names = table_keys.partition_names + table_keys.sort_names
     item_key = lookup_key(source.table, {name: start_item[name] for name in names if name in start_item})
-    key = entry_key(source.index, start_item, item_key)
+    key = source.entry_key(start_item, item_key)
     if key is None:
         raise ValidationException(START_KEY_SCHEMA)
     return key

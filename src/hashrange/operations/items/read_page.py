@@ -18,7 +18,7 @@ from hashrange.store.interface import Page, Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import key_of, lookup_key
-from hashrange.tables.sources import ReadSource, entry_key, start_key_of
+from hashrange.tables.sources import ReadSource, start_key_of
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
@@ -113,8 +113,8 @@ async def _fetch_items(
     store: Store, source: ReadSource, page: Page, limit_bytes: int, *, consistent: bool
 ) -> tuple[Page, list[Row]]:
     """The items of a local index's entries, whole, and the page as far as they were fetched: up to so many bytes of items."""
-    table, index = source.table, source.index
-    assert index is not None
+    table, entry_key = source.table, source.entry_key
+    assert entry_key is not None
     items = []
     slice_left_bytes = FETCHED_SLICE_BYTES
     for count, entry in enumerate(page.rows, 1):
@@ -129,7 +129,7 @@ async def _fetch_items(
         if limit_bytes <= 0 and count < len(page.rows):
             entries = page.rows[:count]
             entries_bytes = sum([row_size_bytes(one) for one in entries])
-            return Page(entries, entries_bytes, entry_key(index, entry_item, key)), items
+            return Page(entries, entries_bytes, entry_key(entry_item, key)), items
         slice_left_bytes -= size_bytes
         if slice_left_bytes <= 0:
             slice_left_bytes = FETCHED_SLICE_BYTES

@@ -47,9 +47,9 @@ class Slice(NamedTuple):
         """Put everything but the end of the work into `batch`; returns what it does to figures, by source."""
         source = self.source.source
         size_bytes = 0
-        for key, row in self.entries:
-            batch.put(source + key, row)
-            size_bytes += row_size_bytes(row)
+        for entry in self.entries:
+            batch.put(source + entry.key, entry.row)
+            size_bytes += row_size_bytes(entry.row)
         if self.is_last:
             batch.delete(layout.backfill_key(source))
         else:

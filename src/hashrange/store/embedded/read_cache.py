@@ -112,9 +112,9 @@ class ReadCache:
 
     def changed(self, changes: Iterable[Change]) -> None:
         """Items were written, and with them the entries that stand in their changes."""
-        for change in changes:
-            self.written(change.table.source + change.key, change.old, change.new)
-            for source, before, after in change.entries:
+        for table, key, old, new, entries in changes:
+            self.written(table.source + key, old, new)
+            for source, before, after in entries:
                 if before is not None:
                     self.touched(source.source + before.key)
                 if after is not None and (before is None or after.key != before.key):

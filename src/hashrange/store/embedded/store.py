@@ -187,16 +187,17 @@ class EmbeddedStore:
         changes = planned = self._backfills.maintained(changes)
         if self._outbox.is_used:
             changes = self._outbox.divert(batch, planned)
-        for change in changes:
-            if change.new is None:
-                batch.delete(change.table.source + change.key)
+        put, delete = batch.put, batch.delete
+        for table, key, _, new, entries in changes:
+            if new is None:
+                delete(table.source + key)
             else:
-                batch.put(change.table.source + change.key, change.new)
-            for source, before, after in change.entries:
+                put(table.source + key, new)
+            for source, before, after in entries:
                 if before is not None and (after is None or after.key != before.key):
-                    batch.delete(source.source + before.key)
+                    delete(source.source + before.key)
                 if after is not None:
-                    batch.put(source.source + after.key, after.row)
+                    put(source.source + after.key, after.row)
         self.write_batch(batch, statistics_deltas(changes))
         self.reads.changed(changes)
         if changes is not planned:
