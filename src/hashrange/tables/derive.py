@@ -6,12 +6,13 @@ take their place here as one more function. None of them reads a store.
 
 from collections.abc import Iterable
 
-from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
+from hashrange.items.rows import ROW_HEADER_BYTES
 from hashrange.items.types import Row
 from hashrange.tables.change import Change
 
 _SIZE = slice(1, ROW_HEADER_BYTES)
 """Where a row carries its DynamoDB item size."""
+_from_bytes = int.from_bytes
 
 
 def changes_statistics(old: Row | None, new: Row | None) -> bool:
@@ -24,10 +25,10 @@ def statistics_delta(old: Row | None, new: Row | None) -> tuple[int, int]:
     count = size_bytes = 0
     if old is not None:
         count -= 1
-        size_bytes -= row_size_bytes(old)
+        size_bytes -= _from_bytes(old[_SIZE], "big")
     if new is not None:
         count += 1
-        size_bytes += row_size_bytes(new)
+        size_bytes += _from_bytes(new[_SIZE], "big")
     return count, size_bytes
 
 
@@ -39,8 +40,8 @@ def statistics_deltas(changes: Iterable[Change]) -> dict[bytes, tuple[int, int]]
             _add_delta(deltas, table.source, old, new)
         for source, before, after in entries:
             if before is None or after is None or before.row[_SIZE] != after.row[_SIZE]:
-                old, new = None if before is None else before.row, None if after is None else after.row
-                _add_delta(deltas, source.source, old, new)
+                was, now = None if before is None else before.row, None if after is None else after.row
+                _add_delta(deltas, source.source, was, now)
     return deltas
 
 

@@ -11,6 +11,7 @@ from hashrange.errors import ResourceNotFoundException, StorageError
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine, new_batch
+from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.schema import Table
 from hashrange.tables.sources import index_sources
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 class Committer(Protocol):
     """What the catalog needs of its store."""
+
+    figures: Figures
 
     def commit_batch(self, batch: Engine) -> None:
         """Write one batch; raises StorageBusy when it must be tried again later."""
@@ -120,7 +123,7 @@ class EmbeddedCatalog:
         batch = new_batch()
         batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         for source in dropped:
-            _delete_sources(batch, source, layout.prefix_end(source))
+            self._delete_sources(batch, source, layout.prefix_end(source))
         self._store.commit_batch(batch)
         self.adopt(new)
         for source in dropped:
@@ -134,11 +137,17 @@ class EmbeddedCatalog:
         lower, upper = layout.table_range(table.table_id)
         batch = new_batch()
         batch.delete(layout.catalog_key(table.table_id))
-        _delete_sources(batch, lower, upper)
+        self._delete_sources(batch, lower, upper)
         self._store.commit_batch(batch)
         del self._of(table)[table.name], self.by_id[table.table_id]
         self._store.forget(lower, upper)
         return True
+
+    def _delete_sources(self, batch: Engine, lower: bytes, upper: bytes) -> None:
+        """Delete rows and figures of all sources of one table from `lower` on, before `upper`."""
+        self._store.figures.drop_into(batch, lower, upper)
+        batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
+        batch.delete_range(lower, upper)
 
     def _is_stored(self, table: Table) -> bool:
         stored = self._of(table).get(table.name)
@@ -153,10 +162,3 @@ def existing(table: Table | None) -> Table:
     if table is None:
         raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
     return table
-
-
-def _delete_sources(batch: Engine, lower: bytes, upper: bytes) -> None:
-    """Delete rows and figures of all sources from `lower` on, before `upper`."""
-    batch.delete_range(layout.statistics_key(lower), layout.statistics_key(upper))
-    batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
-    batch.delete_range(lower, upper)

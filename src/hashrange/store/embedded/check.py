@@ -18,6 +18,7 @@ from hashrange.store.embedded.check_collections import collection_faults
 from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.figures import TableFigures, read_figures
 from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix, scan_range
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
@@ -131,11 +132,13 @@ def _check_row(table: Table | None, indexes: IndexCheck, engine_key: bytes, row:
 
 
 def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterator[str]:
-    prefix_bytes = len(layout.STATISTICS_PREFIX)
-    stored = {
-        engine_key[prefix_bytes:]: layout.decode_statistics(row)
-        for engine_key, row in scan_prefix(engine, layout.STATISTICS_PREFIX)
-    }
+    stored: TableFigures = {}
+    for table_id, by_source in read_figures(engine).items():
+        for source, one in by_source.items():
+            if source[: layout.TABLE_ID_BYTES] == table_id:
+                stored[source] = one
+            else:
+                yield f"the figures of source {source.hex()} stand with those of table {table_id.hex()}"
     for source in sorted(stored.keys() | counted.keys()):
         figures = stored.get(source, Statistics(0, 0))
         count, size_bytes = counted.get(source, [0, 0])

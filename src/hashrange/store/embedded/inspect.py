@@ -6,6 +6,7 @@ from hashrange.errors import StorageError
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.figures import read_figures
 from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.interface import Statistics
 from hashrange.tables.keys import lookup_key
@@ -26,8 +27,9 @@ class StoreOverview(NamedTuple):
 def inspect_store(data_dir: str) -> StoreOverview:
     """Tables, counts and sizes, from the stored figures: quick whatever the size. Raises StorageError."""
     with read_offline(data_dir) as engine:
+        figures = read_figures(engine)
         tables = [
-            (table, _stored_statistics(engine.get(layout.statistics_key(table.source))))
+            (table, figures.get(layout.table_range(table.table_id)[0], {}).get(table.source, Statistics(0, 0)))
             for table in read_tables(engine)
         ]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
@@ -51,7 +53,3 @@ def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) 
         keys = [(table, lookup_key(table, key)) for table in found]
         rows = [(table, engine.get(table.source + encoded)) for table, encoded in keys]
         return [(table, None if row is None else decode_row(row)) for table, row in rows]
-
-
-def _stored_statistics(row: bytes | None) -> Statistics:
-    return Statistics(0, 0) if row is None else layout.decode_statistics(row)

@@ -12,19 +12,19 @@ from typing import TypeVar
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, StorageBusy, StorageError
 from hashrange.items.types import Item, Key, Row
-from hashrange.store.embedded import files, layout
+from hashrange.store.embedded import files
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.read_cache import ReadCache
-from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted, TransactionRefused
@@ -46,7 +46,6 @@ ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
 """How often, and how many times, work that can wait looks whether the engine has caught up."""
 RECLAIMED_BYTES_MIN = 4_000_000
 """A deleted table of at least this size is compacted away at once; smaller ones go when their neighbours do."""
-_EMPTY = Statistics(0, 0)
 
 
 class EmbeddedStore:
@@ -70,7 +69,7 @@ class EmbeddedStore:
         self._housekeeper = Housekeeper()
         self._settling = Settling(self._housekeeper, is_in_memory=data_dir is None)
         self._pages_read = 0
-        self._statistics: dict[bytes, Statistics] = {}
+        self.figures = Figures()
         self._tokens = Tokens(self._housekeeper)
         self._collections = ItemCollections(collection_size_max_bytes)
         self._backfills = Backfills(self)
@@ -205,14 +204,9 @@ class EmbeddedStore:
 
     def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
         """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""
-        figures: dict[bytes, Statistics] = {}
-        for source, (count_delta, size_delta) in deltas.items():
-            count, size_bytes = self._statistics.get(source, _EMPTY)
-            figures[source] = Statistics(count + count_delta, size_bytes + size_delta)
-            assert min(figures[source]) >= 0
-            batch.put(layout.STATISTICS_PREFIX + source, layout.encode_statistics(*figures[source]))
+        changed = self.figures.put_into(batch, deltas)
         self.engine.write(batch)
-        self._statistics |= figures
+        self.figures.written(changed)
 
     # --- work that no request does ----------------------------------------------------------------
 
@@ -273,7 +267,7 @@ class EmbeddedStore:
 
     def statistics(self, source: bytes) -> Statistics:
         """Item count and size of a source; exact, as of the last commit."""
-        return self._statistics.get(source, _EMPTY)
+        return self.figures.of(source)
 
     # --- durability ------------------------------------------------------------------------------
 
@@ -322,9 +316,7 @@ class EmbeddedStore:
         """Drop the figures of sources that are gone, and have their room given back if it was large."""
         self._backfills.forget(lower, upper)
         self.reads.clear()
-        sources = [source for source in self._statistics if lower <= source < upper]
-        size_bytes = sum(self._statistics.pop(source).size_bytes for source in sources)
-        if size_bytes >= RECLAIMED_BYTES_MIN and self._loop is not None:
+        if self.figures.forget(lower, upper) >= RECLAIMED_BYTES_MIN and self._loop is not None:
             self._housekeeper.compact(self.engine, lower, upper)
 
     def stop_housekeeping(self, engine: Engine) -> bool:
@@ -348,13 +340,9 @@ class EmbeddedStore:
         self.reads.clear()
 
     def load(self) -> None:
-        """Read catalog and statistics from the engine, which has just been opened."""
+        """Read catalog and figures from the engine, which has just been opened."""
         self._tokens = Tokens(self._housekeeper)
-        prefix_bytes = len(layout.STATISTICS_PREFIX)
-        self._statistics = {
-            engine_key[prefix_bytes:]: layout.decode_statistics(row)
-            for engine_key, row in scan_prefix(self.engine, layout.STATISTICS_PREFIX)
-        }
+        self.figures.load(self.engine)
         self.catalog.load(self.engine)
         self._backfills.load(self.engine)
         self._outbox.load(self.engine)
