@@ -157,7 +157,7 @@ def growth(plan: Plan, results: Results) -> str:
     workloads = [workload for workload in plan.workload if workload.is_in_growth_check]
     rows = []
     for kind, asked in (
-        (GROWTH_SAME, f"the same {plan.table_items:,} items"),
+        (GROWTH_SAME, f"{plan.table_items:,} items, again and again"),
         (GROWTH_SCATTERED, "items scattered over the table"),
     ):
         for workload in workloads:
@@ -167,7 +167,7 @@ def growth(plan: Plan, results: Results) -> str:
     intro = (
         f"Hashrange on disk, items of {plan.item_bytes[0]} B, {plan.connections_compared} connections, at rest, files read into the system's page cache before:"
         f" µs of CPU per operation, and p50 in ms. Wanted: the largest at most {plan.growth_ratio_max:g}{TIMES} the smallest table's CPU."
-        f' "The same": the table grows, what is asked for again and again does not. "Scattered": 100,000 different requests, so what is asked for grows as well.'
+        f' "Again and again": the table grows, what is asked for does not. "Scattered": 100,000 different requests, so what is asked for grows as well.'
     )
     columns = ["workload", *(f"{size:,} items" for size in sizes), "ratio", "met"]
     return f"## Growth\n\n{note(results, figures)}{intro}\n\n" + table(columns, rows)
