@@ -168,3 +168,34 @@ def test_a_token_is_not_to_be_touched(pages: DataTable, token: str) -> None:
 def test_a_token_is_for_reads(table: DataTable, token: str) -> None:
     message = "NextToken is only valid on a SELECT statement"
     assert refused(table, "DELETE FROM {t} WHERE pk = ?", fresh_key()["pk"], NextToken=token) == message
+
+
+@pytest.mark.parametrize(("projected", "condition"), [("n", ""), ("n, big", ""), ("n", " AND n = 9")])
+def test_items_fetched_for_a_local_index_fill_one_page_over_all_partitions(
+    raw: RawClient, projected: str, condition: str
+) -> None:
+    table = make_table(raw, "S", "N", **INDEXES)
+    for partition in "abcdef":
+        table.put({"pk": text(partition), "sk": number(1), "l": number(1), "n": number(1), "big": text("x" * 390_000)})
+    select = (
+        f'SELECT {projected} FROM {{t}}."local" WHERE pk IN [{", ".join(repr(one) for one in "abcdef")}]{condition}'
+    )
+    token: dict[str, str] = {}
+    units = []
+    while True:
+        page = execute(table, select, ReturnConsumedCapacity="INDEXES", ConsistentRead=True, **token)
+        units.append(page["ConsumedCapacity"]["Table"]["CapacityUnits"])
+        assert len(page["Items"]) == (0 if condition else 3)
+        if "NextToken" not in page:
+            break
+        token = {"NextToken": page["NextToken"]}
+    assert units == [288.0, 288.0]
+
+
+@pytest.mark.parametrize(
+    "condition", ["big <> 'y'", "NOT big = 'y'", "big IS MISSING", "attribute_not_exists(big)", "big = 'y' OR pk = 'a'"]
+)
+def test_a_global_index_read_whole_knows_nothing_of_what_it_does_not_project(pages: DataTable, condition: str) -> None:
+    page = execute(pages, f'SELECT pk FROM {{t}}."global" WHERE {condition}', ReturnConsumedCapacity="INDEXES")
+    assert page["Items"] == []
+    assert page["ConsumedCapacity"]["GlobalSecondaryIndexes"]["global"]["CapacityUnits"] > 0

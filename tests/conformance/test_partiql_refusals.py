@@ -188,3 +188,23 @@ def test_a_missing_table_comes_before_its_keys(table: DataTable) -> None:
     assert failure(table, "SELECT * FROM nowhere ORDER BY a") == NOT_FOUND
     assert items(table, SELECT) == []
     assert refused(table, SYNTAX) == SYNTAX_REFUSED
+
+
+NO_NUMBER = "The parameter cannot be converted to a numeric value: x"
+
+
+@pytest.mark.parametrize(
+    ("text_", "parameters", "message"),
+    [
+        ("SELECT * FROM {t} WHERE a = [1, ?] AND n = ?", [{"N": "x"}, {"N": "1e126"}], NO_NUMBER),
+        ("SELECT * FROM {t} WHERE n = ? AND a = [1, ?]", [{"N": "x"}, {"N": "1e126"}], NO_NUMBER),
+        ("UPDATE {t} SET l = list_append(l, [?]), x = ? WHERE pk = 'e'", [{"N": "x"}, {"N": "1e126"}], NO_NUMBER),
+        ("SELECT * FROM {t} WHERE n = ? AND m = ?", [{"N": "x"}, {}], NO_NUMBER),
+    ],
+)
+def test_the_first_faulty_parameter_is_told(
+    table: DataTable, text_: str, parameters: list[dict[str, str]], message: str
+) -> None:
+    assert refused(table, text_, *parameters) == message
+    sound: list[dict[str, str]] = [{"S": "sound"} if one.get("N") == "x" else one for one in parameters]
+    assert refused(table, text_, *sound) not in (None, message)

@@ -79,7 +79,10 @@ def test_growth_is_the_largest_table_over_the_smallest() -> None:
                for items, cpu in ((10_000_000, largest), (10_000, 20.0))]  # fmt: skip
     page = render(PLAN, results(*figures))
     growth = page.partition("## Growth")[2]
-    scattered, same = line_of(growth, "GetItem; items scattered"), line_of(growth, "GetItem; 10,000 items, again and again")
+    scattered, same = (
+        line_of(growth, "GetItem; items scattered"),
+        line_of(growth, "GetItem; 10,000 items, again and again"),
+    )
     assert "1.65\N{MULTIPLICATION SIGN}" in scattered
     assert "**no**" in scattered
     assert "1.10\N{MULTIPLICATION SIGN}" in same

@@ -71,6 +71,13 @@ class ValueTable:
         """The canonical value of every token; raises what is wrong with a parameter."""
         if parameters is None:
             return self.constants
+        try:
+            return self._fill(parameters)
+        except RequestFault:
+            check_in_order(parameters)
+            raise
+
+    def _fill(self, parameters: Parameters) -> dict[str, Value]:
         values = self.constants.copy()
         for token, position in self.direct:
             value = parameters[position]
@@ -176,7 +183,7 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     for parameter in parameters:
         type_name = next(iter(parameter), None)
         if len(parameter) != 1 or type_name not in TYPE_NAMES:
-            check_value(parameter)
+            check_in_order(parameters)
             raise Malformed
         types.append(type_name)
     reader = Reader(text, tuple(types))
@@ -185,6 +192,12 @@ def _compile(text: str, parameters: Parameters) -> Statement:
         raise RequestFault(PARAMETER_COUNT)
     table = ValueTable(reader.data)
     return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))
+
+
+def check_in_order(parameters: Parameters) -> None:
+    """Raise what is wrong with the first faulty parameter, for a statement that meets them in another order."""
+    for parameter in parameters:
+        check_value(parameter)
 
 
 def _compile_item(data: Data) -> Callable[[Parameters], dict[str, Any]]:

@@ -55,6 +55,9 @@ class ReadPage(NamedTuple):
     matched_count: int
     scanned_count: int
     size_bytes: int
+    """Of the evaluated rows."""
+    filled_bytes: int
+    """How much of the page's limit is used up: by these rows, or by the items fetched for them."""
     fetched_units: float
     """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
@@ -101,7 +104,8 @@ async def read_page(
         if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
             last_evaluated = None if page.last_key is None else page.rows[-1]
             size_bytes = limit_bytes - bytes_left
-            return ReadPage(items_json, count, scanned_count, size_bytes, fetched_units, last_evaluated)
+            filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
+            return ReadPage(items_json, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated)
         span = narrow(span, page.last_key)
         paused_at_seconds = monotonic()
         await PAUSE

@@ -35,6 +35,9 @@ from hashrange.operations.partiql.keys import (
 from hashrange.tables.schema import Table
 from hashrange.tables.sources import ReadSource, read_source
 
+NOTHING = Condition("", lambda _item, _values: False, paths=[])
+"""Fits no item."""
+
 
 class ReadPlan(NamedTuple):
     """What a SELECT reads of its table, values left open as tokens."""
@@ -86,6 +89,8 @@ def plan_read(table: Table, statement: Statement) -> ReadPlan:
 
     projection = statement.projection
     fetches_items = _fetches_items(source, projection, condition, is_keyed=bool(partitions))
+    if condition is not None and not fetches_items and not _carries(source, condition):
+        condition = NOTHING
     if fetches_items and projection is None:  # a filter does not widen what is returned
         projection = project_attributes(sorted(source.projected_names or ()))
     is_whole = bool(partitions) and (sort_name is None or (sort_term is not None and sort_term.operator == "="))
@@ -103,6 +108,11 @@ def plan_read(table: Table, statement: Statement) -> ReadPlan:
         fetches_items,
         source.index is not None and source.index.is_global,
     )
+
+
+def _carries(source: ReadSource, condition: Condition) -> bool:
+    """Has what is read all that a condition asks for?"""
+    return source.projected_names is None or source.index is None or condition.attributes <= source.projected_names
 
 
 def _source(table: Table, index_name: str | None) -> ReadSource:
@@ -143,7 +153,7 @@ def _fetches_items(
 ) -> bool:
     """Does the read of an index need more than its entries carry? A local one fetches the items, a global one refuses.
 
-    A condition on what a global index lacks just never holds where all of it is read.
+    A condition on what a global index lacks holds for nothing where all of it is read.
     """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:

@@ -123,7 +123,7 @@ async def read_spans(
         items_json += page.items_json
         own_units += read_units(page.size_bytes, consistent=consistent)
         fetched_units += page.fetched_units
-        left_bytes -= sum(map(len, page.items_json)) if plan.fetches_items else page.size_bytes
+        left_bytes -= page.filled_bytes
         if limit is not None:
             limit -= page.scanned_count
         if page.last_evaluated is not None:
