@@ -494,3 +494,37 @@ def test_values_need_an_expression(sorted_table: DataTable, operation: str) -> N
     assert sorted_table.refusal(operation, Key=key, Item=key, **names) == expected.replace(
         current, "ExpressionAttributeNames can only be specified when using expressions"
     ).removesuffix(": FilterExpression is null")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "Empty attribute name"),
+        ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes"),
+        ("\u00e9" * 40_000, "Attribute name is too large, must be less than 65536 bytes"),
+    ],
+)
+@pytest.mark.parametrize("update", [{"Value": text("q")}, {"Action": "ADD", "Value": number(1)}, {"Action": "DELETE"}])
+def test_a_legacy_update_checks_names(
+    table: DataTable, name: str, message: str, update: dict[str, Any], *, is_there: bool
+) -> None:
+    key = fresh_key()
+    if is_there:
+        table.put(key)
+    refusal = table.refusal("UpdateItem", Key=key, AttributeUpdates={name: update})
+    assert refusal == ENVELOPE + INVALID + message
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("expression", ["SET #e = :v", "SET m.#e = :v"])
+def test_a_name_of_an_expression_has_a_size(table: DataTable, expression: str, *, is_there: bool) -> None:
+    key = fresh_key()
+    if is_there:
+        table.put(key | {"m": {"M": {}}})
+    members: dict[str, Any] = {
+        "ExpressionAttributeNames": {"#e": "\u00e9" * 40_000},
+        "ExpressionAttributeValues": {":v": text("q")},
+    }
+    refusal = table.refusal("UpdateItem", Key=key, UpdateExpression=expression, **members)
+    assert refusal == ENVELOPE + INVALID + "Attribute name is too large, must be less than 65536 bytes"

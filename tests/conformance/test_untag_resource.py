@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.conformance.tables import tagged_table, tags, validation
 from tests.support.raw_client import RawClient
 
@@ -19,3 +21,14 @@ def test_keys_have_a_length(client: Any, raw: RawClient) -> None:
         "at 'tagKeys.1.member' failed to satisfy constraint: Member must have length less than or equal to 128"
         in str(validation(raw, "UntagResource", request))
     )
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"), [("TagResource", {"Tags": tags(1)}), ("UntagResource", {"TagKeys": ["a"]})]
+)
+def test_an_operation_without_output_answers_nothing(
+    client: Any, raw: RawClient, operation: str, members: dict[str, Any]
+) -> None:
+    reply = raw(operation, {"ResourceArn": tagged_table(client)} | members)
+    assert (reply.status, reply.body) == (200, b"")
+    assert (reply.headers["content-length"], reply.headers["x-amz-crc32"]) == ("0", "0")

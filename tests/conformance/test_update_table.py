@@ -307,3 +307,59 @@ def test_index_names_have_few_characters(raw: RawClient, on_demand: str) -> None
         "1 validation error detected: Value 'a b c' at 'globalSecondaryIndexUpdates.1.member.delete.indexName' "
         "failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
     )
+
+
+def warm(table: Any) -> tuple[int, int]:
+    return table["WarmThroughput"]["ReadUnitsPerSecond"], table["WarmThroughput"]["WriteUnitsPerSecond"]
+
+
+def test_warm_throughput_never_falls(client: Any, provisioned: str) -> None:
+    def warm_of_both() -> list[tuple[int, int]]:
+        table = described(client, provisioned)
+        return [warm(table), warm(table["GlobalSecondaryIndexes"][0])]
+
+    def index_update(**members: Any) -> list[dict[str, Any]]:
+        return [{"Update": {"IndexName": "index"} | members}]
+
+    client.update_table(
+        TableName=provisioned,
+        ProvisionedThroughput=units(4, 6),
+        GlobalSecondaryIndexUpdates=index_update(ProvisionedThroughput=units(7, 3)),
+    )
+    assert warm_of_both() == [(5, 6), (7, 5)]
+    client.update_table(TableName=provisioned, BillingMode="PAY_PER_REQUEST")
+    assert warm_of_both() == [(12000, 4000), (12000, 4000)]
+    client.update_table(
+        TableName=provisioned,
+        WarmThroughput={"ReadUnitsPerSecond": 15000},
+        GlobalSecondaryIndexUpdates=index_update(WarmThroughput={"WriteUnitsPerSecond": 5000}),
+    )
+    client.update_table(
+        TableName=provisioned,
+        BillingMode="PROVISIONED",
+        ProvisionedThroughput=units(5, 5),
+        GlobalSecondaryIndexUpdates=index_update(ProvisionedThroughput=units(5, 5)),
+    )
+    assert warm_of_both() == [(15000, 4000), (12000, 5000)]
+
+
+def test_an_index_on_its_way_out_needs_no_throughput(client: Any, on_demand: str) -> None:
+    client.update_table(
+        TableName=on_demand,
+        BillingMode="PROVISIONED",
+        ProvisionedThroughput=units(5, 5),
+        GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "index"}}],
+    )
+    assert described(client, on_demand)["BillingModeSummary"]["BillingMode"] == "PROVISIONED"
+
+
+def test_an_undefined_key_attribute_is_told_beside_what_is_defined(raw: RawClient, on_demand: str) -> None:
+    request = {
+        "TableName": on_demand,
+        "AttributeDefinitions": definitions("id"),
+        "GlobalSecondaryIndexUpdates": [{"Create": index("added", hash_name="q")}],
+    }
+    message = str(validation(raw, "UpdateTable", request))
+    assert "Keys: [q], AttributeDefinitions: [" in message
+    names = message.partition("AttributeDefinitions: [")[2].rstrip("]").split(", ")
+    assert len(names) == len(set(names)) > 0

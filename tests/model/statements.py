@@ -34,6 +34,8 @@ class Said(NamedTuple):
     parameters: list[dict[str, Any]]
     more: dict[str, Any]
     """Members of ExecuteStatement besides."""
+    fits_nothing: bool = False
+    """True when the statement finds less than the call: a global index read whole, with a condition on what it lacks."""
 
 
 class Speaker:
@@ -234,7 +236,8 @@ class Speaker:
         if condition is not None:
             asked["FilterExpression"] = condition
             statement += f" WHERE {self.translate(condition, to, parameters)}"
-        return self.paged(Said("Scan", asked | to.members(), statement, parameters, {}))
+        fits_nothing = source == '{t}."global"' and bool(to.names)  # no filter names what the index projects
+        return self.paged(Said("Scan", asked | to.members(), statement, parameters, {}, fits_nothing))
 
     def paged(self, said: Said) -> Said:
         limit = self.chance.choice([None, None, 1, 3])

@@ -10,7 +10,7 @@ from hashrange.expressions.condition import Condition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
-from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
+from hashrange.operations.partiql.read_plan import NOTHING, ReadPlan, plan_read
 from hashrange.operations.partiql.writes import check_table, check_write
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
 from tests.scripts.cases import case_test
@@ -80,6 +80,8 @@ def show_term(term: Term, data: dict[str, Data]) -> str:
 
 
 def show_condition(condition: Condition | None) -> str:
+    if condition is NOTHING:
+        return ", nothing fits"
     return "" if condition is None else f", if {sorted(condition.attributes)} fit"
 
 

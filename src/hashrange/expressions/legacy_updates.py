@@ -15,7 +15,7 @@ from hashrange.expressions.update import Update, assigned_types
 from hashrange.expressions.update_apply import Apply, Elements, compile_apply
 from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
 from hashrange.items.types import Item, Value
-from hashrange.items.values import check_value
+from hashrange.items.values import check_name, check_value
 from hashrange.messages.expressions import UPDATE_ADD_TYPE, UPDATE_DELETE_TYPE, UPDATE_VALUE_NEEDED
 
 _SET_TYPES = ("SS", "NS", "BS")
@@ -34,6 +34,7 @@ def attribute_updates(updates: LegacyMap) -> Update:
     additions: list[ValueAction] = []
     deletions: list[ValueAction] = []
     for name, members in updates.items():
+        check_name(name)
         path = Path((name,))
         action, value = _read_update(members)
         if value is None:

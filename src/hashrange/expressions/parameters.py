@@ -11,6 +11,7 @@ from typing import Protocol
 
 from hashrange.errors import RequestFault
 from hashrange.items.types import Value
+from hashrange.items.values import NAME_SURELY_SHORT, check_name
 from hashrange.limits import EXPRESSION_TOKEN_MAX_BYTES
 from hashrange.messages.expressions import (
     BAD_KEY,
@@ -76,6 +77,8 @@ def check_maps(expressions: Parameters, names: dict[str, str] | None, values: di
         for token, name in names.items():
             if not name:
                 raise RequestFault(EMPTY_NAME.format(key=token))
+            if len(name) > NAME_SURELY_SHORT:
+                check_name(name)
     if values is not None:
         _check_tokens(_VALUES, values, _VALUE_TOKEN)
 

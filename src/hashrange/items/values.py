@@ -91,7 +91,7 @@ def type_of(value: Value) -> str:
 
 # --- maps and lists -----------------------------------------------------------------------------
 
-_NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
+NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
 """Characters that cannot have more bytes than the limit."""
 
 
@@ -104,8 +104,8 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
     size_bytes = 0
     changed: dict[str, Value] | None = None
     for name, value in attributes.items():
-        if not 0 < len(name) <= _NAME_SURELY_SHORT:
-            _check_name(name)
+        if not 0 < len(name) <= NAME_SURELY_SHORT:
+            check_name(name)
         size_bytes += len(name) if name.isascii() else len(name.encode())
         if value.__class__ is not dict:
             raise Malformed
@@ -128,7 +128,8 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
     return attributes if changed is None else changed, size_bytes
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuse the name of an attribute that is empty or longer than 65,535 bytes."""
     if not name:
         raise RequestFault(ATTRIBUTE_NAME_EMPTY)
     if len(name.encode()) > ATTRIBUTE_NAME_MAX_BYTES:

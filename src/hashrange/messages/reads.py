@@ -31,7 +31,7 @@ LEGACY_KEY_CONDITION_COUNT = "Conditions can be of length 1 or 2 only"
 MISSED_KEY_ELEMENT = "Query condition missed key schema element: {name}"
 KEY_CONDITION_NOT_SUPPORTED = "Query key condition not supported"
 SORT_KEYS_LEFT_TO_RIGHT = (
-    "RANGE key attributes {name} must have equality conditions specified in the query because a condition is present on"
+    "RANGE key attributes {names} must have equality conditions specified in the query because a condition is present on"
     " key attribute {later}"
 )
 KEY_CONDITION_TYPE = INVALID_PARAMETERS + "Condition parameter type does not match schema type"

@@ -102,5 +102,5 @@ def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...], siz
 
 
 def _sizes_bytes(item: Item, names: tuple[str, ...]) -> int:
-    """Bytes of the strings and binaries among the named attributes; numbers cannot be too long."""
-    return sum([value_size_bytes(item[name]) for name in names if "N" not in item[name]])
+    """Bytes of the values of the named attributes."""
+    return sum([value_size_bytes(item[name]) for name in names])

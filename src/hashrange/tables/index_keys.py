@@ -90,9 +90,8 @@ def _key_attributes(index: Index) -> list[tuple[str, KeyType]]:
 
 
 def _size_bytes(item: Item, names: tuple[str, ...]) -> int:
-    """Bytes of the strings and binaries among the named attributes; numbers cannot be too long."""
-    values = [item[name] for name in names if name in item]
-    return sum([value_size_bytes(value) for value in values if "N" not in value])
+    """Bytes of the values of the named attributes."""
+    return sum([value_size_bytes(item[name]) for name in names if name in item])
 
 
 def _type_mismatch(index: Index, name: str, expected: str, actual: str) -> ValidationException:

@@ -76,18 +76,25 @@ def _sort_bounds(prefix: bytes, keys: KeySchema, by_name: dict[str, KeyTerm]) ->
         name = keys.sort_names[-1]
     if any(term not in keys.sort_names for term in by_name):
         raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+    _check_left_to_right(keys, by_name)
     last = len(by_name) - 1
     for position, (name, key_type) in enumerate(zip(keys.sort_names, keys.sort_types, strict=True)):
-        term = by_name.get(name)
-        if term is None:
-            raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+        term = by_name[name]
         if position == last:
             return _term_bounds(prefix, term, key_type)
-        if term.operator != "=":
-            later = keys.sort_names[position + 1]
-            raise ValidationException(SORT_KEYS_LEFT_TO_RIGHT.format(name=name, later=later))
         prefix += encode_component(key_type, _operand(term, key_type, 0, is_partition=False))
     raise AssertionError(by_name)
+
+
+def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
+    """Refuse a condition on a sort key attribute unless those before it have equality conditions."""
+    loose: list[str] = []
+    for name in keys.sort_names:
+        term = by_name.get(name)
+        if term is not None and loose:
+            raise ValidationException(SORT_KEYS_LEFT_TO_RIGHT.format(names=", ".join(loose), later=name))
+        if term is None or term.operator != "=":
+            loose.append(name)
 
 
 def _operand(term: KeyTerm, key_type: KeyType, position: int, *, is_partition: bool) -> str:
@@ -155,8 +162,18 @@ def _start_key_bytes(source: ReadSource, start_item: Item) -> Key:
     item_key = lookup_key(source.table, {name: start_item[name] for name in names if name in start_item})
     key = source.entry_key(start_item, item_key)
     if key is None:
+        _check_index_key_values(source.keys, start_item)
         raise ValidationException(START_KEY_SCHEMA)
     return key
+
+
+def _check_index_key_values(keys: KeySchema, start_item: Item) -> None:
+    """Refuse a key attribute of an index that is empty or too long."""
+    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
+    for name, key_type in zip(names, types, strict=True):
+        scalar = start_item.get(name, {}).get(key_type)
+        if scalar is not None:
+            check_key_value(name, key_type, scalar, is_partition=name in keys.partition_names)
 
 
 def narrow(span: Span, start: Key) -> Span:

@@ -125,7 +125,7 @@ class ControlPlane:
 
     def run(self, name: str, request: Any) -> Any:
         """The reply to a request struct, decoded."""
-        return json.loads(asyncio.run((OPERATIONS | POLICIES)[name].run(self.scope, request)))
+        return json.loads(asyncio.run((OPERATIONS | POLICIES)[name].run(self.scope, request)) or b"{}")
 
     def create(self, name: str = "music", **members: Any) -> Any:
         """A table with the partition key `id`, on demand unless said otherwise; its description."""

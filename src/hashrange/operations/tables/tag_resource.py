@@ -37,7 +37,7 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> bytes:
         tags = table.tags | {tag.Key: tag.Value for tag in request.Tags}
         check_tag_count(len(tags))
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
-            return b"{}"
+            return b""
 
 
 OPERATION = Operation("TagResource", TagResourceRequest, tag_resource)

@@ -34,7 +34,7 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> bytes:
         refuse_unserved(table, scope.clock.service_time())
         tags = {key: value for key, value in table.tags.items() if key not in keys}
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
-            return b"{}"
+            return b""
 
 
 OPERATION = Operation("UntagResource", UntagResourceRequest, untag_resource)

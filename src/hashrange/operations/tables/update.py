@@ -18,7 +18,7 @@ from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndex
 from hashrange.operations.tables.members import ProvisionedThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.tables.decreases import SECONDS_PER_DAY, decreases_left, decreases_today, next_decrease_at_seconds
-from hashrange.tables.description import stream_label
+from hashrange.tables.description import stream_label, warm_units
 from hashrange.tables.schema import Index, Table, Throughput
 
 
@@ -39,7 +39,28 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     elif request.ProvisionedThroughput is not None:
         changes |= throughput_changes(table, request.ProvisionedThroughput, now_seconds)
     changes |= _setting_changes(request, table, now_seconds)
-    return msgspec.structs.replace(table, **changes)
+    return _kept_warm(table, msgspec.structs.replace(table, **changes))
+
+
+def _kept_warm(old: Table, new: Table) -> Table:
+    """Warm throughput never falls: what the table and its indexes had stays, as if it had been bought."""
+    before = {index.name: index for index in old.indexes}
+    indexes = tuple(
+        msgspec.structs.replace(index, **_warm_changes(warm_units(old, before[index.name]), warm_units(new, index)))
+        if index.is_global and index.name in before
+        else index
+        for index in new.indexes
+    )
+    return msgspec.structs.replace(new, indexes=indexes, **_warm_changes(warm_units(old), warm_units(new)))
+
+
+def _warm_changes(before: Throughput, after: Throughput) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if after.read_units < before.read_units:
+        changes["warm_read_units"] = before.read_units
+    if after.write_units < before.write_units:
+        changes["warm_write_units"] = before.write_units
+    return changes
 
 
 def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:

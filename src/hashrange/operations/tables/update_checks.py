@@ -73,7 +73,7 @@ def check_update(request: UpdateTableRequest) -> None:
 def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     """Refuse what the table does not allow, with the first fault."""
     updates = request.GlobalSecondaryIndexUpdates or []
-    _check_mode(request, table, list(index_changes(updates)))
+    _check_mode(request, table, updates)
     check_warm(request.WarmThroughput, warm_units(table), TABLE)
     _check_definitions(request.AttributeDefinitions or [], table)
     _check_indexes(updates, request.AttributeDefinitions or [], table, request.BillingMode or table.billing_mode)
@@ -118,17 +118,19 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
             check_projection(update.Create.Projection)
 
 
-def _check_mode(request: UpdateTableRequest, table: Table, changes: Sequence[HasThroughput]) -> None:
+def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
     """Throughput fits the mode that the table will have, and is not what it is already."""
     throughput = request.ProvisionedThroughput
+    changes = list(index_changes(updates))
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         check_on_demand(throughput, changes)
         return
     for maximum in (request.OnDemandThroughput, *(change.OnDemandThroughput for change in changes)):
         refuse_maximum(maximum, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
-    given = {change.IndexName for change in changes if change.ProvisionedThroughput is not None}
+    settled = {change.IndexName for change in changes if change.ProvisionedThroughput is not None}
+    settled.update(update.Delete.IndexName for update in updates if update.Delete is not None)
     if table.billing_mode == "PAY_PER_REQUEST":
-        missing = [index.name for index in table.indexes if index.is_global and index.name not in given]
+        missing = [index.name for index in table.indexes if index.is_global and index.name not in settled]
         if missing:
             raise ValidationException(say.SWITCH_WITHOUT_INDEX_THROUGHPUT.format(indexes=",".join(missing)))
     elif throughput is not None and table.throughput == Throughput(
@@ -165,7 +167,8 @@ def _check_indexes(
 ) -> None:
     """Updated and deleted indexes exist, created ones do not; one online change at a time."""
     indexes = {index.name: index for index in table.indexes}
-    defined = [*table.attribute_types, *(definition.AttributeName for definition in definitions)]
+    given = [definition.AttributeName for definition in definitions]
+    defined = list(dict.fromkeys([*table.attribute_types, *given]))
     for update in updates:
         if update.Update is not None:
             index = indexes.get(update.Update.IndexName)
