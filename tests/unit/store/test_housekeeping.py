@@ -23,12 +23,13 @@ def put(row: Row, _old: Row | None) -> Row:
     return row
 
 
-def fill(store: EmbeddedStore, name: str) -> Table:
-    table = finish(store.catalog.create(table_maker(name)))
+async def fill(store: EmbeddedStore, name: str) -> Table:
+    """A table of twice the size that is worth a compaction; a busy machine's engine may stall meanwhile."""
+    table = await store.catalog.create(table_maker(name))
     assert table is not None
     for number in range(ROWS):
         row = row_of(ROW_BYTES, Random(number).randbytes(ROW_BYTES))
-        finish(store.mutate(table, Key(b"%06d" % number), partial(put, row)))
+        await store.mutate(table, Key(b"%06d" % number), partial(put, row))
     return table
 
 
@@ -38,11 +39,11 @@ def test_a_large_deleted_table_gives_its_room_back(
 ) -> None:
     """Whether the compaction ends, or is given up because the store closes."""
     store = open_store(str(tmp_path / "data"), SystemClock(), loop)
-    kept, gone = fill(store, "kept"), fill(store, "gone")
+    kept, gone = run(fill(store, "kept")), run(fill(store, "gone"))
     run(durable(store))
     store.engine.flush()
     size_bytes = files.folder_size_bytes(store.place)
-    finish(store.catalog.delete(gone))
+    run(store.catalog.delete(gone))
     future = store._housekeeper._last
     assert future is not None
     if does_wait:
