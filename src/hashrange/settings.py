@@ -9,12 +9,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.errors import HashrangeError
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
 """Endings of fields that people need not type, because the option's help says them."""
+
+
+class SettingUnusable(HashrangeError):
+    """What a setting names is not fit for it: a file, a folder. The message names it, the reason and the way out."""
 
 
 class Settings(msgspec.Struct, frozen=True):

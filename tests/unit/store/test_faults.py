@@ -10,7 +10,7 @@ from hashrange.errors import (
     StorageLocked,
     StorageReadOnly,
 )
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import OPENING, READING, storage_error
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,17 @@ def test_each_text_has_its_kind(text: str, kind: type[StorageError]) -> None:
     error = storage_error(Exception(text), "/d")
     assert type(error) is kind
     assert "/d" in str(error)
+    assert not str(error)[0].isupper(), "it follows a name and a colon"
     assert text in str(error), "the operator also sees the engine's own words"
+
+
+def test_who_only_reads_is_not_told_to_write_or_to_check_again() -> None:
+    for text in ("Corruption: checksum mismatch", "IO error: Permission denied", "IO error: no file"):
+        told = str(storage_error(Exception(text), "/d", READING))
+        assert "hashrange check" not in told
+        assert "write" not in told
+        assert "serve" not in told
+    assert "serve" not in str(storage_error(Exception("IO error: no file"), "/d", OPENING))
 
 
 def test_our_own_errors_pass() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
+from hashrange.errors import StorageCorruption, StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
+from hashrange.settings import SettingUnusable
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.layout import FORMAT_KEY
@@ -58,6 +59,37 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"thesis\.txt"):
         open_store(str(tmp_path), CLOCK, None)
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_what_can_be_no_data_folder_is_a_wrong_setting(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in ("file", "file/below", "", "x" * 300):
+        with pytest.raises(SettingUnusable, match=r"^[^A-Z][^.]*\. Name an") as caught:
+            open_store(str(tmp_path / name), CLOCK, None)
+        assert isinstance(caught.value, StorageError)
+
+
+def test_a_folder_that_is_free_names_no_process(tmp_path: Path) -> None:
+    open_store(str(tmp_path), CLOCK, None).close_now()
+    assert (tmp_path / "lock").read_bytes() == b""
+
+
+def test_damage_that_is_met_after_the_engine_is_open_is_told_like_any(tmp_path: Path) -> None:
+    open_store(str(tmp_path), CLOCK, None).close_now()
+    (path,) = (tmp_path / "engine").glob("*.sst")
+    content = bytearray(path.read_bytes())
+    content[20:28] = b"\xff" * 8
+    path.write_bytes(content)
+    with pytest.raises(StorageCorruption, match="block checksum mismatch"):
+        open_engine(str(tmp_path))
+
+
+def test_a_missing_file_of_the_engine_is_told_with_a_way_out(tmp_path: Path) -> None:
+    open_store(str(tmp_path), CLOCK, None).close_now()
+    for path in (tmp_path / "engine").glob("MANIFEST-*"):
+        path.unlink()
+    with pytest.raises(StorageError, match=r"^the engine of .* cannot open its files\. See that all are there"):
+        open_engine(str(tmp_path))
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

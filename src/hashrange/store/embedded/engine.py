@@ -10,7 +10,7 @@ import rocksdict
 
 from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.recovery import stops_at_hole
@@ -43,6 +43,8 @@ BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
 BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, BACKGROUND_WRITE_BYTES = 256 * MIB, 1_000, 128 * 1024
 """Flushes and compactions write so much at most, in such pieces, and rest in between: they take a core for 1 ms, not for whole ticks."""
+PATH_BYTES_MAX = 1 << 62
+"""Where the engine's files may stand in several folders, so much goes into one: everything."""
 _FAIRNESS = 10
 """The rate limiter's own default: one in ten times, compactions go before flushes."""
 SKIPPED_KEYS_MAX = 20_000
@@ -81,7 +83,7 @@ def open_engine(data_dir: str | None) -> Engine:
             options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
-        raise storage_error(error, place) from error
+        raise storage_error(error, place, OPENING) from error
     finally:
         if data_dir is None:
             files.remove_folder(path)
@@ -89,16 +91,26 @@ def open_engine(data_dir: str | None) -> Engine:
         let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
         _check_format(engine, place)
+    except Exception as error:
+        close_engine(engine, place, may_fail=True)
+        raise storage_error(error, place, OPENING) from error
     except BaseException:
         close_engine(engine, place, may_fail=True)
         raise
     return engine
 
 
-def open_read_only(path: str) -> Engine:
-    """The engine in folder `path` as it would recover, without changing it. Raises the engine's bare exceptions."""
+def open_read_only(path: str, head: str | None = None) -> Engine:
+    """The engine in folder `path` as it would recover, for reading. Raises the engine's bare exceptions.
+
+    rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder that holds a copy of the
+    files that say which others count (`files.copy_head`), it writes there, and nothing in `path` changes.
+    """
     options = _options(is_in_memory=False)
-    return rocksdict.Rdict(path, options, {"default": options}, rocksdict.AccessType.read_only(False))
+    if head is not None:
+        options.set_db_paths([rocksdict.DBPath(path, PATH_BYTES_MAX)])
+        options.set_wal_dir(path)
+    return rocksdict.Rdict(head or path, options, {"default": options}, rocksdict.AccessType.read_only(False))
 
 
 def compact(engine: Engine, lower: bytes, upper: bytes) -> None:

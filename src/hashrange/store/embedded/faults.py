@@ -1,8 +1,10 @@
 """What does an engine's error mean? The only function of Hashrange that looks at an error's text.
 
 The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). Sentences here are
-for the operator: what is wrong, where, and the way out.
+for the operator: what is wrong, where, and the way out, which depends on who met it.
 """
+
+from typing import NamedTuple
 
 from hashrange.errors import (
     StorageBusy,
@@ -13,28 +15,52 @@ from hashrange.errors import (
     StorageReadOnly,
 )
 
+
+class Advice(NamedTuple):
+    """What follows a cause, for those who met it at one kind of work; each ends without a full stop."""
+
+    denied: str
+    """`{place}` …: this user may not."""
+    damaged: str
+    other: str
+    """`the engine of {place}` …: everything that has no kind of its own."""
+
+
+SERVING = Advice(
+    "cannot be written. Give this user the right to write there",
+    "Keep a copy of the folder, and restore a backup; `hashrange check` tells how far the damage goes",
+    "failed; a server opens it again before anything else is served",
+)
+OPENING = SERVING._replace(
+    other="cannot open its files. See that all are there and that this user may write them, or restore a backup"
+)
+READING = Advice(
+    "cannot be read. Give this user the right to read all that is in it",
+    "Keep a copy of the folder, and restore a backup",
+    "cannot read its files. See that all are there and that this user may read them, or restore a backup",
+)
+
 _FULL = ("no space left", "disk quota exceeded", "file too large", "space limit", "max allowed space")
 _STALLED = ("write stall", "too many internal keys skipped", "resource busy", "operation timed out")
 _READ_ONLY = ("read-only file system", "permission denied", "operation not permitted")
 
 
-def storage_error(error: BaseException, place: str) -> StorageError:
+def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:
     """The StorageError for whatever the engine or the operating system raised; `place` is the data folder."""
     if isinstance(error, StorageError):
         return error
     text = str(error)
     lowered = text.lower()
     if any(mark in lowered for mark in _FULL):
-        return StorageFull(f"The disk that holds {place} is full. Make room: writing goes on by itself. ({text})")
+        return StorageFull(f"the disk that holds {place} is full. Make room: writing goes on by itself. ({text})")
     if any(mark in lowered for mark in _STALLED):
-        return StorageBusy(f"The engine of {place} is catching up; the same call may succeed in a moment. ({text})")
+        return StorageBusy(f"the engine of {place} is catching up; the same call may succeed in a moment. ({text})")
     if any(mark in lowered for mark in _READ_ONLY):
-        return StorageReadOnly(f"{place} cannot be written. Give this user the right to write there. ({text})")
+        return StorageReadOnly(f"{place} {advice.denied}. ({text})")
     if "lock" in lowered and ("hold" in lowered or "unavailable" in lowered or "/lock" in lowered):
         return StorageLocked(f"{place} is open in another process. Stop that one, or choose another folder. ({text})")
     if lowered.startswith("corruption") or "checksum" in lowered or "bad record" in lowered:
         return StorageCorruption(
-            f"Stored bytes in {place} are damaged, and nothing was dropped to hide it. Keep a copy of the folder, see"
-            f" how far the damage goes with `hashrange check`, and restore a backup. ({text})"
+            f"stored bytes in {place} are damaged, and nothing was dropped to hide it. {advice.damaged}. ({text})"
         )
-    return StorageError(f"The engine of {place} failed; it is reopened before anything else is served. ({text})")
+    return StorageError(f"the engine of {place} {advice.other}. ({text})")

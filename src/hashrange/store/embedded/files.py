@@ -11,9 +11,12 @@ import tempfile
 from pathlib import Path
 
 from hashrange.errors import StorageError, StorageLocked, StorageReadOnly
+from hashrange.settings import SettingUnusable
 
 ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
+CURRENT_FILE = "CURRENT"
+"""The engine's: names its manifest, which names the files that count."""
 
 if os.name == "nt":  # pragma: no cover - exercised on Windows only
     import msvcrt
@@ -36,15 +39,24 @@ else:
         return True
 
 
+class FolderUnfit(StorageError, SettingUnusable):
+    """What was named as the data folder is none and cannot become one."""
+
+
 class FolderLock:
     """The right to use a data folder, held until `release` or the end of the process, however it ends."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, is_signed: bool) -> None:
+        """Below 0 the descriptor is that of no file: there is nothing to lock. `is_signed`: the file names this process."""
         self._descriptor = descriptor
+        self._is_signed = is_signed
 
     def release(self) -> None:
         """Let another process have the folder; may be called twice."""
         if self._descriptor >= 0:
+            if self._is_signed:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -52,15 +64,17 @@ class FolderLock:
 def prepare_folder(data_dir: str) -> FolderLock:
     """Make the folder if it is missing and lock it.
 
-    Raises StorageLocked, StorageReadOnly, or StorageError when `data_dir` is not a folder or holds something else.
+    Raises StorageLocked, StorageReadOnly, or FolderUnfit when `data_dir` is not a folder or holds something else.
     """
     folder = Path(data_dir)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StorageError(f"{data_dir} is not a folder. Name another one with --data-dir.") from error
+        raise FolderUnfit(f"{data_dir} is not a folder. Name another one with --data-dir.") from error
     except OSError as error:
-        raise StorageReadOnly(f"The folder {data_dir} cannot be made: {error.strerror}.") from error
+        raise FolderUnfit(
+            f"the folder {data_dir} cannot be made: {error.strerror}. Name another one with --data-dir."
+        ) from error
     _refuse_foreign(folder)
     lock = _lock(folder)
     try:
@@ -69,7 +83,7 @@ def prepare_folder(data_dir: str) -> FolderLock:
             sync_folder(str(each))
     except OSError as error:
         lock.release()
-        raise StorageReadOnly(f"The folder {data_dir} cannot be written: {error.strerror}.") from error
+        raise _unwritable(data_dir, error) from error
     return lock
 
 
@@ -78,32 +92,73 @@ def _refuse_foreign(folder: Path) -> None:
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
-        raise StorageReadOnly(f"The folder {folder} cannot be read: {error.strerror}.") from error
+        raise _unreadable(folder, error) from error
     strangers = names - {LOCK_FILE, ENGINE_FOLDER, "lost+found"}
     if strangers and ENGINE_FOLDER not in names:
-        raise StorageError(
+        raise FolderUnfit(
             f"{folder} holds other files ({min(strangers)}, …) and no Hashrange data. Name an empty or a new folder."
         )
 
 
 def _lock(folder: Path) -> FolderLock:
-    path = folder / LOCK_FILE
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise StorageReadOnly(
-            f"{folder} cannot be written ({error.strerror}). Give this user the right to write there."
-        ) from error
-    if not _try_lock(descriptor):
-        owner = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
-        os.close(descriptor)
-        raise StorageLocked(
-            f"{folder} is in use by another Hashrange (process {owner}). Stop that one, or name another folder."
-        )
+        raise _unwritable(folder, error) from error
+    _take(folder, descriptor)
     with contextlib.suppress(OSError):  # the process id is a courtesy; a full disk must not keep the store from opening
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
-    return FolderLock(descriptor)
+    return FolderLock(descriptor, is_signed=True)
+
+
+def lock_for_reading(data_dir: str) -> FolderLock:
+    """Lock a folder and change nothing in it. One without a lock file is a copy that no server has had: it needs none.
+
+    Raises StorageLocked, or StorageError when this user may not look.
+    """
+    folder = Path(data_dir)
+    try:
+        try:
+            descriptor = os.open(
+                folder / LOCK_FILE, os.O_RDWR
+            )  # some file systems lock nothing that is open for reading
+        except OSError as error:
+            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+                raise
+            descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY)
+    except FileNotFoundError:
+        return FolderLock(-1, is_signed=False)
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    _take(folder, descriptor)
+    return FolderLock(descriptor, is_signed=False)
+
+
+def _take(folder: Path, descriptor: int) -> None:
+    """Lock an open lock file, or close it and raise StorageLocked, or StorageError where files cannot be locked."""
+    try:
+        if _try_lock(descriptor):
+            return
+        owner = os.read(descriptor, 32).decode("ascii", "replace").strip()
+    except OSError as error:
+        os.close(descriptor)
+        raise StorageError(
+            f"{folder} cannot be locked: {error.strerror}. Name a folder on a file system that has locks."
+        ) from error
+    os.close(descriptor)
+    process = f" (process {owner})" if owner else ""
+    raise StorageLocked(f"{folder} is in use by another Hashrange{process}. Stop that one, or name another folder.")
+
+
+def _unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
+    return StorageReadOnly(f"{folder} cannot be written ({error.strerror}). Give this user the right to write there.")
+
+
+def _unreadable(folder: str | Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{folder} cannot be read ({error.strerror}). Give this user the right to read all that is in it."
+    )
 
 
 def sync_folder(path: str) -> None:
@@ -129,8 +184,24 @@ def engine_folder(data_dir: str) -> str:
 
 
 def has_engine(data_dir: str) -> bool:
-    """True when the folder holds a store."""
-    return (Path(data_dir) / ENGINE_FOLDER / "CURRENT").is_file()
+    """True when the folder holds a store. Raises StorageError when this user may not look."""
+    try:
+        return (Path(data_dir) / ENGINE_FOLDER / CURRENT_FILE).is_file()
+    except OSError as error:
+        raise _unreadable(data_dir, error) from error
+
+
+def copy_head(data_dir: str) -> str:
+    """A scratch folder with what tells the engine which of its files count: some MB at most. `remove_folder` it later."""
+    scratch = make_scratch_folder()
+    try:
+        engine = Path(data_dir) / ENGINE_FOLDER
+        for path in (engine / CURRENT_FILE, *engine.glob("MANIFEST-*")):
+            shutil.copyfile(path, Path(scratch) / path.name)
+    except BaseException:
+        remove_folder(scratch)
+        raise
+    return scratch
 
 
 def make_scratch_folder() -> str:
