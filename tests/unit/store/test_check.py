@@ -1,6 +1,10 @@
 """`check` finds every kind of damage that can be planted; `inspect` tells what is there. Neither changes anything."""
 
-from collections.abc import Callable
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -164,3 +168,104 @@ def test_a_folder_in_use_or_without_data_is_refused(folder: Path, tmp_path: Path
     with pytest.raises(StorageError, match="holds no Hashrange data"):
         inspect_store(str(tmp_path / "nothing"))
     assert not (tmp_path / "nothing").exists()
+
+
+def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file of a folder: when it was written last, and what it holds."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+def look_at_all(folder: Path) -> None:
+    """Check and inspect a sound folder."""
+    assert check_store(str(folder)).faults == []
+    assert len(inspect_store(str(folder)).tables) == 2
+    assert inspect_row(str(folder), "orders", {"pk": {"S": "a"}, "sk": {"S": "b"}})[0][1] == ITEM
+
+
+@pytest.mark.parametrize("missing", ["", "lock"])
+def test_nothing_in_the_folder_is_written(folder: Path, missing: str, tmp_path: Path) -> None:
+    (folder / missing).unlink() if missing else None
+    before = contents(folder)
+    look_at_all(folder)
+    assert contents(folder) == before
+
+
+def test_what_only_the_log_holds_is_seen(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "data"), SystemClock(), None)
+    for name in ("orders", "users"):
+        table = finish(store.catalog.create(table_maker(name)))
+        assert table is not None
+        finish(store.mutate(table, item_key(table, ITEM), partial(put, encode_row(*check_item(ITEM)))))
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    store.close_now()
+    look_at_all(tmp_path / "copy")
+
+
+NOBODY = 65534
+
+
+@contextmanager
+def stranger() -> Iterator[None]:
+    """Files' modes hold meanwhile, which they do not for root."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def open_folder(folder: Path) -> Iterator[Path]:
+    """The folder's copy at a place that everybody can reach."""
+    place = Path(tempfile.mkdtemp(prefix="hashrange-test-"))
+    place.chmod(0o755)
+    shutil.copytree(folder, place / "data")
+    yield place / "data"
+    for path in [*place.rglob("*"), place]:
+        path.chmod(0o700)
+    shutil.rmtree(place)
+
+
+def set_modes(folder: Path, folder_mode: int, file_mode: int) -> None:
+    """Of the folder and of all that is in it, the innermost first."""
+    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
+        path.chmod(folder_mode if path.is_dir() else file_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_folder_that_may_only_be_read_will_do(open_folder: Path) -> None:
+    set_modes(open_folder, 0o555, 0o444)
+    with stranger():
+        look_at_all(open_folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o000, 0o444), (0o555, 0o000), (0o444, 0o444)])
+def test_a_folder_that_may_not_be_read_is_told_so(open_folder: Path, folder_mode: int, file_mode: int) -> None:
+    set_modes(open_folder, folder_mode, file_mode)
+    with stranger():
+        for look in (check_store, inspect_store):
+            with pytest.raises(StorageError, match=r"cannot be read .*Give this user the right to read"):
+                look(str(open_folder))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_files_of_the_engine_that_may_not_be_read_are_told(open_folder: Path) -> None:
+    set_modes(open_folder, 0o555, 0o444)
+    for path in (open_folder / "engine").glob("*.sst"):
+        path.chmod(0o000)
+    with stranger(), pytest.raises(StorageError, match=r"cannot be read\. Give this user the right to read"):
+        inspect_store(str(open_folder))
+
+
+def test_damage_names_the_folder_and_not_its_copy(folder: Path) -> None:
+    for path in (folder / "engine").glob("MANIFEST-*"):
+        path.unlink()
+    with pytest.raises(StorageError, match=r"cannot read its files") as caught:
+        check_store(str(folder))
+    assert str(folder / "engine" / "MANIFEST") in str(caught.value)
+    assert "hashrange-" not in str(caught.value)

@@ -1,12 +1,15 @@
-"""How do tools read a store that nobody serves? Locked, read-only, as it would recover; nothing is changed on disk."""
+"""How do tools read a store that nobody serves? Locked, read-only, as it would recover; nothing is changed on disk.
+
+So a folder that this user may only read will do, as a backup on a disk that is read-only.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hashrange.errors import HashrangeError, StorageError, StorageFormatUnknown
+from hashrange.errors import HashrangeError, StorageFormatUnknown
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.schema import Table
 
@@ -15,10 +18,12 @@ from hashrange.tables.schema import Table
 def read_offline(data_dir: str) -> Iterator[Engine]:
     """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
     if not files.has_engine(data_dir):
-        raise StorageError(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
-    lock = files.prepare_folder(data_dir)
+        raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
+    lock = files.lock_for_reading(data_dir)
+    head = ""
     try:
-        engine = open_read_only(files.engine_folder(data_dir))
+        head = files.copy_head(data_dir)
+        engine = open_read_only(files.engine_folder(data_dir), head)
         try:
             version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
             if version != layout.FORMAT_VERSION:
@@ -29,8 +34,11 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     except HashrangeError:
         raise
     except Exception as error:
-        raise storage_error(error, data_dir) from error
+        told = str(error).replace(head, files.engine_folder(data_dir)) if head else str(error)
+        raise storage_error(Exception(told), data_dir, READING) from error
     finally:
+        if head:
+            files.remove_folder(head)
         lock.release()
 
 
