@@ -18,13 +18,13 @@ from typing import Annotated
 
 import msgspec
 
-from hashrange.errors import HashrangeError
+from hashrange.settings import SettingUnusable
 
 ACCOUNT = "000000000000"
 """The account of a credential that names none, and of everybody while no credentials are configured."""
 
 
-class CredentialsFileError(HashrangeError):
+class CredentialsFileError(SettingUnusable):
     """The credentials file cannot be used; the message names the file, the reason and the way out."""
 
 

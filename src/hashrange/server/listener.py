@@ -1,10 +1,12 @@
 """How does a server listen, and how does it stop? One listener, its connections, the sweep over them, and the jobs."""
 
 import asyncio
+import errno
 import ssl
 from collections.abc import Mapping
 
 from hashrange.clock import Clock
+from hashrange.errors import HashrangeError
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.runner import Runner
@@ -15,7 +17,7 @@ from hashrange.server.access_log import log_access
 from hashrange.server.credentials import read_credentials
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connections
-from hashrange.settings import Settings
+from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import Store
 
 SWEEP_SECONDS = 1.0
@@ -25,12 +27,21 @@ STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 
 
+class TlsFilesError(SettingUnusable):
+    """Certificate and key cannot be used; the message names the files, the reason and the way out."""
+
+
+class ListenError(HashrangeError):
+    """The address cannot be had; the message names it, the reason and the way out."""
+
+
 class Server:
     """A listening server over an open store."""
 
     def __init__(self, store: Store, operations: Mapping[str, Operation], clock: Clock, settings: Settings) -> None:
-        """Raises CredentialsFileError when the credentials file cannot be used."""
+        """Raises CredentialsFileError and TlsFilesError when those files cannot be used."""
         credentials = read_credentials(settings.credentials) if settings.credentials is not None else None
+        self._tls = tls_context(settings)
         self.settings = settings
         self.store = store
         self.access = Access(store, clock, settings, credentials)
@@ -43,14 +54,16 @@ class Server:
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self) -> str:
-        """Listen; returns the endpoint's URL. Raises OSError when the address cannot be had."""
+        """Listen; returns the endpoint's URL. Raises ListenError when the address cannot be had."""
         settings = self.settings
-        context = tls_context(settings)
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
-        self._listener = await loop.create_server(
-            self.connections.connect, settings.host, settings.port, ssl=context, backlog=BACKLOG_CONNECTIONS
-        )
+        try:
+            self._listener = await loop.create_server(
+                self.connections.connect, settings.host, settings.port, ssl=self._tls, backlog=BACKLOG_CONNECTIONS
+            )
+        except OSError as error:
+            raise ListenError(listen_failure(settings, error)) from error
         try:
             self._turn()
             self.store.on_work(self.jobs.wake)
@@ -60,7 +73,7 @@ class Server:
             raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        return f"{'https' if context is not None else 'http'}://{host}:{port}"
+        return f"{'https' if self._tls is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
         """Accept nothing more, answer what is open, and close all connections; the store stays open."""
@@ -85,9 +98,33 @@ class Server:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """TLS as configured; None without a certificate. Raises OSError or ssl.SSLError for unusable files."""
+    """TLS as configured; None without a certificate. Raises TlsFilesError for unusable files."""
     if settings.tls_cert is None:
         return None
+
+    def refuse_passphrase() -> str:
+        """Without this, OpenSSL asks for it on the terminal, and a service would wait there."""
+        raise TlsFilesError(
+            f"the private key {settings.tls_key} is locked with a passphrase, which a server cannot be told."
+            f" Unlock it: openssl pkey -in {settings.tls_key} -out unlocked.pem."
+        )
+
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(settings.tls_cert, settings.tls_key)
+    try:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key, refuse_passphrase)
+    except OSError as error:  # ssl.SSLError is one
+        raise TlsFilesError(
+            f"TLS cannot start with {settings.tls_cert} and {settings.tls_key}: {error.strerror or error}."
+            " Both must be readable PEM files that belong together."
+        ) from error
     return context
+
+
+def listen_failure(settings: Settings, error: OSError) -> str:
+    """Why the server could not listen, and what to do about it."""
+    address = f"{settings.host}:{settings.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"{address} is taken by another program. Stop it, or choose another port with --port."
+    if error.errno == errno.EACCES:
+        return f"this user may not listen on {address}. Choose a port from 1024 up with --port."
+    return f"the server cannot listen on {address}: {error.strerror or error}. Mend --host or --port."

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.server import listener
-from hashrange.server.listener import Server
+from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, tls_context
 from hashrange.server.process import run_on_best_loop
 from hashrange.settings import Settings
 from tests.support.signing import sign
@@ -214,3 +215,51 @@ def test_a_start_that_fails_leaves_nothing_listening(
     monkeypatch.setattr(StubStore, "on_work", fail)
     with pytest.raises(RuntimeError, match="no jobs today"):
         play(never)
+
+
+def test_an_address_that_cannot_be_had_is_told(play: Callable[..., None]) -> None:
+    async def never(server: Server, store: StubStore, port: int) -> None:
+        raise AssertionError
+
+    with pytest.raises(ListenError, match=r"^the server cannot listen on 256\.0\.0\.1:0: .*Mend --host or --port"):
+        play(never, host="256.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "sentence"),
+    [
+        (Settings(), OSError(errno.EADDRINUSE, "in use"), "127.0.0.1:8000 is taken by another program. Stop it, or"),
+        (Settings(port=80), OSError(errno.EACCES, "denied"), "this user may not listen on 127.0.0.1:80."),
+        (Settings(host="nowhere"), OSError(errno.ENOENT, "x"), "the server cannot listen on nowhere:8000: x."),
+    ],
+)
+def test_why_it_cannot_listen_and_what_to_do(settings: Settings, error: OSError, sentence: str) -> None:
+    assert listen_failure(settings, error).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("cert", "key"), [("none.pem", "none.key"), (".", "."), ("localhost.pem", "."), ("localhost.key", "localhost.pem")]
+)
+def test_tls_files_that_do_not_do_are_named(cert: str, key: str) -> None:
+    settings = Settings(tls_cert=str(TLS / cert), tls_key=str(TLS / key))
+    with pytest.raises(
+        TlsFilesError, match=r"^TLS cannot start with .*readable PEM files that belong together"
+    ) as caught:
+        tls_context(settings)
+    assert settings.tls_key is not None
+    assert settings.tls_key in str(caught.value)
+
+
+def test_a_key_that_may_not_be_read_is_no_matter_of_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", refuse)
+    with pytest.raises(TlsFilesError, match=r"^TLS cannot start with a and b: Permission denied\."):
+        tls_context(Settings(tls_cert="a", tls_key="b"))
+
+
+def test_a_key_with_a_passphrase_is_refused_and_nobody_is_asked() -> None:
+    settings = Settings(tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "locked.key"))
+    with pytest.raises(TlsFilesError, match=r"locked\.key is locked with a passphrase.*openssl pkey -in"):
+        tls_context(settings)
