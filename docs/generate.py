@@ -103,8 +103,8 @@ def commands_page() -> str:
     ]
     parts += [fenced(f"hashrange {name} --help", help_of(name)) for name in COMMANDS]
     parts.append(
-        "\nExit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line or a setting is wrong;"
-        " 130 interrupted.\n"
+        "\nExit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or a file"
+        " or folder that one names is wrong; 130 interrupted; 141 nobody reads the output.\n"
     )
     return "".join(parts)
 

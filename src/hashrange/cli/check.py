@@ -1,10 +1,10 @@
 """`hashrange check DIR`: is a data folder sound? Exit code 1 when it is not."""
 
-import argparse
 import sys
 
 from hashrange.cli.main import DONE, FAILED, count
-from hashrange.cli.parsing import command_parser, parse
+from hashrange.cli.output import say
+from hashrange.cli.parsing import Parser, command_parser, parse
 
 EXAMPLE = """example:
   hashrange check ./hashrange-data
@@ -20,17 +20,17 @@ def run(words: list[str]) -> int:
 
     report = check_store(data_dir, show_progress if sys.stderr.isatty() else None)
     for fault in report.faults:
-        print(fault)
+        say(fault)
     if report.faults:
         faults = count(len(report.faults), "fault")
-        print(f"{data_dir} is damaged: {faults}. Restore it from a copy, or salvage what reads.")
+        say(f"{data_dir} is damaged: {faults}. Restore it from a copy, or salvage what reads.")
         return FAILED
     tables, rows = count(report.table_count, "table"), count(report.row_count, "row")
-    print(f"{data_dir} is sound: {tables}, {rows}.")
+    say(f"{data_dir} is sound: {tables}, {rows}.")
     return DONE
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The command's arguments."""
     parser = command_parser("check", "Verify that a data folder is sound.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")

@@ -1,12 +1,12 @@
 """`hashrange inspect DIR`: what does a data folder hold? Tables with figures, or the item at a key."""
 
-import argparse
 import json
 
 import msgspec
 
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
-from hashrange.cli.parsing import command_parser, parse
+from hashrange.cli.output import say
+from hashrange.cli.parsing import Parser, command_parser, parse
 from hashrange.errors import ApiError
 from hashrange.tables.schema import KeySchema
 
@@ -31,7 +31,7 @@ def run(words: list[str]) -> int:
     return show_item(options.data_dir, options.table, key)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The command's arguments."""
     parser = command_parser("inspect", "Show a data folder's tables, or the item at a key.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
@@ -52,7 +52,7 @@ def show_tables(data_dir: str, only: str | None) -> int:
         return refuse(f"{data_dir} has no table {only}; without --table, all are listed.", FAILED)
     tables_text = count(len(overview.tables), "table")
     size = f"{overview.disk_size_bytes / 1e6:,.1f} MB on disk"
-    print(f"{data_dir}: format {overview.format_version}, {tables_text}, {size}")
+    say(f"{data_dir}: format {overview.format_version}, {tables_text}, {size}")
     if not tables:
         return DONE
     rows = [("table", "account", "Region", "key", "items", "bytes")]
@@ -73,7 +73,7 @@ def show_tables(data_dir: str, only: str | None) -> int:
             cell.rjust(width) if i > 3 else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        print("  ".join(cells).rstrip())
+        say("  ".join(cells).rstrip())
     return DONE
 
 
@@ -93,7 +93,7 @@ def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) ->
         return refuse(f"--key does not fit: {error.message}", WRONG_USE)
     for table, item in found:
         place = f"{table.name} (account {table.account}, Region {table.region})"
-        print(
+        say(
             f"{place}: no item at this key"
             if item is None
             else f"{place}:\n{json.dumps(item, indent=2, ensure_ascii=False)}"

@@ -1,15 +1,18 @@
 """Which command is meant? Finds it, runs it, and turns what goes wrong into one sentence and an exit code.
 
-Exit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line or a setting is wrong;
-130 interrupted. Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
+Exit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or what a setting names
+is wrong; 130 interrupted; 141 nobody reads the output. Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
 """
 
+import contextlib
 import gc
 import sys
 from importlib import import_module
 
+from hashrange.cli.output import OutputError, say
 from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
+from hashrange.settings import SettingUnusable
 
 COMMANDS = {
     "serve": "serve DynamoDB's API over HTTP",
@@ -18,7 +21,8 @@ COMMANDS = {
     "version": "print the versions of Hashrange and of what it stands on",
 }
 
-DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
+"""The last two are what a shell tells of a program that SIGINT or SIGPIPE ended."""
 
 YOUNG_OBJECTS_MAX = 50_000
 """Made before the collector looks: what imports make stays, and to look for garbage in it takes 8 ms of the start."""
@@ -42,10 +46,17 @@ def main(arguments: list[str] | None = None) -> int:
     gc.set_threshold(YOUNG_OBJECTS_MAX)
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(words)
+        try:
+            return _run(words)
+        finally:
+            say("", end="", is_flushed=True)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except UsageError as error:
+    except OutputError as error:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()  # or the interpreter tries once more at its end, and shows the error
+        return UNREAD if error.is_unread else refuse(str(error), FAILED)
+    except (UsageError, SettingUnusable) as error:
         return refuse(str(error), WRONG_USE)
     except HashrangeError as error:
         return refuse(str(error), FAILED)
@@ -57,7 +68,7 @@ def _run(words: list[str]) -> int:
         code: int = import_module(f"hashrange.cli.{name}").run(words[1:])
         return code
     if name in {"-h", "--help", "help"}:
-        print(help_text(), end="")
+        say(help_text(), end="")
         return DONE
     if name in {"-V", "--version"}:
         return _run(["version"])

@@ -2,7 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
+from hashrange.cli.output import say
 from hashrange.errors import HashrangeError
 
 
@@ -10,9 +12,18 @@ class UsageError(HashrangeError):
     """The command line cannot be used: the message names the word, the reason and the way out."""
 
 
-def command_parser(name: str, description: str, example: str) -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """argparse's own, which says what is wrong in our way."""
+
+    def print_help(self, file: Any = None) -> None:
+        """To standard output; raises OutputError where argparse's own passes over it."""
+        assert file is None
+        say(self.format_help(), end="")
+
+
+def command_parser(name: str, description: str, example: str) -> Parser:
     """The parser of `hashrange NAME`, without its arguments; options that are not given stay unset."""
-    return argparse.ArgumentParser(
+    return Parser(
         prog=f"hashrange {name}",
         description=description,
         epilog=example,
@@ -22,7 +33,7 @@ def command_parser(name: str, description: str, example: str) -> argparse.Argume
     )
 
 
-def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """The arguments; raises UsageError for words that the command does not know."""
     arguments, unknown = parser.parse_known_args(words)
     if unknown:

@@ -6,9 +6,9 @@ from typing import Any
 
 from hashrange.cli.dynamodb_local import is_dynamodb_local, translate
 from hashrange.cli.main import DONE, FAILED, refuse
-from hashrange.cli.parsing import command_parser, parse
+from hashrange.cli.output import say
+from hashrange.cli.parsing import Parser, command_parser, parse
 from hashrange.cli.sources import CONFIG_VARIABLE, current_environment, load_settings
-from hashrange.errors import HashrangeError
 from hashrange.settings import Option, Settings, options
 
 EXAMPLE = """example:
@@ -37,7 +37,7 @@ def run(words: list[str]) -> int:
     return serve(settings)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """One flag per option; values stay text, `cli.sources` checks them."""
     description = "Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C."
     parser = command_parser("serve", description, EXAMPLE.format(variable=CONFIG_VARIABLE))
@@ -48,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
+def _add_flag(parser: Parser, option: Option) -> None:
     action: dict[str, Any] = {"metavar": _metavar(option)}
     if option.kind == "switch":
         action = {"action": argparse.BooleanOptionalAction}
@@ -81,10 +81,9 @@ def start_logging(settings: Settings) -> None:
 
 
 def serve(settings: Settings) -> int:
-    """Run the server; what keeps it from starting becomes one sentence."""
+    """Run the server. Raises HashrangeError with one sentence when something keeps it from starting."""
     try:
         from hashrange.server.app import run as run_server
-        from hashrange.server.credentials import CredentialsFileError
     except ModuleNotFoundError as error:
         if error.name != "rocksdict":
             raise
@@ -92,12 +91,7 @@ def serve(settings: Settings) -> int:
             "the storage engine rocksdict is not installed. On Windows on arm64 it has no package: use an x86-64 Python there.",
             FAILED,
         )
-    try:
-        run_server(settings, lambda endpoint: announce(settings, endpoint))
-    except (CredentialsFileError, HashrangeError) as error:
-        return refuse(str(error), FAILED)
-    except OSError as error:
-        return refuse(start_failure(settings, error), FAILED)
+    run_server(settings, lambda endpoint: announce(settings, endpoint))
     return DONE
 
 
@@ -105,20 +99,4 @@ def announce(settings: Settings, endpoint: str) -> None:
     """The one line that an operator sees."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
     endpoint = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    print(READY.format(endpoint=endpoint, place=place), flush=True)
-
-
-def start_failure(settings: Settings, error: OSError) -> str:
-    """Why the server could not listen, and what to do about it."""
-    import errno
-    import ssl
-
-    address = f"{settings.host}:{settings.port}"
-    if isinstance(error, ssl.SSLError) or (settings.tls_cert is not None and isinstance(error, FileNotFoundError)):
-        reason = error.strerror or str(error)
-        return f"TLS cannot start with {settings.tls_cert} and {settings.tls_key}: {reason}. Both must be readable PEM files that belong together."
-    if error.errno == errno.EADDRINUSE:
-        return f"{address} is taken by another program. Stop it, or choose another port with --port."
-    if error.errno == errno.EACCES:
-        return f"this user may not listen on {address}. Choose a port from 1024 up with --port."
-    return f"the server cannot listen on {address}: {error.strerror or error}. Mend --host or --port."
+    say(READY.format(endpoint=endpoint, place=place), is_flushed=True)

@@ -5,6 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from hashrange import __version__
 from hashrange.cli.main import DONE
+from hashrange.cli.output import say
 from hashrange.cli.parsing import command_parser, parse
 
 EXAMPLE = """example:
@@ -16,9 +17,9 @@ PARTS = ("rocksdict", "msgspec", "httptools", "zlib-ng", "uvloop")
 def run(words: list[str]) -> int:
     """Print the versions; returns the exit code."""
     parse(command_parser("version", "Print the versions of Hashrange and of what it stands on.", EXAMPLE), words)
-    print(f"hashrange {__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})")
+    say(f"hashrange {__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})")
     for name in PARTS:
-        print(f"  {name} {version_of(name)}")
+        say(f"  {name} {version_of(name)}")
     return DONE
 
 

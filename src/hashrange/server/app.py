@@ -24,7 +24,8 @@ async def serve(
 ) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer what is open, make everything durable, and let go.
 
-    Raises StorageError, CredentialsFileError or OSError when it cannot start; `on_ready` hears the endpoint's URL once it has.
+    Raises StorageError, CredentialsFileError, TlsFilesError or ListenError when it cannot start; `on_ready` hears the
+    endpoint's URL once it has, and what it raises ends the server.
     """
     clock = clock or SystemClock()
     loop = asyncio.get_running_loop()
@@ -36,10 +37,12 @@ async def serve(
         endpoint = await server.start()
         stopping = asyncio.Event()
         with handled_signals(loop, stopping.set):
-            settle_collector()
-            on_ready(endpoint)
-            await stopping.wait()
-            await server.stop()
+            try:
+                settle_collector()
+                on_ready(endpoint)
+                await stopping.wait()
+            finally:
+                await server.stop()
     finally:
         await store.close()
 

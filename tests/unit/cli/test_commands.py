@@ -1,14 +1,17 @@
 """What a person sees: help, sentences and exit codes of each command."""
 
 import asyncio
-import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashrange import __version__
-from hashrange.cli.main import COMMANDS, DONE, FAILED, WRONG_USE, main
-from hashrange.cli.serve import announce, start_failure
+from hashrange.cli.main import COMMANDS, DONE, FAILED, UNREAD, WRONG_USE, main
+from hashrange.cli.serve import announce
 from hashrange.clock import VirtualClock
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
@@ -70,27 +73,6 @@ def test_wrong_settings_stop_the_start(words: list[str], sentence: str, capsys: 
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "sentence"),
-    [
-        (Settings(), OSError(errno.EADDRINUSE, "in use"), "127.0.0.1:8000 is taken by another program. Stop it, or"),
-        (Settings(port=80), OSError(errno.EACCES, "denied"), "this user may not listen on 127.0.0.1:80."),
-        (
-            Settings(host="nowhere"),
-            OSError(errno.ENOENT, "unknown"),
-            "the server cannot listen on nowhere:8000: unknown.",
-        ),
-        (
-            Settings(tls_cert="a", tls_key="b"),
-            FileNotFoundError(errno.ENOENT, "none"),
-            "TLS cannot start with a and b: none.",
-        ),
-    ],
-)
-def test_a_start_that_fails_says_why_and_what_to_do(settings: Settings, error: OSError, sentence: str) -> None:
-    assert start_failure(settings, error).startswith(sentence)
-
-
-@pytest.mark.parametrize(
     ("settings", "endpoint", "shown"),
     [
         (Settings(), "http://127.0.0.1:8000", "at http://127.0.0.1:8000, data in ./hashrange-data."),
@@ -142,5 +124,57 @@ def test_inspect_refuses_in_one_sentence(
 
 @pytest.mark.parametrize("command", ["check", "inspect"])
 def test_a_folder_without_data_is_refused(command: str, tmp_path: Path, capsys: Printed) -> None:
-    assert main([command, str(tmp_path)]) == FAILED
+    assert main([command, str(tmp_path)]) == WRONG_USE
     assert "holds no Hashrange data" in capsys.readouterr().err
+
+
+def test_a_wrong_thing_that_a_setting_names_is_a_wrong_setting(tmp_path: Path, capsys: Printed) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    for words in (
+        ["--data-dir", str(tmp_path / "file")],
+        ["--data-dir", str(tmp_path)],
+        ["--in-memory", "--credentials", str(tmp_path / "file")],
+        ["--in-memory", "--credentials", str(tmp_path / "none")],
+        ["--in-memory", "--tls-cert", str(tmp_path / "file"), "--tls-key", str(tmp_path / "file")],
+    ):
+        assert main(["serve", "--port", "0", *words]) == WRONG_USE
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def output_of(words: list[str], output: Any, folder: Path) -> tuple[int, str]:
+    """Exit code and errors of a process whose standard output is `output`."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "hashrange", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stderr
+
+
+WRITERS = [["version"], ["help"], ["check", "--help"], ["check", "data"], ["inspect", "data"]]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [*WRITERS, ["serve", "--port", "0", "--in-memory"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_one_sentence(words: list[str], empty_store: str) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        assert output_of(words, full, Path(empty_store).parent) == (
+            FAILED,
+            "hashrange: standard output cannot be written: No space left on device. Mend where it is directed to.\n",
+        )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+def test_output_that_nobody_reads_ends_the_command_quietly(words: list[str], empty_store: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        assert output_of(words, writer, Path(empty_store).parent) == (UNREAD, "")
+    finally:
+        os.close(writer)

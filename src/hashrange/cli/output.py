@@ -1,0 +1,19 @@
+"""How is something written to standard output? In one way, so that output which fails is one sentence, not a trace."""
+
+from hashrange.errors import HashrangeError
+
+
+class OutputError(HashrangeError):
+    """Standard output cannot be written."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output cannot be written: {error.strerror}. Mend where it is directed to.")
+        self.is_unread = isinstance(error, BrokenPipeError)
+
+
+def say(text: str, *, end: str = "\n", is_flushed: bool = False) -> None:
+    """Write to standard output, at once if it `is_flushed`; raises OutputError."""
+    try:
+        print(text, end=end, flush=is_flushed)
+    except OSError as error:
+        raise OutputError(error) from error
