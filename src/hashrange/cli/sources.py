@@ -36,6 +36,8 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
     by_key = {option.key: option for option in options()}
     chosen: dict[str, Any] = {}
     warnings: list[str] = []
+    if config == "":
+        raise UsageError('--config is ""; it must be the name of a TOML file.')
     config = config or environment.get(CONFIG_VARIABLE) or None
     if config is not None:
         _merge(chosen, _read_file(config, by_key), config)
@@ -97,9 +99,15 @@ def _read_environment(
             found[option.key] = _parsed(option, variable, text)
         elif option is None and not variable.startswith((*TESTS_PREFIXES, *KUBERNETES_PREFIXES)):
             warnings.append(
-                f"the environment variable {variable} is no option of Hashrange.{hint(variable, list(by_variable))}"
+                f"the environment variable {variable} is no option of Hashrange.{_variable_hint(variable, by_variable)}"
             )
     return found
+
+
+def _variable_hint(variable: str, known: Mapping[str, Option]) -> str:
+    """The variable that was probably meant. What all of them begin with makes any two look alike, so it does not count."""
+    told = hint(variable.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
+    return told.replace("Did you mean ", f"Did you mean {PREFIX}")
 
 
 def _parsed(option: Option, name: str, value: Any) -> Any:
@@ -110,19 +118,20 @@ def _parsed(option: Option, name: str, value: Any) -> Any:
     try:
         if option.kind == "switch" and word.lower() in TRUE_WORDS | FALSE_WORDS:
             return word.lower() in TRUE_WORDS
-        if option.kind == "integer":
-            return _checked(option, name, int(word))
-        if option.kind == "number":
-            return _checked(option, name, float(word))
-        if option.kind == "choice":
-            return _checked(option, name, word.lower())
+        if option.kind in {"integer", "number"}:
+            if not word.isascii() or "_" in word:  # Python reads ８０００ and 8_000 too
+                raise _refusal(option, name, value)
+            return _checked(option, name, int(word) if option.kind == "integer" else float(word))
     except ValueError:
         raise _refusal(option, name, value) from None
     return _checked(option, name, value)
 
 
 def _checked(option: Option, name: str, value: Any) -> Any:
-    """The value, once it is sure to be one that the option takes."""
+    """The value, once it is sure to be one that the option takes; words to choose from are understood in capitals too."""
+    if option.kind == "choice" and isinstance(value, str):
+        chosen = value.strip().lower()
+        value = chosen if chosen in option.choices else value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     is_sound = {
         "text": isinstance(value, str) and bool(value),
@@ -143,7 +152,9 @@ def _refusal(option: Option, name: str, value: Any) -> UsageError:
 
 def _such_as(option: Option) -> str:
     """A value to copy, where the words alone do not give one."""
-    return f", such as {option.default:g}" if option.kind in {"integer", "number"} else ""
+    if option.kind == "integer":
+        return f", such as {option.default}"
+    return f", such as {option.default:g}" if option.kind == "number" else ""
 
 
 def current_environment() -> Mapping[str, str]:

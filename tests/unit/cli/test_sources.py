@@ -95,6 +95,14 @@ def test_in_memory_and_a_folder_are_two_answers_to_one_question(
             {"HASHRANGE_LOG_LEVEL": "loud"},
             'HASHRANGE_LOG_LEVEL is "loud"; it must be debug, info, warning or error.',
         ),
+        ({"port": "８０００"}, {}, '--port is "８０００"; it must be'),
+        ({"port": "8_000"}, {}, '--port is "8_000"; it must be'),
+        ({"index_delay": "１"}, {}, '--index-delay is "１"; it must be'),
+        (
+            {"item_collection_limit": "0"},
+            {},
+            "--item-collection-limit is 0; it must be a whole number of bytes from 1 to 1,125,899,906,842,624, such as 10737418240.",
+        ),
         ({"host": ""}, {}, '--host is ""; it must be text that is not empty.'),
         ({"in_memory": True, "data_dir": "here"}, {}, "the command line asks for both in_memory and data_dir (here)"),
         ({"tls_cert": "a.pem"}, {}, "--tls-cert is set but --tls-key is not: HTTPS needs both, plain HTTP neither."),
@@ -136,6 +144,22 @@ def test_a_variable_that_is_no_option_is_reported_and_nothing_more() -> None:
     assert warnings == [
         "the environment variable HASHRANGE_PROT is no option of Hashrange. Did you mean HASHRANGE_PORT?"
     ]
+
+
+def test_what_all_variables_begin_with_makes_none_alike() -> None:
+    (warning,) = load_settings({}, {"HASHRANGE_FOO": "1"}).warnings
+    assert "Did you mean" not in warning
+    (warning,) = load_settings({}, {"HASHRANGE_DATADIR": "1"}).warnings
+    assert warning.endswith("Did you mean HASHRANGE_DATA_DIR?")
+
+
+def test_words_to_choose_from_are_understood_in_capitals_from_every_source(tmp_path: Path) -> None:
+    for loaded in (
+        load_settings({"log_level": "DEBUG"}, {}),
+        load_settings({}, {"HASHRANGE_LOG_LEVEL": "Debug"}),
+        load_settings({}, {}, write(tmp_path, 'log_level = "DEBUG"')),
+    ):
+        assert loaded.settings.log_level == "debug"
 
 
 def test_what_kubernetes_sets_beside_a_service_named_hashrange_is_ignored() -> None:
