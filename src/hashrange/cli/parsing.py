@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from hashrange.cli.output import say
 from hashrange.errors import HashrangeError
@@ -20,6 +20,26 @@ class Parser(argparse.ArgumentParser):
         assert file is None
         say(self.format_help(), end="")
 
+    def error(self, message: str) -> NoReturn:
+        """What argparse says of the whole line: that an argument is missing."""
+        missing = [action.metavar for action in self._actions if action.required]
+        raise UsageError(
+            f"`{self.prog}` needs {' and '.join(map(str, missing)) or message}; `{self.prog} --help` tells more."
+        )
+
+    def refuse(self, argument: str | None, message: str) -> NoReturn:
+        """What argparse says of one argument, which it names by all its flags: a value is missing, or one too many is there."""
+        action = next((each for each in self._actions if "/".join(each.option_strings) == argument), None)
+        if action is None:
+            self.error(message)
+        flag = next((each for each in action.option_strings if each.startswith("--")), action.option_strings[0])
+        if action.nargs != 0:
+            raise UsageError(f"{flag} needs a value behind it: {flag} {action.metavar}.")
+        negative = (
+            f"; {action.option_strings[1]} turns it off" if len(action.option_strings) > 1 and flag != "--help" else ""
+        )
+        raise UsageError(f"{flag} takes no value: it stands alone{negative}.")
+
 
 def command_parser(name: str, description: str, example: str) -> Parser:
     """The parser of `hashrange NAME`, without its arguments; options that are not given stay unset."""
@@ -30,12 +50,16 @@ def command_parser(name: str, description: str, example: str) -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
+        exit_on_error=False,
     )
 
 
 def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
-    """The arguments; raises UsageError for words that the command does not know."""
-    arguments, unknown = parser.parse_known_args(words)
+    """The arguments; raises UsageError for words that the command does not know, and for values that are missing or too many."""
+    try:
+        arguments, unknown = parser.parse_known_args(words)
+    except argparse.ArgumentError as error:
+        parser.refuse(error.argument_name, error.message)
     if unknown:
         word = unknown[0].partition("=")[0]
         known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 - argparse has no public list
