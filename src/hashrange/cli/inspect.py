@@ -7,7 +7,7 @@ import msgspec
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
 from hashrange.cli.output import say
 from hashrange.cli.parsing import Parser, command_parser, parse
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, Malformed
 from hashrange.tables.schema import KeySchema
 
 EXAMPLE = """example:
@@ -91,6 +91,8 @@ def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) ->
         found = inspect_row(data_dir, table_name, key)
     except ApiError as error:
         return refuse(f"--key does not fit: {error.message}", WRONG_USE)
+    except Malformed:
+        return refuse("--key does not fit: its values are text behind S or N, or Base64 behind B.", WRONG_USE)
     for table, item in found:
         place = f"{table.name} (account {table.account}, Region {table.region})"
         say(

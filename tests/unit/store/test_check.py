@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import StorageError, StorageLocked
+from hashrange.errors import Malformed, StorageError, StorageLocked, ValidationException
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
@@ -269,3 +269,9 @@ def test_damage_names_the_folder_and_not_its_copy(folder: Path) -> None:
         check_store(str(folder))
     assert str(folder / "engine" / "MANIFEST") in str(caught.value)
     assert "hashrange-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("pk", [{"S": "a", "N": "1"}, {}, {"X": "a"}, {"N": "one"}])
+def test_a_key_that_is_none_is_refused(folder: Path, pk: dict[str, str]) -> None:
+    with pytest.raises((ValidationException, Malformed)):
+        inspect_row(str(folder), "orders", {"pk": pk, "sk": {"S": "b"}})

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from hashrange.errors import StorageError
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
+from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.figures import read_figures
 from hashrange.store.embedded.offline import read_offline, read_tables
@@ -44,12 +45,14 @@ def inspect_store(data_dir: str) -> StoreOverview:
 def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[Table, Item | None]]:
     """The item at `key` (wire form) in every table of that name, whatever its account and Region; None: no item.
 
-    Raises StorageError when no table has that name, and ValidationException when the key does not fit one.
+    Raises StorageError when no table has that name, and RequestFault, ValidationException or Malformed when the key is none
+    or does not fit one.
     """
+    canonical, _ = check_item(key)
     with read_offline(data_dir) as engine:
         found = [table for table in read_tables(engine) if table.name == table_name]
         if not found:
             raise StorageError(f"{data_dir} has no table {table_name}. `hashrange inspect {data_dir}` lists them.")
-        keys = [(table, lookup_key(table, key)) for table in found]
+        keys = [(table, lookup_key(table, canonical)) for table in found]
         rows = [(table, engine.get(table.source + encoded)) for table, encoded in keys]
         return [(table, None if row is None else decode_row(row)) for table, row in rows]
