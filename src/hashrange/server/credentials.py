@@ -11,6 +11,7 @@
 In JSON: `{"credential": [{"access_key": …}, …]}`. The only place that opens this file.
 """
 
+import re
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,11 @@ from hashrange.settings import SettingUnusable
 
 ACCOUNT = "000000000000"
 """The account of a credential that names none, and of everybody while no credentials are configured."""
+
+_is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
+"""Access keys that can stand in a signature's Credential: ASCII without blanks, commas and slashes, which end one there."""
+_is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
+"""As `wire.sigv4` reads one out of a signature."""
 
 
 class CredentialsFileError(SettingUnusable):
@@ -66,4 +72,26 @@ def read_credentials(path: str) -> dict[str, Credential]:
     credentials = {credential.access_key: credential for credential in file.credential}
     if len(credentials) != len(file.credential):
         raise CredentialsFileError(f"the credentials file {path} names an access key twice; keep one of them.")
+    for credential in file.credential:
+        _check_use(path, credential)
     return credentials
+
+
+def _check_use(path: str, credential: Credential) -> None:
+    """Refuse a credential that no request could ever be signed with."""
+    if not _is_signable(credential.access_key):
+        raise CredentialsFileError(
+            f'the credentials file {path} has the access key "{credential.access_key}", which cannot stand in a signature.'
+            " Choose one of letters and digits."
+        )
+    if credential.regions == ():
+        raise CredentialsFileError(
+            f"the credentials file {path} lets {credential.access_key} into no Region. Name some in regions, or leave it"
+            " out to let the key into every one."
+        )
+    for region in credential.regions or ():
+        if not _is_region(region):
+            raise CredentialsFileError(
+                f'the credentials file {path} lets {credential.access_key} into "{region}", which can be no Region.'
+                " Write it as eu-west-1."
+            )

@@ -215,6 +215,12 @@ def test_the_file_may_be_toml_or_json(tmp_path: Path) -> None:
     ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\ntypo = 1', "typo"),
     ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\naccount = "12"', "account"),
     ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\n' * 2, "twice"),
+    ('[[credential]]\naccess_key = "a/b"\nsecret_key = "b"', 'the access key "a/b", which cannot stand in a signature'),
+    ('[[credential]]\naccess_key = "a b"\nsecret_key = "b"', "cannot stand in a signature"),
+    ('[[credential]]\naccess_key = "a,b"\nsecret_key = "b"', "cannot stand in a signature"),
+    ('[[credential]]\naccess_key = "ä"\nsecret_key = "b"', "cannot stand in a signature"),
+    ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\nregions = []', "lets a into no Region"),
+    ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\nregions = ["eu west"]', '"eu west", which can be no Region'),
     (None, "No such file"),
 ])  # fmt: skip
 def test_an_unusable_file_is_named_with_its_reason(tmp_path: Path, text: str | None, reason: str) -> None:
