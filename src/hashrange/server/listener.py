@@ -62,7 +62,7 @@ class Server:
             self._listener = await loop.create_server(
                 self.connections.connect, settings.host, settings.port, ssl=self._tls, backlog=BACKLOG_CONNECTIONS
             )
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error
         try:
             self._turn()
@@ -120,9 +120,11 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
     return context
 
 
-def listen_failure(settings: Settings, error: OSError) -> str:
+def listen_failure(settings: Settings, error: OSError | UnicodeError) -> str:
     """Why the server could not listen, and what to do about it."""
     address = f"{settings.host}:{settings.port}"
+    if isinstance(error, UnicodeError):
+        return f"the server cannot listen on {address}: that is no name of a host. Mend --host."
     if error.errno == errno.EADDRINUSE:
         return f"{address} is taken by another program. Stop it, or choose another port with --port."
     if error.errno == errno.EACCES:

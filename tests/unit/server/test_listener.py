@@ -223,6 +223,8 @@ def test_an_address_that_cannot_be_had_is_told(play: Callable[..., None]) -> Non
 
     with pytest.raises(ListenError, match=r"^the server cannot listen on 256\.0\.0\.1:0: .*Mend --host or --port"):
         play(never, host="256.0.0.1")
+    with pytest.raises(ListenError, match=r"that is no name of a host\. Mend --host\."):
+        play(never, host="a..b")
 
 
 @pytest.mark.parametrize(
