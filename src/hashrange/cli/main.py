@@ -86,8 +86,12 @@ def help_text() -> str:
 
 
 def refuse(sentence: str, code: int) -> int:
-    """Say what is wrong on standard error; returns the exit code."""
-    print(f"hashrange: {sentence}", file=sys.stderr)
+    """Say what is wrong on standard error, if that can be written; returns the exit code."""
+    try:
+        print(f"hashrange: {sentence}", file=sys.stderr, flush=True)
+    except OSError:
+        with contextlib.suppress(OSError):
+            sys.stderr.close()  # or the interpreter tries once more at its end, and ends with a code of its own
     return code
 
 

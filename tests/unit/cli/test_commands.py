@@ -1,6 +1,7 @@
 """What a person sees: help, sentences and exit codes of each command."""
 
 import asyncio
+import io
 import os
 import subprocess
 import sys
@@ -189,3 +190,12 @@ def test_output_that_nobody_reads_ends_the_command_quietly(words: list[str], emp
         assert output_of(words, writer, Path(empty_store).parent) == (UNREAD, "")
     finally:
         os.close(writer)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_the_exit_code_holds_where_the_sentence_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    with io.TextIOWrapper(open("/dev/full", "wb"), line_buffering=True) as errors:
+        monkeypatch.setattr("sys.stderr", errors)
+        assert main(["check", "--colour"]) == WRONG_USE
+        assert errors.closed, "nothing is left to be written at the end"
+        monkeypatch.undo()
