@@ -17,7 +17,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.check_collections import collection_faults
 from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.figures import TableFigures, read_figures
 from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix, scan_range
@@ -60,7 +60,7 @@ def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None)
                 if len(faults) >= FAULTS_MAX:
                     break
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-            faults.append(str(storage_error(error, data_dir)))
+            faults.append(str(storage_error(error, data_dir, READING)))
     return CheckReport(len(tables), row_count, faults)
 
 
