@@ -138,7 +138,7 @@ def test_shapes(table: DataTable) -> None:
             "TableName": table.name, "CapacityUnits": figure, "Table": {"CapacityUnits": figure},
         }  # fmt: skip
         by_arn = table.ask(operation, ReturnConsumedCapacity="TOTAL", TableName=table.arn, **members)
-        assert by_arn["ConsumedCapacity"]["CapacityUnits"] == figure
+        assert by_arn["ConsumedCapacity"] == {"TableName": table.arn, "CapacityUnits": figure}
 
 
 @pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan"])
@@ -191,3 +191,26 @@ def test_another_measure_is_refused(table: DataTable, operation: str) -> None:
         "1 validation error detected: Value 'x' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must"
         " satisfy enum value set: [SIZE, NONE]"
     )
+
+
+def several(name: str, key: Item, token: str) -> dict[str, dict[str, Any]]:
+    """Requests about several items that name their table so."""
+    return {
+        "BatchWriteItem": {"RequestItems": {name: [{"PutRequest": {"Item": key}}]}},
+        "BatchGetItem": {"RequestItems": {name: {"Keys": [key]}}},
+        "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": name, "Item": key}}], "ClientRequestToken": token},
+        "TransactGetItems": {"TransactItems": [{"Get": {"TableName": name, "Key": key}}]},
+    }  # fmt: skip
+
+
+def test_figures_name_a_table_as_the_request_does(with_local_index: DataTable) -> None:
+    table = with_local_index
+    key = fresh_key() | {"sk": text("a")}
+    for name in (table.name, table.arn):
+        for operation, members in several(name, key, token=f"{table.name[-20:]}-{len(name)}").items():
+            for _ in range(2):
+                more = {} if "Get" in operation else {"ReturnItemCollectionMetrics": "SIZE"}
+                reply = table.raw(operation, {"ReturnConsumedCapacity": "TOTAL"} | more | members).json()
+                (consumed_here,) = reply["ConsumedCapacity"]
+                assert consumed_here["TableName"] == name
+                assert list(reply.get("ItemCollectionMetrics", {name: []})) == [name]

@@ -116,7 +116,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
         if reply.sizes_bytes:
             consistent = read.entry.ConsistentRead is True
             table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
-            units[read.table.name] = units.get(read.table.name, 0.0) + table_units
+            units[read.name] = units.get(read.name, 0.0) + table_units
     if room.stall is not None and not units:
         raise room.stall
     parts.append(b'},"UnprocessedKeys":' + join_members(unprocessed))

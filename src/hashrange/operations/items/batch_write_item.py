@@ -211,8 +211,8 @@ async def _reply(
     if detail is not None and detail != "NONE":
         units: dict[str, float] = {}
         indexes: dict[str, list[IndexUnits]] = {}
-        for change in changes:
-            name = change.table.name
+        for write, change in zip(writes, changes, strict=True):
+            name = write.name
             units[name] = units.get(name, 0.0) + change_units(change)
             indexes.setdefault(name, []).extend(index_units(change.entries))
         members.append(capacities_member([(name, units[name], indexes[name]) for name in units], detail))

@@ -73,7 +73,7 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
     if detail is None or detail == "NONE":
         return b"{}" if row is None else b'{"Item":' + item_json + b"}"
     units = read_units(0 if row is None else row_size_bytes(row), consistent=request.ConsistentRead is True)
-    capacity = capacity_member(table.name, units, detail)
+    capacity = capacity_member(request.TableName, units, detail)
     return join_members([capacity] if row is None else [b'"Item":' + item_json, capacity])
 
 

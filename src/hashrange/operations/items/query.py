@@ -111,7 +111,8 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
     wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
     page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
-    return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
+    detail = request.ReturnConsumedCapacity
+    return page_reply(source, page, request.TableName, is_count=is_count, detail=detail, consistent=consistent)
 
 
 def _compile(request: QueryRequest) -> _Asked:

@@ -157,19 +157,20 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
     return count
 
 
-def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool, detail: str | None, consistent: bool) -> bytes:
-    """The reply's body; uses up `page.items_json`."""
+def page_reply(
+    source: ReadSource, page: ReadPage, table_name: str, *, is_count: bool, detail: str | None, consistent: bool
+) -> bytes:
+    """The reply's body; uses up `page.items_json`. `table_name` is how the request names the table."""
     tail = b""
     if page.last_evaluated is not None:
         last_item: Item = decode_row(page.last_evaluated)
         tail += b',"LastEvaluatedKey":' + ENCODER.encode(start_key_of(source, last_item))
     if detail is not None and detail != "NONE":
         units = read_units(page.size_bytes, consistent=consistent)
-        name = source.table.name
         if source.index is None:
-            tail += b"," + capacity_member(name, units, detail)
+            tail += b"," + capacity_member(table_name, units, detail)
         else:
-            tail += b"," + capacity_member(name, page.fetched_units, detail, [(source.index, units)])
+            tail += b"," + capacity_member(table_name, page.fetched_units, detail, [(source.index, units)])
     tail = b'"Count":%d,"ScannedCount":%d%b}' % (page.matched_count, page.scanned_count, tail)
     if is_count:
         return b"{" + tail

@@ -85,7 +85,8 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     returned = returned_projection(request, source, projection, fetches=fetches)
     wanted = Wanted(condition, values, returned, is_count, fetches)
     page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
-    return page_reply(source, page, is_count=is_count, detail=request.ReturnConsumedCapacity, consistent=consistent)
+    detail = request.ReturnConsumedCapacity
+    return page_reply(source, page, request.TableName, is_count=is_count, detail=detail, consistent=consistent)
 
 
 def _legacy_filter(request: ScanRequest) -> Condition | None:

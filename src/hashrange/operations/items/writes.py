@@ -15,8 +15,10 @@ _BYTES_PER_GB = 1 << 30
 
 
 class WriteRequest(Protocol):
-    """The members of a write that ask for figures in its reply."""
+    """The members of a write that figures in its reply depend on."""
 
+    @property
+    def TableName(self) -> str: ...  # noqa: N802
     @property
     def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: N802
     @property
@@ -35,7 +37,7 @@ async def write_reply(
         members.append(b'"Attributes":' + attributes)
     if detail is not None and detail != "NONE":
         units = change_units(change)
-        members.append(capacity_member(change.table.name, units, detail, index_units(change.entries)))
+        members.append(capacity_member(request.TableName, units, detail, index_units(change.entries)))
     if request.ReturnItemCollectionMetrics == "SIZE" and change.table.has_item_collections:
         metrics = await collection_metrics(scope, change, key_item)
         members.append(b'"ItemCollectionMetrics":' + ENCODER.encode(metrics))

@@ -143,7 +143,7 @@ async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> byte
     rows = await read_places(scope, places)
     members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
     if detail is not None and detail != "NONE":
-        members.append(read_capacity_member(places, rows, detail))
+        members.append(read_capacity_member(places, rows, detail, {}))
     return join_members(members)
 
 
@@ -176,7 +176,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     detail = request.ReturnConsumedCapacity
     members = [b'"Responses":[]']
     if detail is not None and detail != "NONE":
-        members.append(write_capacity_member(transacted, detail))
+        members.append(write_capacity_member(transacted, detail, {}))
     return join_members(members)
 
 

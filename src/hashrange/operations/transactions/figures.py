@@ -3,7 +3,7 @@
 Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: service behaviour, captures to Oct 2026.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ValidationException
 from hashrange.items.rows import row_size_bytes
@@ -39,22 +39,32 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
         raise ValidationException(TRANSACTION_TOO_LARGE)
 
 
-def write_capacity_member(transacted: Transacted, detail: str) -> bytes:
-    """ConsumedCapacity of a write, by table; a replay costs what reading its items does."""
+def names_as_given(names: Iterable[str]) -> dict[str, str]:
+    """Tables' own names → how a request names them, by name or by ARN."""
+    return {name.rpartition("/")[2]: name for name in names}
+
+
+def write_capacity_member(transacted: Transacted, detail: str, given: dict[str, str]) -> bytes:
+    """ConsumedCapacity of a write, by table, each named as `given`; a replay costs what reading its items does."""
     if transacted.report is None:
         units, indexes = transaction_write_units(transacted.changes)
-        capacities = [transaction_capacity(name, units[name], detail, "Write", indexes.get(name, ())) for name in units]
+        capacities = [
+            transaction_capacity(given.get(name, name), units[name], detail, "Write", indexes.get(name, ()))
+            for name in units
+        ]
     else:
         replayed = replay_units(transacted.report)
-        capacities = [transaction_capacity(name, replayed[name], detail, "Read") for name in replayed]
+        capacities = [transaction_capacity(given.get(name, name), replayed[name], detail, "Read") for name in replayed]
     return b'"ConsumedCapacity":' + ENCODER.encode(capacities)
 
 
-def read_capacity_member(places: Sequence[tuple[Table, Key]], rows: Sequence[Row | None], detail: str) -> bytes:
-    """ConsumedCapacity of a read, by table."""
+def read_capacity_member(
+    places: Sequence[tuple[Table, Key]], rows: Sequence[Row | None], detail: str, given: dict[str, str]
+) -> bytes:
+    """ConsumedCapacity of a read, by table, each named as `given`."""
     sizes = [
         (table.name, 0 if row is None else row_size_bytes(row)) for (table, _), row in zip(places, rows, strict=True)
     ]
     units = transaction_read_units(sizes)
-    capacities = [transaction_capacity(name, units[name], detail, "Read") for name in units]
+    capacities = [transaction_capacity(given.get(name, name), units[name], detail, "Read") for name in units]
     return b'"ConsumedCapacity":' + ENCODER.encode(capacities)

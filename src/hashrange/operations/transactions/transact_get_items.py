@@ -26,7 +26,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, join_members
 from hashrange.operations.transactions.commit import read_places
-from hashrange.operations.transactions.figures import read_capacity_member
+from hashrange.operations.transactions.figures import names_as_given, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.store.pause import PAUSE
 from hashrange.tables.keys import lookup_key
@@ -77,7 +77,8 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> 
     members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
-        members.append(read_capacity_member(places, rows, detail))
+        given = names_as_given(lookup.table_name for lookup in lookups)
+        members.append(read_capacity_member(places, rows, detail, given))
     return join_members(members)
 
 

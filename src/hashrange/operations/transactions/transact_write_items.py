@@ -33,7 +33,7 @@ from hashrange.operations.transactions.actions import (
     plan_action,
 )
 from hashrange.operations.transactions.commit import commit_steps
-from hashrange.operations.transactions.figures import write_capacity_member
+from hashrange.operations.transactions.figures import names_as_given, write_capacity_member
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted
 from hashrange.store.pause import PAUSE
@@ -121,17 +121,18 @@ async def _reply(
     """The figures asked for, by table. Of a replay only what it costs is known."""
     members = []
     detail = request.ReturnConsumedCapacity
+    given = names_as_given(action.request.TableName for action in actions)
     if detail is not None and detail != "NONE":
-        members.append(write_capacity_member(transacted, detail))
+        members.append(write_capacity_member(transacted, detail, given))
     if request.ReturnItemCollectionMetrics == "SIZE" and transacted.report is None:
-        metrics = await _metrics(scope, actions, transacted.changes)
+        metrics = await _metrics(scope, actions, transacted.changes, given)
         if metrics:
             members.append(b'"ItemCollectionMetrics":' + ENCODER.encode(metrics))
     return join_members(members)
 
 
 async def _metrics(
-    scope: Scope, actions: list[Action], changes: Sequence[Change]
+    scope: Scope, actions: list[Action], changes: Sequence[Change], given: dict[str, str]
 ) -> dict[str, list[dict[str, object]]]:
     """ItemCollectionMetrics of every collection written to, by table; tables without local indexes have none."""
     metrics: dict[str, list[dict[str, object]]] = {}
@@ -142,7 +143,7 @@ async def _metrics(
         if isinstance(action.request, ConditionCheck) or not table.has_item_collections or collection in told:
             continue
         told.add(collection)
-        metrics.setdefault(table.name, []).append(await collection_metrics(scope, change, action.item))
+        metrics.setdefault(given[table.name], []).append(await collection_metrics(scope, change, action.item))
     return metrics
 
 
