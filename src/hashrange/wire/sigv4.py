@@ -68,7 +68,7 @@ def read_claim(request: Request, now_seconds: float, service: str) -> Claim:
     """The request's claim; raises the service's error for the first of steps 1 to 8 that fails."""
     parts = _read_parts(request)
     day = _check_date(parts, now_seconds)
-    signed_names = tuple(sorted(name.encode("latin-1") for name in parts.signed_headers.lower().split(";") if name))
+    signed_names = tuple(sorted(name.encode() for name in parts.signed_headers.lower().split(";") if name))
     if b"host" not in signed_names:
         raise InvalidSignatureException(sentences.HOST_NOT_SIGNED)
     if parts.algorithm != ALGORITHM:
@@ -89,7 +89,7 @@ def read_claim(request: Request, now_seconds: float, service: str) -> Claim:
     if faults:
         raise InvalidSignatureException(" ".join(faults))
     return Claim(
-        access_key, day, region, service, signed_names, parts.date, parts.signature.encode("latin-1"), parts.is_presigned,
+        access_key, day, region, service, signed_names, parts.date, parts.signature.encode(), parts.is_presigned,
         parts.session_token,
     )  # fmt: skip
 

@@ -171,6 +171,26 @@ def test_what_botocore_signs_is_let_in(token: str | None) -> None:
         assert code_and_message(front.ask(data.replace(b"music", b"muzak")))[0].endswith("InvalidSignatureException")
 
 
+@pytest.mark.parametrize(("old", "new"), [
+    ("SignedHeaders=content-type", "SignedHeaders=%E4%BD%A0%3Bcontent-type"),
+    ("SignedHeaders=content-type", "SignedHeaders=%C4%B0%3Bcontent-type"),
+    ("SignedHeaders=content-type", "SignedHeaders=%FF%3Bcontent-type"),
+    ("Signature=", "Signature=%E4%BD%A0"),
+])  # fmt: skip
+def test_a_presigned_request_with_text_beyond_latin_1_has_a_wrong_signature(strict: FrontEnd, old: str, new: str) -> None:
+    body = b'{"TableName":"music"}'
+    headers = {"Host": "localhost:8000", **JSON_HEADERS}
+    url = presign(headers, body, seconds=strict.clock.wall_time())
+    assert old in url
+    line = f"POST {url.replace(old, new)} HTTP/1.1"
+    data = as_bytes({**headers, "Content-Length": str(len(body))}, body, line)
+    kind, message = code_and_message(strict.ask(data))
+    assert kind == "com.amazon.coral.service#InvalidSignatureException"
+    assert message.startswith("The request signature we calculated does not match")
+    # Without a credentials file no signature is checked: this one is as good as any.
+    assert reply(FrontEnd().ask(data)).status == 200
+
+
 @pytest.mark.parametrize("token", [None, "token"])
 def test_presigned_requests_are_let_in_until_they_expire(strict: FrontEnd, token: str | None) -> None:
     key = {"access_key": "ASIAFOREVER", "secret": "secret"} if token else {}
