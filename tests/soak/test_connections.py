@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.server import protocol
+from hashrange.server import bounds
 from tests.support.signing import sign
 from tests.unit.server.harness import FrontEnd, as_bytes, reply
 
@@ -174,5 +174,5 @@ def test_a_byte_a_second_holds_a_connection_for_a_bounded_time() -> None:
         front.connections.sweep()
         seconds += 1
         assert seconds < GIVEN_UP_SECONDS_MAX
-    assert seconds > protocol.BODY_SECONDS_FREE
+    assert seconds > bounds.BODY_SECONDS_FREE
     assert all(reply(transport.take()).status == 408 for _, transport in slow)

@@ -16,23 +16,13 @@ import httptools
 from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server.access_log import AccessLog
+from hashrange.server.bounds import IDLE_SECONDS_MAX, LINGER_SECONDS, WRITE_SECONDS_MAX, is_too_slow
 from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
 from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
 
 _log = logging.getLogger("hashrange.server")
-
-HEAD_SECONDS_MAX = 10.0
-"""From a request's first byte to the end of its head."""
-BODY_SECONDS_FREE = 20.0
-"""So long a body may take at any speed; from then on it must have come at `BODY_BYTES_PER_SECOND_MIN` on average."""
-BODY_BYTES_PER_SECOND_MIN = 16 * 1024
-IDLE_SECONDS_MAX = 600.0
-WRITE_SECONDS_MAX = 60.0
-"""So long a client may leave a reply unread."""
-LINGER_SECONDS = 2.0
-"""After a refusal, what the client still sends is read and dropped for so long: else it may never see the refusal."""
 
 
 class Connections:
@@ -151,14 +141,14 @@ class Connection(asyncio.Protocol):
             self.read_past_upgrade(data[upgrade.args[0] :])
             return
         except httptools.HttpParserError:
-            if self.refusal is None:
+            if not self.is_discarding:
                 if data.startswith(TLS_HANDSHAKE) and len(data) == self.message_bytes:
                     self.connections.hint_https()
                 self.refuse(400, sentences.MALFORMED_REQUEST)
         if self.ready:
             self.message_bytes = 0
             self.started_at_seconds = None
-        elif self.refusal is None:
+        elif not self.is_discarding:
             self.check_partial()
 
     def eof_received(self) -> bool:
@@ -246,7 +236,6 @@ class Connection(asyncio.Protocol):
         self.parser = httptools.HttpRequestParser(self)
         if request.method == b"CONNECT":
             self.refuse(400, sentences.MALFORMED_REQUEST)
-            self.go_on()
             return
         self.receive(request.head_without(b"upgrade") + rest)
 
@@ -349,19 +338,21 @@ class Connection(asyncio.Protocol):
             self.send_continue()
 
     def refuse(self, status: int, body: bytes) -> None:
-        """Say why, and close once earlier replies are out."""
+        """Say why, and close once earlier replies are out; nothing more is read."""
+        self.is_discarding = True
         self.refusal = self.connections.writer.refusal(status, body, self.connections.wall_time())
         if not self.is_busy and not self.ready:
             self.end()
 
     def end(self) -> None:
-        """Send the refusal; then drop what the client still sends, until it closes or the sweep does."""
-        assert self.refusal is not None
-        self.is_discarding = True
+        """Send the refusal; what the client still sends is dropped, until it closes or the sweep does."""
+        refusal, self.refusal = self.refusal, None
+        assert refusal is not None
+        self.wants_continue = False
         self.started_at_seconds = self.connections.monotonic()
         if self.transport.is_closing():
             return
-        self.write_now(self.refusal)
+        self.write_now(refusal)
         if self.transport.can_write_eof():
             self.transport.write_eof()
         else:
@@ -388,10 +379,7 @@ class Connection(asyncio.Protocol):
         if self.is_discarding:
             if age_seconds > LINGER_SECONDS:
                 self.transport.abort()
-        elif self.layout is None:
-            if age_seconds > HEAD_SECONDS_MAX:
-                self.refuse(408, sentences.REQUEST_TOO_SLOW)
-        elif age_seconds > BODY_SECONDS_FREE + self.message_bytes / BODY_BYTES_PER_SECOND_MIN:
+        elif is_too_slow(age_seconds, self.message_bytes, has_head=self.layout is not None):
             self.refuse(408, sentences.REQUEST_TOO_SLOW)
 
     def stop(self) -> None:

@@ -30,6 +30,7 @@ class FakeTransport(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         assert not self.is_closed
+        assert not self.has_sent_end
         self.written += data
 
     def close(self) -> None:
@@ -45,6 +46,7 @@ class FakeTransport(asyncio.Transport):
         return True
 
     def write_eof(self) -> None:
+        assert not self.has_sent_end
         self.has_sent_end = True
 
     def pause_reading(self) -> None:

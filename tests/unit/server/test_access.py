@@ -177,7 +177,9 @@ def test_what_botocore_signs_is_let_in(token: str | None) -> None:
     ("SignedHeaders=content-type", "SignedHeaders=%FF%3Bcontent-type"),
     ("Signature=", "Signature=%E4%BD%A0"),
 ])  # fmt: skip
-def test_a_presigned_request_with_text_beyond_latin_1_has_a_wrong_signature(strict: FrontEnd, old: str, new: str) -> None:
+def test_a_presigned_request_with_text_beyond_latin_1_has_a_wrong_signature(
+    strict: FrontEnd, old: str, new: str
+) -> None:
     body = b'{"TableName":"music"}'
     headers = {"Host": "localhost:8000", **JSON_HEADERS}
     url = presign(headers, body, seconds=strict.clock.wall_time())

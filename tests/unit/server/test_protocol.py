@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from hashrange.server import protocol
+from hashrange.server import bounds
 from hashrange.wire.http import BODY_BYTES_MAX
 from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
 
@@ -112,6 +112,32 @@ def test_an_upgrade_that_is_asked_for_is_passed_over(front: FrontEnd) -> None:
         headers={"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQ"}
     )
     assert [answer.status for answer in replies(front.ask(upgrade + front.request()))] == [200, 200]
+
+
+def test_connect_is_refused_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
+    connect = b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"
+    connection, transport = front.connect()
+    connection.data_received(connect)
+    assert reply(transport.take()).status == 400
+    assert transport.has_sent_end
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") + connect + front.request())
+    connection.data_received(front.request())
+    front.store.sync()
+    assert [answer.status for answer in replies(transport.take())] == [200, 400]
+    assert caplog.text == ""
+
+
+def test_nothing_is_written_behind_a_refusal(front: FrontEnd) -> None:
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    expecting = b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+    connection.data_received(expecting + b"xyz\r\n")
+    front.store.sync()
+    assert [answer.status for answer in replies(transport.take())] == [200, 400]
+    connection.pause_writing()
+    connection.resume_writing()
+    assert transport.take() == b""
 
 
 @pytest.mark.parametrize("data", [
@@ -248,11 +274,11 @@ def test_a_slow_head_ends_with_408_and_a_close(front: FrontEnd) -> None:
         front.clock.advance(1)
         front.connections.sweep()
     assert transport.take() == b""
-    front.clock.advance(protocol.HEAD_SECONDS_MAX)
+    front.clock.advance(bounds.HEAD_SECONDS_MAX)
     front.connections.sweep()
     assert reply(transport.take()).status == 408
     assert transport.has_sent_end
-    front.clock.advance(protocol.LINGER_SECONDS + 0.1)
+    front.clock.advance(bounds.LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -267,7 +293,7 @@ def test_a_body_of_one_byte_a_second_ends_with_408(front: FrontEnd) -> None:
         front.connections.sweep()
         seconds += 1
         assert seconds < 60
-    assert seconds > protocol.BODY_SECONDS_FREE
+    assert seconds > bounds.BODY_SECONDS_FREE
     assert reply(transport.take()).status == 408
 
 
@@ -285,7 +311,7 @@ def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
 def test_idle_connections_are_kept_for_long_and_then_closed(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.data_received(front.request())
-    front.clock.advance(protocol.IDLE_SECONDS_MAX - 1)
+    front.clock.advance(bounds.IDLE_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_closed
     front.clock.advance(2)
@@ -297,7 +323,7 @@ def test_a_client_that_never_reads_its_reply_is_cut_off(front: FrontEnd) -> None
     connection, transport = front.connect()
     connection.data_received(front.request())
     connection.pause_writing()
-    front.clock.advance(protocol.WRITE_SECONDS_MAX + 1)
+    front.clock.advance(bounds.WRITE_SECONDS_MAX + 1)
     front.connections.sweep()
     assert transport.is_aborted
 
