@@ -15,8 +15,8 @@ import httptools
 
 from hashrange.clock import Clock
 from hashrange.messages import http as sentences
+from hashrange.server import bounds
 from hashrange.server.access_log import AccessLog
-from hashrange.server.bounds import IDLE_SECONDS_MAX, LINGER_SECONDS, WRITE_SECONDS_MAX, is_too_slow
 from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
     """One client's connection. The methods `on_…` are called by the parser."""
 
     __slots__ = (
-        "active_at_seconds", "body", "connections", "head_names", "head_values", "is_busy", "is_discarding", "is_reading_paused",
+        "active_at_seconds", "body", "connections", "framing", "head_names", "head_values", "is_busy", "is_discarding", "is_reading_paused",
         "is_write_paused", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "request",
         "started_at_seconds", "transport", "url", "wants_continue", "wants_end",
     )  # fmt: skip
@@ -93,6 +93,8 @@ class Connection(asyncio.Protocol):
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
         self.layout: Layout | None = None
+        self.framing = cast("bounds.Framing", None)
+        """Of the last body in chunks."""
         self.body: bytes | bytearray = b""
         self.ready: deque[Request] = deque()
         self.request: Request | None = None
@@ -181,7 +183,7 @@ class Connection(asyncio.Protocol):
         names = self.head_names
         values = self.head_values
         layout = self.layout = layout_of(tuple(names))
-        if self.message_bytes > HEAD_BYTES_MAX and self.head_size_bytes() > HEAD_BYTES_MAX:
+        if self.message_bytes > HEAD_BYTES_MAX and bounds.head_bytes(self.url, names, values) > HEAD_BYTES_MAX:
             self.refuse(400, sentences.MALFORMED_REQUEST)
             raise ValueError("head too large")
         if layout.content_length >= 0:
@@ -189,6 +191,8 @@ class Connection(asyncio.Protocol):
             if length is not None and len(length) > 7 and int(length) > BODY_BYTES_MAX:
                 self.refuse(413, sentences.BODY_TOO_LARGE)
                 raise ValueError("body too large")
+        elif layout.transfer_encoding >= 0:
+            self.framing = bounds.Framing(bounds.head_bytes(self.url, names, values))
         if layout.expect >= 0:
             self.wants_continue = True
 
@@ -203,6 +207,15 @@ class Connection(asyncio.Protocol):
         if len(self.body) > BODY_BYTES_MAX:
             self.refuse(413, sentences.BODY_TOO_LARGE)
             raise ValueError("body too large")
+
+    def on_chunk_complete(self) -> None:
+        """A chunk is whole; the last one's trailers too."""
+        assert self.layout is not None
+        if len(self.head_names) > len(self.layout.names):
+            whole_bytes = bounds.head_bytes(self.url, self.head_names, self.head_values)
+            if whole_bytes - self.framing.head_bytes > HEAD_BYTES_MAX:
+                self.refuse(400, sentences.MALFORMED_REQUEST)
+                raise ValueError("trailers too large")
 
     def on_message_complete(self) -> None:
         """The request is whole: it waits for its turn."""
@@ -320,19 +333,17 @@ class Connection(asyncio.Protocol):
 
     # --- limits ---------------------------------------------------------------------------------
 
-    def head_size_bytes(self) -> int:
-        """Size of the head as far as it has come."""
-        values = cast("list[bytes]", self.head_values)
-        return len(self.url) + sum(map(len, self.head_names)) + sum(map(len, values)) + 4 * len(values)
-
     def check_partial(self) -> None:
         """A read ended inside a request: start its deadline, and bound what it may hold."""
         if self.started_at_seconds is None:
             self.started_at_seconds = self.connections.tick_seconds
-        if self.layout is None:
+        layout = self.layout
+        if layout is None:
             if self.message_bytes > HEAD_BYTES_MAX:
                 self.refuse(400, sentences.MALFORMED_REQUEST)
-        elif len(self.head_names) > len(self.layout.names) + 64:
+        elif layout.transfer_encoding >= 0 and self.framing.is_too_large(
+            self.message_bytes, len(self.body), len(self.head_names) - len(layout.names)
+        ):
             self.refuse(400, sentences.MALFORMED_REQUEST)
         elif self.wants_continue:
             self.send_continue()
@@ -364,12 +375,12 @@ class Connection(asyncio.Protocol):
     def check_deadline(self, now_seconds: float) -> None:
         """Called by the sweep."""
         if self.is_write_paused:
-            if now_seconds - self.active_at_seconds > WRITE_SECONDS_MAX:
+            if now_seconds - self.active_at_seconds > bounds.WRITE_SECONDS_MAX:
                 self.transport.abort()
         elif self.is_busy:
             return
         elif self.started_at_seconds is None:
-            if now_seconds - self.active_at_seconds > IDLE_SECONDS_MAX:
+            if now_seconds - self.active_at_seconds > bounds.IDLE_SECONDS_MAX:
                 self.transport.close()
         else:
             self.check_slow_request(now_seconds - self.started_at_seconds)
@@ -377,9 +388,9 @@ class Connection(asyncio.Protocol):
     def check_slow_request(self, age_seconds: float) -> None:
         """A request has been on its way for so long."""
         if self.is_discarding:
-            if age_seconds > LINGER_SECONDS:
+            if age_seconds > bounds.LINGER_SECONDS:
                 self.transport.abort()
-        elif is_too_slow(age_seconds, self.message_bytes, has_head=self.layout is not None):
+        elif bounds.is_too_slow(age_seconds, self.message_bytes, has_head=self.layout is not None):
             self.refuse(408, sentences.REQUEST_TOO_SLOW)
 
     def stop(self) -> None:

@@ -45,7 +45,7 @@ class Layout:
 
     __slots__ = (
         "accept_encoding", "authorization", "content_encoding", "content_length", "content_type", "expect",
-        "is_plain", "names", "origin", "positions", "security_token", "target", "x_amz_date",
+        "is_plain", "names", "origin", "positions", "security_token", "target", "transfer_encoding", "x_amz_date",
     )  # fmt: skip
 
     def __init__(self, names: Sequence[bytes]) -> None:
@@ -62,6 +62,7 @@ class Layout:
         self.content_encoding = self._only(b"content-encoding")
         self.content_length = self._only(b"content-length")
         self.accept_encoding = self._only(b"accept-encoding")
+        self.transfer_encoding = self._only(b"transfer-encoding")
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
         self.is_plain = self.content_encoding < 0
