@@ -46,6 +46,14 @@ def test_commas_without_blanks_and_another_order_are_served(raw: RawClient) -> N
     assert ask(raw, {"Authorization": f"{algorithm} {swapped}"}).status == 200
 
 
+def test_blanks_around_values_are_served(raw: RawClient) -> None:
+    header = authorization(raw)
+    for blanks in (" ", "\t", "  \t "):
+        assert ask(raw, {"X-Amz-Target": f"{blanks}DynamoDB_20120810.ListTables{blanks}"}).status == 200
+        assert ask(raw, {"Authorization": f"{blanks}{header}{blanks}"}).status == 200
+        assert ask(raw, {"Content-Type": f"{blanks}{CONTENT_TYPE}{blanks}"}).status == 200
+
+
 def test_nothing_given(raw: RawClient) -> None:
     for header in (None, "", "Bearer abc"):
         reply = ask(raw, {"Authorization": header})

@@ -101,8 +101,13 @@ class Request(msgspec.Struct, gc=False):
     """`request_id_of` makes it the request's id."""
 
     def header(self, name: bytes) -> bytes | None:
-        """The first header of that (lower-case) name."""
-        return self.values[self.layout.positions.get(name, (-1,))[0]]
+        """The first header of that (lower-case) name, without blanks around it.
+
+        The parser leaves those behind a value. Fast paths take `values` as they are: one with blanks is not what they know,
+        and goes on to a path that asks here.
+        """
+        value = self.values[self.layout.positions.get(name, (-1,))[0]]
+        return value.strip(b" \t") if value is not None else None
 
     def head_without(self, unwanted: bytes) -> bytes:
         """The head as it may have been sent, but for the headers of that (lower-case) name."""

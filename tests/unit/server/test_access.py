@@ -157,6 +157,19 @@ def test_unsigned_payloads_and_signed_chunks(strict: FrontEnd) -> None:
 # --- requests signed by an SDK ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("blanks", [" ", "\t", " \t  "])
+def test_blanks_around_the_values_of_headers_do_not_matter(strict: FrontEnd, blanks: str) -> None:
+    session: dict[str, Any] = {"access_key": "ASIAFOREVER", "secret": "secret"}
+    plain = {"X-Amz-Security-Token": "token", "X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"}
+    request = strict.request(headers=plain, payload_hash="UNSIGNED-PAYLOAD", **session)
+    head, _, body = request.partition(b"\r\n\r\n")
+    line, *lines = head.split(b"\r\n")
+    around = blanks.encode()
+    padded = b"\r\n".join([line, *(header.replace(b": ", b":" + around) + around for header in lines)])
+    for data in (padded, head, padded, head):
+        assert reply(strict.ask(data + b"\r\n\r\n" + body)).status == 200, data
+
+
 @pytest.mark.parametrize("token", [None, "token"])
 def test_what_botocore_signs_is_let_in(token: str | None) -> None:
     front = FrontEnd(CREDENTIALS, start_seconds=time.time())

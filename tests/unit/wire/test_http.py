@@ -38,6 +38,7 @@ def test_a_layout_finds_headers_in_any_case_and_absent_ones_as_none() -> None:
     assert request.values[request.layout.authorization] is None
     assert request.header(b"host") == b"h"
     assert request.header(b"absent") is None
+    assert request_of({"Host": " h\t "}).header(b"host") == b"h"
 
 
 def test_layouts_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
