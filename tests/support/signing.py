@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -90,3 +90,18 @@ def presign(
     to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     key = signing_key(secret, date[:8], region, "dynamodb")
     return f"/?{query}&X-Amz-Signature={hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()}"
+
+
+def sign_chunks(pieces: Sequence[bytes], signature: str, *, seconds: float) -> bytes:
+    """`pieces` as signed chunks, the last of them empty, behind a head of that signature."""
+    date = amz_date(seconds)
+    key = signing_key(SECRET_KEY, date[:8], REGION, "dynamodb")
+    scope = f"{date[:8]}/{REGION}/dynamodb/aws4_request"
+    chunks = b""
+    for piece in pieces:
+        hashes = [hashlib.sha256(b"").hexdigest(), hashlib.sha256(piece).hexdigest()]
+        to_sign = "\n".join(["AWS4-HMAC-SHA256-PAYLOAD", date, scope, signature, *hashes])
+        signature = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+        end = b"\r\n" if piece else b""
+        chunks += b"%x;chunk-signature=%b\r\n%b%b" % (len(piece), signature.encode(), piece, end)
+    return chunks

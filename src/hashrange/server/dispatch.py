@@ -37,10 +37,11 @@ from hashrange.server.plain import answer_plainly
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
-from hashrange.wire.chunked_payload import ChunksError, join_chunks
+from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import decode_object, explain
 from hashrange.wire.http import (
     CONTENT_TYPES,
+    HASH_LENGTH,
     BodyTooLargeError,
     ContentEncodingError,
     Request,
@@ -110,7 +111,9 @@ class Dispatcher:
             entry = entries.get(values[layout.target])
             if (
                 entry is None
-                or not layout.is_plain
+                or not (
+                    layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH)
+                )
                 or request.method != b"POST"
                 or values[layout.content_type] not in CONTENT_TYPES
             ):
@@ -278,14 +281,13 @@ def _answer(answers: list[Answer]) -> None:
 
 
 def plain_body(request: Request) -> bytes:
-    """The body without content codings and signed chunks.
+    """The body without content codings and chunks.
 
     Raises ContentEncodingError, BodyTooLargeError, and SerializationException for chunks that are none.
     """
     body = request.body
     encoding = request.header(b"content-encoding") or b""
-    marker = request.header(b"x-amz-content-sha256") or b""
-    if b"aws-chunked" in encoding or marker.startswith(b"STREAMING-"):
+    if b"aws-chunked" in encoding or request.header(b"x-amz-content-sha256") in MARKERS:
         try:
             body = join_chunks(body)
         except ChunksError:

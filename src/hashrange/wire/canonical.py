@@ -10,12 +10,11 @@ from urllib.parse import quote
 
 from hashrange.errors import InvalidSignatureException
 from hashrange.messages import signing as sentences
-from hashrange.wire.chunked_payload import SIGNED_CHUNKS_MARKER, are_chunks_signed
+from hashrange.wire.chunked_payload import MARKERS, SIGNED_MARKERS, are_chunks_signed
 from hashrange.wire.http import Request, query_pairs
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, Claim
 
 UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
-STREAMING_PREFIX = b"STREAMING-"
 
 
 def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
@@ -29,7 +28,7 @@ def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
 def payload_hash(request: Request) -> bytes:
     """The hash that stands in the canonical request, or the marker that stands in its place."""
     marker = request.header(b"x-amz-content-sha256")
-    if marker is not None and (marker == UNSIGNED_PAYLOAD or marker.startswith(STREAMING_PREFIX)):
+    if marker is not None and (marker == UNSIGNED_PAYLOAD or marker in MARKERS):
         return marker
     return sha256(request.body).hexdigest().encode()
 
@@ -59,9 +58,7 @@ def check_signature(request: Request, claim: Claim, key: bytes) -> None:
 
 def check_chunks(request: Request, claim: Claim, key: bytes) -> None:
     """A body in signed chunks is covered by their signatures only; raises InvalidSignatureException when one is wrong."""
-    if request.header(b"x-amz-content-sha256") == SIGNED_CHUNKS_MARKER and not are_chunks_signed(
-        request.body, claim, key
-    ):
+    if request.header(b"x-amz-content-sha256") in SIGNED_MARKERS and not are_chunks_signed(request.body, claim, key):
         canonical = canonical_request(request, claim)
         raise _mismatch(canonical, string_to_sign(claim, canonical))
 

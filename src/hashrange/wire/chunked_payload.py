@@ -5,14 +5,19 @@ clients do not send this by themselves; proxies and generic signers do. Source: 
 """
 
 import hmac
+import re
 from hashlib import sha256
 from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
 from hashrange.wire.sigv4 import Claim
 
-SIGNED_CHUNKS_MARKER = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+SIGNED_MARKERS = frozenset((b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"))
+"""What X-Amz-Content-SHA256 says of a body in signed chunks, without and with trailers."""
+MARKERS = SIGNED_MARKERS | {b"STREAMING-UNSIGNED-PAYLOAD-TRAILER"}
+"""… and of any body in chunks. What else it says is no marker, and leaves the body to its own hash."""
 CHUNKS_MAX = 65_536
+_is_size = re.compile(rb"[0-9a-fA-F]{1,16}").fullmatch
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
@@ -36,12 +41,11 @@ def split_chunks(body: bytes) -> list[Chunk]:
         if line_end < 0:
             raise ChunksError("a chunk without its size")
         size_text, _, extension = body[position:line_end].partition(b";")
-        try:
-            size_bytes = int(size_text, 16)
-        except ValueError:
-            raise ChunksError("a chunk's size is no number") from None
+        if _is_size(size_text) is None:
+            raise ChunksError("a chunk's size is no number")
+        size_bytes = int(size_text, 16)
         data = body[line_end + 2 : line_end + 2 + size_bytes]
-        if size_bytes < 0 or len(data) != size_bytes:
+        if len(data) != size_bytes:
             raise ChunksError("a chunk ends early")
         chunks.append(Chunk(data, extension.partition(b"chunk-signature=")[2].strip()))
         if size_bytes == 0:

@@ -18,6 +18,8 @@ from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024
 """Request line and headers; a longer head is answered with 400 (operations.md 1.1)."""
+HASH_LENGTH = 64
+"""Of a payload's SHA-256 in hexadecimal digits; no marker that stands in its place is as long."""
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """A longer body is answered with 413 (limits.md, any request body)."""
 COMPRESS_FROM_BYTES = 4 * 1024
@@ -44,8 +46,8 @@ class Layout:
     """Where each header of a request stands in its list of values; -1, the place of a final None, when there is none."""
 
     __slots__ = (
-        "accept_encoding", "authorization", "content_encoding", "content_length", "content_type", "expect",
-        "is_plain", "names", "origin", "positions", "security_token", "target", "transfer_encoding", "x_amz_date",
+        "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
+        "is_hashed", "is_plain", "names", "origin", "positions", "security_token", "target", "transfer_encoding", "x_amz_date",
     )  # fmt: skip
 
     def __init__(self, names: Sequence[bytes]) -> None:
@@ -61,12 +63,15 @@ class Layout:
         self.content_type = self._only(b"content-type")
         self.content_encoding = self._only(b"content-encoding")
         self.content_length = self._only(b"content-length")
+        self.content_sha256 = self._only(b"x-amz-content-sha256")
         self.accept_encoding = self._only(b"accept-encoding")
         self.transfer_encoding = self._only(b"transfer-encoding")
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
-        self.is_plain = self.content_encoding < 0
+        self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
         """True when the body stands as it is meant: the fast path takes only such requests."""
+        self.is_hashed = self.content_encoding < 0 <= self.content_sha256
+        """True when it does so if its hash is sent, and no marker in the hash's place."""
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]

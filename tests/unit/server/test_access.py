@@ -1,5 +1,6 @@
 """Who is let in, with and without a credentials file."""
 
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotocoreCredentials
 
 from hashrange.server.credentials import Credential, CredentialsFileError, read_credentials
-from tests.support.signing import ACCESS_KEY, SECRET_KEY, presign
+from tests.support.signing import ACCESS_KEY, SECRET_KEY, presign, sign_chunks
 from tests.unit.server.harness import FrontEnd, as_bytes, reply
 
 SESSION = Credential(
@@ -155,6 +156,51 @@ def test_unsigned_payloads_and_signed_chunks(strict: FrontEnd) -> None:
 
 
 # --- requests signed by an SDK ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marker", [
+    "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
+])  # fmt: skip
+def test_each_signed_chunk_is_checked_trailers_announced_or_not(strict: FrontEnd, marker: str) -> None:
+    headers = {
+        "X-Amz-Content-SHA256": marker,
+        "Content-Encoding": "aws-chunked",
+        "X-Amz-Trailer": "x-amz-checksum-crc32",
+    }
+    names = ["host", "x-amz-content-sha256", "x-amz-date", "x-amz-trailer"]
+
+    def head_of(length: int) -> bytes:
+        sent = {**headers, "Content-Length": str(length)}
+        return strict.request(b"", headers=sent, payload_hash=marker, signed=names)
+
+    signature = head_of(0).rpartition(b"Signature=")[2].strip().decode()
+    pieces = [b'{"TableName":', b'"music"}', b""]
+    chunks = (
+        sign_chunks(pieces, signature, seconds=strict.clock.wall_time()) + b"x-amz-checksum-crc32: AAAAAA==\r\n\r\n"
+    )
+    assert reply(strict.ask(head_of(len(chunks)) + chunks)).status == 200
+    for changed in (
+        chunks.replace(b'"music"', b'"muzak"'),
+        re.sub(b";chunk-signature=[0-9a-f]+", b"", chunks),
+        chunks.replace(b"\n0;chunk-signature=", b"\n0;signature="),
+    ):
+        kind, _ = code_and_message(strict.ask(head_of(len(changed)) + changed))
+        assert kind == "com.amazon.coral.service#InvalidSignatureException", changed
+
+
+@pytest.mark.parametrize(("marker", "body", "code"), [
+    ("STREAMING-FOO", b'{"TableName":"music"}', "InvalidSignatureException"),
+    ("STREAMING-", b'{"TableName":"music"}', "InvalidSignatureException"),
+    ("STREAMING-FOO", b'15\r\n{"TableName":"music"}\r\n0\r\n\r\n', "SerializationException"),
+    ("STREAMING-UNSIGNED-PAYLOAD-TRAILER", b'{"TableName":"music"}', "SerializationException"),
+    ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b'{"TableName":"music"}', "SerializationException"),
+])  # fmt: skip
+def test_a_payload_that_is_not_what_its_marker_says_is_refused(
+    strict: FrontEnd, marker: str, body: bytes, code: str
+) -> None:
+    data = strict.request(body, headers={"X-Amz-Content-SHA256": marker}, payload_hash=marker)
+    for _ in range(2):
+        assert code_and_message(strict.ask(data))[0] == f"com.amazon.coral.service#{code}"
 
 
 @pytest.mark.parametrize("blanks", [" ", "\t", " \t  "])
