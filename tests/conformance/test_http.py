@@ -63,7 +63,9 @@ def test_an_unknown_target(raw: RawClient, target: str | None) -> None:
     assert (reply.status, reply.body) == (400, b'{"__type":"com.amazon.coral.service#UnknownOperationException"}')
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"nonsense", b'{"a":1,}', b"\xff\xfe", b'{"TableName": NaN}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"nonsense", b'{"a":1,}', b"\xff\xfe", b'{"TableName": NaN}', b'{"zz":"\xff"}']
+)
 def test_a_body_that_is_no_json(raw: RawClient, body: bytes) -> None:
     reply = raw("DescribeTable", body)
     assert (reply.status, reply.body) == (400, b'{"__type":"com.amazon.coral.service#SerializationException"}')

@@ -120,7 +120,10 @@ class Dispatcher:
                 self._answer_slowly(request, respond)
                 continue
             try:
-                prepared.append((request, respond, entry, authorize(request), entry[1](request.body)))
+                body = request.body
+                if not body.isascii():
+                    body.decode()  # the decoder passes over what it does not know, UTF-8 or not
+                prepared.append((request, respond, entry, authorize(request), entry[1](body)))
             except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
                 self._answer_slowly(request, respond)
         self._run(prepared)

@@ -1,6 +1,7 @@
 """Which answer a request gets: the order of checks, the commit barrier, and what happens when something of ours fails."""
 
 import asyncio
+import gzip
 import logging
 
 import pytest
@@ -54,6 +55,16 @@ def test_a_wrong_type_is_told_before_what_the_operation_refuses(front: FrontEnd)
 def test_lenient_types_run_the_operation_after_all(front: FrontEnd) -> None:
     answer = reply(front.ask(front.request(b'{"TableName":"music","ConsistentRead":"true","Unknown":1}')))
     assert answer.status == 200
+
+
+@pytest.mark.parametrize("unread", [b'"zz":"\xff"', b'"\xff":1', b'"zz":{"a":["\xc3"]}', b'"zz":"\xed\xa0\x80"'])
+def test_what_is_not_utf_8_is_no_json_even_where_it_is_not_read(front: FrontEnd, unread: bytes) -> None:
+    body = b'{"TableName":"music",' + unread + b"}"
+    for headers, data in (({}, body), ({"Content-Encoding": "gzip"}, gzip.compress(body))):
+        answer = reply(front.ask(front.request(data, headers=headers)))
+        assert (answer.status, answer.body) == (400, b'{"__type":"com.amazon.coral.service#SerializationException"}')
+    good = '{"TableName":"müsic","Ünread":"你\U0001f600"}'.encode()
+    assert reply(front.ask(front.request(good))).status == 200
 
 
 @pytest.mark.parametrize("name", ["bare", "future"])
