@@ -22,6 +22,10 @@ HASH_LENGTH = 64
 """Of a payload's SHA-256 in hexadecimal digits; no marker that stands in its place is as long."""
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """A longer body is answered with 413 (limits.md, any request body)."""
+MEMBERS_MAX = 1024
+"""Of a gzip body; beginning one costs some 10 µs, however small it is."""
+INFLATE_BYTES = 64 * 1024
+"""So much of a compressed body is inflated at a time."""
 COMPRESS_FROM_BYTES = 4 * 1024
 """Replies larger than this are compressed for clients that ask for it (operations.md 1.1)."""
 LAYOUTS_MAX = 512
@@ -281,15 +285,41 @@ def decode_body(body: bytes, content_encoding: bytes) -> bytes:
 
 
 def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
+    """One stream, or for gzip one member after the other (RFC 1952, 2.2), and nothing behind them."""
     # "deflate" is zlib's format by the book, but some clients send the bare stream.
     is_bare = not is_gzip and (len(body) < 2 or body[0] & 0x0F != 8 or (body[0] << 8 | body[1]) % 31 != 0)
-    decompressor = zlib.decompressobj(wbits=31 if is_gzip else -15 if is_bare else 15)
-    try:
-        plain = decompressor.decompress(body, BODY_BYTES_MAX + 1)
-    except zlib.error as error:
-        raise ContentEncodingError(str(error)) from error
-    if len(plain) > BODY_BYTES_MAX:
-        raise BodyTooLargeError
-    if not decompressor.eof:
-        raise ContentEncodingError("the compressed body ends early")
-    return plain
+    wbits = 31 if is_gzip else -15 if is_bare else 15
+    plain, position = _inflate_stream(body, 0, BODY_BYTES_MAX, wbits)
+    members = [plain]
+    size_bytes = len(plain)
+    while position < len(body):
+        if not is_gzip or len(members) == MEMBERS_MAX:
+            raise ContentEncodingError("there is more behind the compressed body")
+        plain, position = _inflate_stream(body, position, BODY_BYTES_MAX - size_bytes, wbits)
+        members.append(plain)
+        size_bytes += len(plain)
+    return plain if len(members) == 1 else b"".join(members)
+
+
+def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> tuple[bytes, int]:
+    """The stream that begins at `position`, and the position behind it.
+
+    It is fed in pieces, because zlib copies what it leaves of each.
+    """
+    decompressor = zlib.decompressobj(wbits=wbits)
+    pieces: list[bytes] = []
+    room_bytes = bytes_max + 1
+    while not decompressor.eof:
+        compressed = body[position : position + INFLATE_BYTES]
+        if not compressed:
+            raise ContentEncodingError("the compressed body ends early")
+        try:
+            piece = decompressor.decompress(compressed, room_bytes)
+        except zlib.error as error:
+            raise ContentEncodingError(str(error)) from error
+        pieces.append(piece)
+        room_bytes -= len(piece)
+        if room_bytes <= 0:
+            raise BodyTooLargeError
+        position += len(compressed) - len(decompressor.unused_data)
+    return b"".join(pieces), position

@@ -1,12 +1,9 @@
 """How connections behave: pieces, pipelines, pauses, deadlines, limits."""
 
-import gzip
-import zlib
-
 import pytest
 
 from hashrange.server import bounds
-from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX
+from hashrange.wire.http import BODY_BYTES_MAX
 from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
 
 
@@ -49,13 +46,6 @@ def test_a_client_that_does_not_read_gets_no_further_requests_served(front: Fron
     connection.resume_writing()
     assert reply(transport.take()).status == 200
     assert transport.reads
-
-
-def test_chunked_bodies_are_joined_and_trailers_dropped(front: FrontEnd) -> None:
-    body = b'{"TableName":"music"}'
-    head = front.request(body).partition(b"\r\n\r\n")[0].replace(b"Content-Length: 21", b"Transfer-Encoding: chunked")
-    data = head + b"\r\n\r\n5\r\n" + body[:5] + b"\r\n10;x=y\r\n" + body[5:] + b"\r\n0\r\nX-Trailer: 1\r\n\r\n"
-    assert [answer.status for answer in replies(front.ask(data + data))] == [200, 200]
 
 
 def test_expect_100_continue_is_answered_before_the_body_comes(front: FrontEnd) -> None:
@@ -199,117 +189,6 @@ def test_a_body_over_16_mb_is_refused_by_its_announced_length(front: FrontEnd) -
     connection, transport = front.connect()
     connection.data_received(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
     assert reply(transport.take()).status == 413
-
-
-def test_a_chunked_body_over_16_mb_is_refused_while_it_comes(front: FrontEnd) -> None:
-    connection, transport = front.connect()
-    connection.data_received(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
-    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-    for _ in range(17):
-        connection.data_received(chunk)
-    assert reply(transport.take()).status == 413
-
-
-def test_endless_trailers_are_refused(front: FrontEnd) -> None:
-    connection, transport = front.connect()
-    connection.data_received(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
-    for number in range(100):
-        connection.data_received(b"X-Trailer-%d: x\r\n" % number)
-    assert reply(transport.take()).status == 400
-
-
-CHUNKED = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-@pytest.mark.parametrize("beginning", [
-    CHUNKED + b"2\r\n{}\r\n0\r\nX-T: ",
-    CHUNKED + b"2\r\n{}\r\n0\r\n",
-    CHUNKED + b"2;x=",
-    CHUNKED + b"2;",
-    CHUNKED + b"2\r\n{}\r\n0;x=",
-    CHUNKED + b"100000\r\n" + b"x" * 0x100000 + b"\r\n0\r\nX-T: ",
-])  # fmt: skip
-def test_what_is_neither_head_nor_body_is_bounded_as_a_head_is(front: FrontEnd, beginning: bytes) -> None:
-    connection, transport = front.connect()
-    connection.data_received(beginning)
-    sent_bytes = 0
-    while not transport.written:
-        connection.data_received(b"a" * 1000)
-        sent_bytes += 1000
-        assert sent_bytes < HEAD_BYTES_MAX + 2000
-    assert sent_bytes > HEAD_BYTES_MAX - 2000
-    assert reply(transport.take()).status == 400
-
-
-def test_trailers_over_16_kb_are_refused_in_one_piece_too(front: FrontEnd) -> None:
-    trailers = b"X-T: " + b"a" * HEAD_BYTES_MAX + b"\r\n\r\n"
-    assert reply(front.ask(CHUNKED + b"2\r\n{}\r\n0\r\n" + trailers)).status == 400
-
-
-@pytest.mark.parametrize("piece_bytes", [1, 1000, 100_000])
-@pytest.mark.parametrize("chunk_bytes", [1, 70, 65_536])
-def test_many_small_chunks_are_no_large_head(front: FrontEnd, chunk_bytes: int, piece_bytes: int) -> None:
-    text = b'{"TableName":"music","Filler":"' + b"x" * 20_000 + b'"}'
-    pieces = [text[position : position + chunk_bytes] for position in range(0, len(text), chunk_bytes)]
-    plain = front.request(text, headers={"X-Filler": "x" * 15_000}).partition(b"\r\n\r\n")[0]
-    head = plain.replace(b"Content-Length: %d" % len(text), b"Transfer-Encoding: chunked")
-    data = head + b"\r\n\r\n" + b"".join(b"%x;n=v\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
-    connection, transport = front.connect()
-    for _ in range(2):
-        for position in range(0, len(data), piece_bytes):
-            connection.data_received(data[position : position + piece_bytes])
-        assert reply(transport.take()).status == 200
-
-
-def test_signed_chunks_with_their_signatures_are_body_not_extensions(front: FrontEnd) -> None:
-    text = b'{"TableName":"music","Filler":"' + b"x" * 2000 + b'"}'
-    line = b"%x;chunk-signature=" + b"0" * 64 + b"\r\n%b\r\n"
-    body = b"".join(line % (len(piece), piece) for piece in (*(bytes((byte,)) for byte in text), b""))
-    headers = {"Content-Encoding": "aws-chunked", "X-Amz-Content-SHA256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"}
-    data = front.request(body, headers=headers)
-    connection, transport = front.connect()
-    for position in range(0, len(data), 1000):
-        connection.data_received(data[position : position + 1000])
-    assert reply(transport.take()).status == 200
-
-
-def test_compressed_bodies_are_read(front: FrontEnd) -> None:
-    plain = b'{"TableName":"music"}'
-    bare = zlib.compressobj(wbits=-15)
-    for coding, body in (
-        ("gzip", gzip.compress(plain)),
-        ("deflate", zlib.compress(plain)),
-        ("deflate", bare.compress(plain) + bare.flush()),
-        ("identity", plain),
-    ):
-        assert reply(front.ask(front.request(body, headers={"Content-Encoding": coding}))).status == 200, coding
-
-
-def test_a_bad_gzip_body_is_the_services_internal_error(front: FrontEnd) -> None:
-    whole = gzip.compress(b'{"TableName":"music"}')
-    for body in (b"no gzip", whole[:-9], b""):
-        answer = reply(front.ask(front.request(body, headers={"Content-Encoding": "gzip"})))
-        assert (answer.status, answer.body) == (500, b'{"__type":"com.amazon.coral.service#InternalServerError"}')
-
-
-def test_a_gzip_bomb_is_stopped_at_16_mb(front: FrontEnd) -> None:
-    bomb = gzip.compress(b" " * (BODY_BYTES_MAX + 1))
-    assert reply(front.ask(front.request(bomb, headers={"Content-Encoding": "gzip"}))).status == 413
-
-
-def test_large_replies_are_compressed_for_who_asks(front: FrontEnd) -> None:
-    large = b'{"TableName":"large"}'
-    plain = reply(front.ask(front.request(large)))
-    assert "content-encoding" not in plain.headers
-    zipped = reply(front.ask(front.request(large, headers={"Accept-Encoding": "gzip, deflate"})))
-    assert zipped.headers["content-encoding"] == "gzip"
-    assert zlib.crc32(zipped.body) == int(zipped.headers["x-amz-crc32"])
-    assert gzip.decompress(zipped.body) == plain.body
-    deflated = reply(front.ask(front.request(large, headers={"Accept-Encoding": "gzip;q=0, deflate"})))
-    assert deflated.headers["content-encoding"] == "deflate"
-    assert zlib.decompress(deflated.body) == plain.body
-    small = reply(front.ask(front.request(headers={"Accept-Encoding": "gzip"})))
-    assert "content-encoding" not in small.headers
 
 
 def test_a_client_that_speaks_https_is_hinted_at_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,87 @@
+"""Compressed bodies and replies."""
+
+import gzip
+import zlib
+
+import pytest
+
+from hashrange.wire.http import BODY_BYTES_MAX
+from tests.unit.server.harness import FrontEnd, reply
+
+
+@pytest.fixture
+def front() -> FrontEnd:
+    return FrontEnd()
+
+
+def test_compressed_bodies_are_read(front: FrontEnd) -> None:
+    plain = b'{"TableName":"music"}'
+    bare = zlib.compressobj(wbits=-15)
+    for coding, body in (
+        ("gzip", gzip.compress(plain)),
+        ("deflate", zlib.compress(plain)),
+        ("deflate", bare.compress(plain) + bare.flush()),
+        ("identity", plain),
+    ):
+        assert reply(front.ask(front.request(body, headers={"Content-Encoding": coding}))).status == 200, coding
+
+
+def test_a_bad_gzip_body_is_the_services_internal_error(front: FrontEnd) -> None:
+    whole = gzip.compress(b'{"TableName":"music"}')
+    for body in (b"no gzip", whole[:-9], b""):
+        answer = reply(front.ask(front.request(body, headers={"Content-Encoding": "gzip"})))
+        assert (answer.status, answer.body) == (500, b'{"__type":"com.amazon.coral.service#InternalServerError"}')
+
+
+def test_a_gzip_body_may_have_several_members(front: FrontEnd) -> None:
+    for pieces in (
+        (b'{"TableName":', b'"music"}'),
+        (b"", b'{"TableName":"music"}', b""),
+        (b'{"TableName":"music"', b"}"),
+    ):
+        body = b"".join(map(gzip.compress, pieces))
+        assert reply(front.ask(front.request(body, headers={"Content-Encoding": "gzip"}))).status == 200, pieces
+
+
+@pytest.mark.parametrize("junk", [b"x", b"\0\0", b"\x1f\x8b", gzip.compress(b" ")[:-1], b"x" * 100])
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_junk_behind_a_compressed_body_is_refused(front: FrontEnd, coding: str, junk: bytes) -> None:
+    plain = b'{"TableName":"music"}'
+    body = (gzip.compress(plain) if coding == "gzip" else zlib.compress(plain)) + junk
+    assert reply(front.ask(front.request(body, headers={"Content-Encoding": coding}))).status == 500
+
+
+def test_a_gzip_body_has_at_most_1024_members(front: FrontEnd) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    least = gzip.compress(b'{"TableName":"music"}')
+    for empty_members, status in ((1023, 200), (1024, 500)):
+        body = gzip.compress(b"") * empty_members + least
+        assert reply(front.ask(front.request(body, headers=headers))).status == status
+
+
+def test_the_members_of_a_gzip_body_share_the_16_mb(front: FrontEnd) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    half = gzip.compress(b" " * (BODY_BYTES_MAX // 2))
+    least = gzip.compress(b'{"TableName":"music"}')
+    assert reply(front.ask(front.request(half + half, headers=headers))).status == 400
+    assert reply(front.ask(front.request(half + half + least, headers=headers))).status == 413
+
+
+def test_a_gzip_bomb_is_stopped_at_16_mb(front: FrontEnd) -> None:
+    bomb = gzip.compress(b" " * (BODY_BYTES_MAX + 1))
+    assert reply(front.ask(front.request(bomb, headers={"Content-Encoding": "gzip"}))).status == 413
+
+
+def test_large_replies_are_compressed_for_who_asks(front: FrontEnd) -> None:
+    large = b'{"TableName":"large"}'
+    plain = reply(front.ask(front.request(large)))
+    assert "content-encoding" not in plain.headers
+    zipped = reply(front.ask(front.request(large, headers={"Accept-Encoding": "gzip, deflate"})))
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert zlib.crc32(zipped.body) == int(zipped.headers["x-amz-crc32"])
+    assert gzip.decompress(zipped.body) == plain.body
+    deflated = reply(front.ask(front.request(large, headers={"Accept-Encoding": "gzip;q=0, deflate"})))
+    assert deflated.headers["content-encoding"] == "deflate"
+    assert zlib.decompress(deflated.body) == plain.body
+    small = reply(front.ask(front.request(headers={"Accept-Encoding": "gzip"})))
+    assert "content-encoding" not in small.headers
