@@ -22,6 +22,8 @@ HASH_LENGTH = 64
 """Of a payload's SHA-256 in hexadecimal digits; no marker that stands in its place is as long."""
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """A longer body is answered with 413 (limits.md, any request body)."""
+CODINGS_MAX = 4
+"""So many times may a body be compressed: each time it may have 16 MB, some 30 ms, and a head has room for thousands."""
 MEMBERS_MAX = 1024
 """Of a gzip body; beginning one costs some 10 µs, however small it is."""
 INFLATE_BYTES = 64 * 1024
@@ -278,9 +280,12 @@ def decode_body(body: bytes, content_encoding: bytes) -> bytes:
 
     Raises ContentEncodingError and BodyTooLargeError. Codings other than gzip and deflate are passed over.
     """
-    for coding in reversed(content_encoding.lower().split(b",")):
-        if coding.strip() in (b"gzip", b"x-gzip", b"deflate"):
-            body = _inflate(body, is_gzip=coding.strip() != b"deflate")
+    codings = [coding.strip() for coding in content_encoding.lower().split(b",")]
+    compressions = [coding for coding in reversed(codings) if coding in (b"gzip", b"x-gzip", b"deflate")]
+    if len(compressions) > CODINGS_MAX:
+        raise ContentEncodingError("the body is compressed too many times")
+    for coding in compressions:
+        body = _inflate(body, is_gzip=coding != b"deflate")
     return body
 
 

@@ -67,6 +67,15 @@ def test_the_members_of_a_gzip_body_share_the_16_mb(front: FrontEnd) -> None:
     assert reply(front.ask(front.request(half + half + least, headers=headers))).status == 413
 
 
+def test_a_body_is_coded_at_most_four_times(front: FrontEnd) -> None:
+    body = b'{"TableName":"music"}'
+    for times in range(1, 6):
+        body = gzip.compress(body)
+        coding = ",".join(["gzip", "identity", ""] * times)
+        answer = reply(front.ask(front.request(body, headers={"Content-Encoding": coding})))
+        assert answer.status == (200 if times <= 4 else 500)
+
+
 def test_a_gzip_bomb_is_stopped_at_16_mb(front: FrontEnd) -> None:
     bomb = gzip.compress(b" " * (BODY_BYTES_MAX + 1))
     assert reply(front.ask(front.request(bomb, headers={"Content-Encoding": "gzip"}))).status == 413
