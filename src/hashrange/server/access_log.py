@@ -12,11 +12,18 @@ Peer = Sequence[object] | None
 """A client's address as the transport tells it, the host first."""
 
 
-def log_access(request: Request, status: int, size_bytes: int, peer: Peer) -> None:
-    """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id>`; what a client sent is quoted by `ascii`."""
+def log_access(request: Request | None, status: int, size_bytes: int, peer: Peer) -> None:
+    """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id>`; what a client sent is quoted by `ascii`.
+
+    What was refused before it was a request has no more than `127.0.0.1 - - - 400 49 -`.
+    """
+    host = peer[0] if peer else "-"
+    if request is None:
+        _log.info("%s - - - %d %d -", host, status, size_bytes)
+        return
     target = request.header(b"x-amz-target") or b"-"
     _log.info(
-        "%s %s %s %s %d %d %s", peer[0] if peer else "-", request.method.decode("latin-1"), printable(request.url), printable(target), status,
+        "%s %s %s %s %d %d %s", host, request.method.decode("latin-1"), printable(request.url), printable(target), status,
         size_bytes, request_id_of(request.number).decode(),
     )  # fmt: skip
 
@@ -26,5 +33,5 @@ def printable(sent: bytes) -> str:
     return ascii(sent.decode("latin-1"))[1:-1]
 
 
-AccessLog = Callable[[Request, int, int, Peer], None]
-"""(request, status, bytes of the reply's body, peer)."""
+AccessLog = Callable[[Request | None, int, int, Peer], None]
+"""(request or None for a refusal, status, bytes of the reply's body, peer)."""

@@ -99,8 +99,8 @@ class Connection(asyncio.Protocol):
         self.ready: deque[Request] = deque()
         self.request: Request | None = None
         """The request in work, while `is_busy`."""
-        self.refusal: bytes | None = None
-        """What ends this connection once all replies are out."""
+        self.refusal: tuple[int, bytes] | None = None
+        """Status and body of what ends this connection once all replies are out."""
         self.message_bytes = 0
         """Bytes received of a request that is not complete yet."""
         self.started_at_seconds: float | None = None
@@ -351,19 +351,22 @@ class Connection(asyncio.Protocol):
     def refuse(self, status: int, body: bytes) -> None:
         """Say why, and close once earlier replies are out; nothing more is read."""
         self.is_discarding = True
-        self.refusal = self.connections.writer.refusal(status, body, self.connections.wall_time())
+        self.refusal = (status, body)
         if not self.is_busy and not self.ready:
             self.end()
 
     def end(self) -> None:
         """Send the refusal; what the client still sends is dropped, until it closes or the sweep does."""
-        refusal, self.refusal = self.refusal, None
-        assert refusal is not None
+        assert self.refusal is not None
+        (status, body), self.refusal = self.refusal, None
         self.wants_continue = False
-        self.started_at_seconds = self.connections.monotonic()
+        connections = self.connections
+        self.started_at_seconds = connections.monotonic()
         if self.transport.is_closing():
             return
-        self.write_now(refusal)
+        self.write_now(connections.writer.refusal(status, body, connections.wall_time()))
+        if connections.access_log is not None:
+            connections.access_log(None, status, len(body), self.transport.get_extra_info("peername"))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         else:
@@ -382,15 +385,12 @@ class Connection(asyncio.Protocol):
         elif self.started_at_seconds is None:
             if now_seconds - self.active_at_seconds > bounds.IDLE_SECONDS_MAX:
                 self.transport.close()
-        else:
-            self.check_slow_request(now_seconds - self.started_at_seconds)
-
-    def check_slow_request(self, age_seconds: float) -> None:
-        """A request has been on its way for so long."""
-        if self.is_discarding:
-            if age_seconds > bounds.LINGER_SECONDS:
+        elif self.is_discarding:
+            if now_seconds - self.started_at_seconds > bounds.LINGER_SECONDS:
                 self.transport.abort()
-        elif bounds.is_too_slow(age_seconds, self.message_bytes, has_head=self.layout is not None):
+        elif bounds.is_too_slow(
+            now_seconds - self.started_at_seconds, self.message_bytes, has_head=self.layout is not None
+        ):
             self.refuse(408, sentences.REQUEST_TOO_SLOW)
 
     def stop(self) -> None:

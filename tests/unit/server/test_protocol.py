@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.server import bounds
-from hashrange.wire.http import BODY_BYTES_MAX
+from hashrange.wire.http import BODY_BYTES_MAX, Request
 from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
 
 
@@ -196,6 +196,30 @@ def test_a_client_that_speaks_https_is_hinted_at_once(front: FrontEnd, caplog: p
     for _ in range(3):
         assert reply(front.ask(hello)).status == 400
     assert caplog.text.count("a client speaks HTTPS, but this port serves HTTP") == 1
+
+
+def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
+    seen: list[tuple[bytes | None, int, int]] = []
+
+    def log_access(request: Request | None, status: int, size_bytes: int, peer: object) -> None:
+        seen.append((request.url if request is not None else None, status, size_bytes))
+
+    front.connections.access_log = log_access
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") + b"GARBAGE\r\n\r\n")
+    assert seen == []
+    front.store.sync()
+    put, refusal = replies(transport.take())
+    assert seen == [(b"/", 200, len(put.body)), (None, 400, len(refusal.body))]
+    seen.clear()
+    front.ask(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
+    slow, _ = front.connect()
+    slow.data_received(b"P")
+    front.clock.advance(bounds.HEAD_SECONDS_MAX + 1)
+    front.connections.sweep()
+    front.connections.connections_max = 0
+    front.connect()
+    assert [status for _, status, _ in seen] == [413, 408, 503]
 
 
 # --- deadlines ----------------------------------------------------------------------------------
