@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
-from hashrange.server.listener import Server
+from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, raise_descriptor_limit, run_on_best_loop, settle_collector
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
@@ -31,9 +31,10 @@ async def serve(
     loop = asyncio.get_running_loop()
     delay_seconds = settings.index_delay_seconds
     index_delay = (lambda: delay_seconds) if delay_seconds else None
+    secrets = read_secrets(settings)
     store = open_store(settings.data_dir, clock, loop, index_delay, settings.item_collection_limit_bytes)
     try:
-        server = Server(store, operations, clock, settings)
+        server = Server(store, operations, clock, settings, secrets)
         endpoint = await server.start()
         stopping = asyncio.Event()
         with handled_signals(loop, stopping.set):

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import ssl
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
@@ -14,7 +15,7 @@ from hashrange.jobs.settling import Settle
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
-from hashrange.server.credentials import read_credentials
+from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connections
 from hashrange.settings import Settings, SettingUnusable
@@ -35,16 +36,29 @@ class ListenError(HashrangeError):
     """The address cannot be had; the message names it, the reason and the way out."""
 
 
+class Secrets(NamedTuple):
+    """What the settings name files for, read before anything is opened."""
+
+    credentials: Mapping[str, Credential] | None
+    tls: ssl.SSLContext | None
+
+
+def read_secrets(settings: Settings) -> Secrets:
+    """Raises CredentialsFileError and TlsFilesError when those files cannot be used."""
+    credentials = read_credentials(settings.credentials) if settings.credentials is not None else None
+    return Secrets(credentials, tls_context(settings))
+
+
 class Server:
     """A listening server over an open store."""
 
-    def __init__(self, store: Store, operations: Mapping[str, Operation], clock: Clock, settings: Settings) -> None:
-        """Raises CredentialsFileError and TlsFilesError when those files cannot be used."""
-        credentials = read_credentials(settings.credentials) if settings.credentials is not None else None
-        self._tls = tls_context(settings)
+    def __init__(
+        self, store: Store, operations: Mapping[str, Operation], clock: Clock, settings: Settings, secrets: Secrets
+    ) -> None:
+        self._tls = secrets.tls
         self.settings = settings
         self.store = store
-        self.access = Access(store, clock, settings, credentials)
+        self.access = Access(store, clock, settings, secrets.credentials)
         self.dispatcher = Dispatcher(operations, store, clock, settings, self.access)
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None

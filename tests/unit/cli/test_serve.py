@@ -115,11 +115,13 @@ def test_a_taken_port_is_refused(start: Starter) -> None:
     ],
 )
 def test_what_keeps_it_from_starting_is_one_sentence(
-    words: list[str], expected: int, sentence: str, start: Starter
+    words: list[str], expected: int, sentence: str, start: Starter, tmp_path: Path
 ) -> None:
-    code, _, errors = start("serve", "--port", "0", "--in-memory", *words).stop()
+    folder = tmp_path / "data"
+    code, _, errors = start("serve", "--port", "0", "--data-dir", str(folder), *words).stop()
     assert (code, errors.count("\n")) == (expected, 1), errors
     assert errors.startswith(f"hashrange: {sentence}")
+    assert expected == 1 or not folder.exists()
 
 
 def test_the_access_log_has_its_own_switch(start: Starter) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.server import listener
-from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, tls_context
+from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, read_secrets, tls_context
 from hashrange.server.process import run_on_best_loop
 from hashrange.settings import Settings
 from tests.support.signing import sign
@@ -35,7 +35,7 @@ def play(request: pytest.FixtureRequest) -> Callable[..., None]:
     async def serve(scenario: Scenario, settings: Settings) -> None:
         store = StubStore()
         real_store: Any = store
-        server = Server(real_store, ECHO_OPERATIONS, SystemClock(), settings)
+        server = Server(real_store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
         endpoint = await server.start()
         try:
             async with asyncio.timeout(10):
