@@ -23,8 +23,9 @@ _INTEGER_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _TRUE_WORDS = ("true", "1", "yes")
 _FALSE_WORDS = ("false", "0", "no")
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?")
-"""Whole groups; the bits of a last group that belong to no byte are zero."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*+(?:(?<=[AQgw])==|(?<=[AEIMQUYcgkosw048])=)?")
+"""Of a text whose length is a multiple of 4; the bits of a last group that belong to no byte are zero. One run of
+characters and not groups of four, of which the engine would remember each: 490 MB for 15 MB of text."""
 
 _STRING = Shape("String")
 VALUE_MEMBERS = {

@@ -1,5 +1,6 @@
 """Every declared type against every JSON value that it refuses, and the lenient forms that it takes."""
 
+import tracemalloc
 from typing import Annotated, Any
 
 import msgspec
@@ -188,3 +189,12 @@ def test_what_is_given_is_not_changed() -> None:
     body = {"Item": {"a": {"S": None, "L": [{"BOOL": "yes"}]}}}
     normalise(body, EVERYTHING)
     assert body == {"Item": {"a": {"S": None, "L": [{"BOOL": "yes"}]}}}
+
+
+def test_a_large_binary_takes_no_memory_to_check() -> None:
+    body = {"Bytes": "AAAA" * 1_000_000}
+    tracemalloc.start()
+    normalise(body, EVERYTHING)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 100_000
