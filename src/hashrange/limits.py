@@ -4,6 +4,10 @@
 
 CONSTRAINT_ERRORS_MAX = 10
 """Broken member constraints listed in one reply. Source: service behaviour, captures to October 2026."""
+ECHO_CHARACTERS_MAX = 16_384
+"""Of a value that a broken constraint tells: our own bound, so that no reply is larger than its request (unconfirmed)."""
+PATH_KEY_CHARACTERS_MAX = 1_024
+"""Of a map's key in the path of a broken constraint: our own bound, the longest name of a table (unconfirmed)."""
 TABLE_NAME_LENGTH_MIN = 3
 """Characters of a table's or index's name."""
 TABLE_NAME_LENGTH_MAX = 255

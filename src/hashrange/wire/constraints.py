@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
-from hashrange.wire.render import lower_camel, render_value
+from hashrange.wire.render import lower_camel, path_key, render_value
 from hashrange.wire.shape import Bounds, Shape
 
 Constraint = Literal[
@@ -28,7 +28,7 @@ class Place(NamedTuple):
     form: str = ""
     """The same with `{key}` for each key of a map."""
     key: str = ""
-    """The innermost of these keys."""
+    """The innermost of these keys, as it is shown."""
 
 
 class Violation(NamedTuple):
@@ -144,7 +144,8 @@ def _inner_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violat
             assert shape.member is not None
             violations = _inner_violations if shape.member.kind == "List" else _value_violations
             for key, element in value.items():
-                here = Place(f"{place.path}.{key}.member", place.form + ".{key}.member", key)
+                shown = path_key(key)
+                here = Place(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
                 yield from violations(element, shape.member, here)
 
 

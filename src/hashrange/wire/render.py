@@ -1,18 +1,21 @@
 """How does a value look inside a constraint's message? As Java prints it, in quotes; an absent value is a bare null.
 
-Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
+Printed lazily, and no further than `ECHO_CHARACTERS_MAX`: a request of 16 MB would print as several hundred. What is longer ends
+in an ellipsis (unconfirmed). Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
+from hashrange.limits import ECHO_CHARACTERS_MAX, PATH_KEY_CHARACTERS_MAX
 from hashrange.wire.jsontypes import VALUE_LEVELS_MAX, VALUE_MEMBERS
 from hashrange.wire.shape import Shape
 
 MEMBERS_AS_PRINTED = {"WriteRequest": ("PutRequest", "DeleteRequest")}
 """Structures that print their members in another order than the one in which faults of these are reported."""
 
-_NOT_PRINTED = "..."
-"""For attribute values that are nested deeper than anybody looks."""
+_ELLIPSIS = "..."
+"""For what is cut, and for attribute values that are nested deeper than anybody looks."""
 
 
 def lower_camel(name: str) -> str:
@@ -20,43 +23,74 @@ def lower_camel(name: str) -> str:
     return name[:1].lower() + name[1:]
 
 
+def path_key(key: str) -> str:
+    """A map's key as it stands in a path."""
+    return _cut(key, PATH_KEY_CHARACTERS_MAX)
+
+
 def render_value(value: Any, shape: Shape) -> str:
-    """The value between quotes, or `null`."""
-    return "null" if value is None else f"'{_render(value, shape)}'"
-
-
-def _render(value: Any, shape: Shape, levels: int = 0) -> str:
-    """Java's toString of the value; `levels` counts the attribute values around it."""
+    """The value between quotes, or `null`. Costs no more than what it prints."""
     if value is None:
         return "null"
+    parts = []
+    length = 0
+    for part in _parts(value, shape):
+        parts.append(part)
+        length += len(part)
+        if length > ECHO_CHARACTERS_MAX:
+            break
+    return f"'{_cut(''.join(parts), ECHO_CHARACTERS_MAX)}'"
+
+
+def _cut(text: str, length_max: int) -> str:
+    return text if len(text) <= length_max else text[:length_max] + _ELLIPSIS
+
+
+def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
+    """Java's toString of the value, piece by piece; `levels` counts the attribute values around it."""
+    if value is None:
+        yield "null"
+        return
     if value is True or value is False:
-        return "true" if value else "false"
+        yield "true" if value else "false"
+        return
     match shape.kind:
         case "List":
             assert shape.member is not None
-            member = shape.member
-            return f"[{', '.join(_render(element, member, levels) for element in value)}]"
+            comma = "["
+            for element in value:
+                yield comma
+                yield from _parts(element, shape.member, levels)
+                comma = ", "
+            yield "]" if value else "[]"
         case "Map":
             assert shape.member is not None
-            member = shape.member
-            return f"{{{', '.join(f'{key}={_render(element, member, levels)}' for key, element in value.items())}}}"
+            comma = "{"
+            for key, element in value.items():
+                yield f"{comma}{key}="
+                yield from _parts(element, shape.member, levels)
+                comma = ", "
+            yield "}" if value else "{}"
         case "Structure":
-            return _render_structure(value, shape)
+            shapes = {name: inner for name, inner, _ in shape.members}
+            names = MEMBERS_AS_PRINTED.get(shape.name, shapes)
+            yield from _structure_parts(value, shape.name, {name: shapes[name] for name in names}, 0)
+        case "AttributeValue" if levels >= VALUE_LEVELS_MAX:
+            yield _ELLIPSIS
         case "AttributeValue":
-            if levels >= VALUE_LEVELS_MAX:
-                return _NOT_PRINTED
-            shapes = VALUE_MEMBERS.items()
-            members = (f"{lower_camel(name)}={_render(value.get(name), inner, levels + 1)}" for name, inner in shapes)
-            return f"AttributeValue({', '.join(members)})"
+            yield from _structure_parts(value, "AttributeValue", VALUE_MEMBERS, levels + 1)
         case "Blob":
             size_bytes = len(value) // 4 * 3 - value.count("=")
-            return f"java.nio.HeapByteBuffer[pos=0 lim={size_bytes} cap={size_bytes}]"
+            yield f"java.nio.HeapByteBuffer[pos=0 lim={size_bytes} cap={size_bytes}]"
         case _:
-            return str(value)
+            yield str(value)
 
 
-def _render_structure(value: dict[str, Any], shape: Shape) -> str:
-    shapes = {name: inner for name, inner, _ in shape.members}
-    names = MEMBERS_AS_PRINTED.get(shape.name, shapes)
-    members = (f"{lower_camel(name)}={_render(value.get(name), shapes[name])}" for name in names)
-    return f"{shape.name}({', '.join(members)})"
+def _structure_parts(value: dict[str, Any], name: str, shapes: dict[str, Shape], levels: int) -> Iterator[str]:
+    yield f"{name}("
+    comma = ""
+    for member, inner in shapes.items():
+        yield f"{comma}{lower_camel(member)}="
+        yield from _parts(value.get(member), inner, levels)
+        comma = ", "
+    yield ")"
