@@ -4,10 +4,16 @@
 
 CONSTRAINT_ERRORS_MAX = 10
 """Broken member constraints listed in one reply. Source: service behaviour, captures to October 2026."""
-ECHO_CHARACTERS_MAX = 16_384
+ECHO_CHARACTERS_MAX = 8_192
 """Of a value that a broken constraint tells: our own bound, so that no reply is larger than its request (unconfirmed)."""
 PATH_KEY_CHARACTERS_MAX = 1_024
 """Of a map's key in the path of a broken constraint: our own bound, the longest name of a table (unconfirmed)."""
+MEMBERS_LOOKED_AT = 5_000
+"""Of lists and maps that are too long anyway, in one request: our own bound. They fill what is told of a value, at 2 characters."""
+STRUCTURES_MAX = 1_000
+"""In a list of structures whose length the API model does not bound; our own bound, far beyond what any operation takes."""
+STRUCTURES_BY_NAME_MAX = 110_000
+"""In a map of structures likewise: more attributes than an item of 400 KB can have."""
 TABLE_NAME_LENGTH_MIN = 3
 """Characters of a table's or index's name."""
 TABLE_NAME_LENGTH_MAX = 255

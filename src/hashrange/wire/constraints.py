@@ -7,6 +7,7 @@ Source: service behaviour, captures to October 2026.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from hashrange.errors import ValidationException
@@ -115,11 +116,13 @@ def _structure_violations(value: dict[str, Any], shape: Shape, place: Place) -> 
     """Each member's own constraints, then those inside it, member by member as declared."""
     dot = "." if place.path else ""
     for name, inner, is_required in shape.members:
-        here = _below(place, dot + lower_camel(name))
         member = value.get(name)
+        if (not is_required) if member is None else _is_sound(member, inner):
+            continue
+        here = _below(place, dot + lower_camel(name))
         if member is not None:
             yield from _value_violations(member, inner, here)
-        elif is_required:
+        else:
             yield _violation(here, "required", None, inner, messages.NOT_NULL)
 
 
@@ -132,21 +135,53 @@ def _value_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violat
 
 
 def _inner_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
-    """What is broken inside the value."""
+    """What is broken inside the value: of a list or map, no more than is told."""
     match shape.kind:
         case "Structure":
             yield from _structure_violations(value, shape, place)
-        case "List":
+        case "List" | "Map":
             assert shape.member is not None
-            for position, element in enumerate(value, start=1):
-                yield from _value_violations(element, shape.member, _below(place, f".{position}.member"))
-        case "Map":
-            assert shape.member is not None
-            violations = _inner_violations if shape.member.kind == "List" else _value_violations
-            for key, element in value.items():
-                shown = path_key(key)
-                here = Place(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
-                yield from violations(element, shape.member, here)
+            if _are_sound(value, shape.member):
+                return
+            violations = _list_violations if shape.kind == "List" else _map_value_violations
+            yield from islice(violations(value, shape.member, place), CONSTRAINT_ERRORS_MAX)
+
+
+def _list_violations(value: list[Any], member: Shape, place: Place) -> Iterator[Violation]:
+    """What is broken in a list's members."""
+    for position, element in enumerate(value, start=1):
+        if not _is_sound(element, member):
+            yield from _value_violations(element, member, _below(place, f".{position}.member"))
+
+
+def _map_value_violations(value: dict[str, Any], member: Shape, place: Place) -> Iterator[Violation]:
+    """What is broken in a map's values; of those that are lists, only inside."""
+    violations = _inner_violations if member.kind == "List" else _value_violations
+    for key, element in value.items():
+        if not _is_sound(element, member):
+            shown = path_key(key)
+            here = Place(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
+            yield from violations(element, member, here)
+
+
+def _is_sound(value: Any, shape: Shape) -> bool:
+    """Is it plain that nothing is broken? Seen before any place is worded: nothing is constrained, or it is a scalar in bounds."""
+    if shape.is_free:
+        return True
+    if shape.kind in ("Structure", "List", "Map"):
+        return False
+    return next(_own_violations(value, shape, Place()), None) is None
+
+
+def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
+    """The same of all members of a list or map; of many texts whose lengths alone are bounded it is seen at once."""
+    if member.is_free or not value:
+        return True
+    bounds = member.bounds
+    if member.kind != "String" or bounds != Bounds(min_length=bounds.min_length, max_length=bounds.max_length):
+        return False
+    lengths = set(map(len, value.values() if isinstance(value, dict) else value))
+    return (bounds.min_length or 0) <= min(lengths) and (bounds.max_length is None or max(lengths) <= bounds.max_length)
 
 
 def _below(place: Place, step: str) -> Place:
@@ -160,8 +195,8 @@ def _own_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violatio
         yield _violation(place, "pattern", value, shape, messages.PATTERN, bounds.pattern)
     if bounds.min_length is not None and len(value) < bounds.min_length:
         yield _violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
-    if bounds.max_length is not None and len(value) > bounds.max_length:
-        yield _violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, bounds.max_length)
+    if shape.length_max is not None and len(value) > shape.length_max:
+        yield _violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, shape.length_max)
     if bounds.minimum is not None and value < bounds.minimum:
         yield _violation(place, "minimum", value, shape, messages.VALUE_AT_LEAST, bounds.minimum)
     if bounds.maximum is not None and value > bounds.maximum:

@@ -1,6 +1,6 @@
 """What is the first fault of a request? The slow path, in the service's order of checks.
 
-1. The body is JSON, and an object.
+1. The body is JSON, and an object. Lists and maps that are too long are cut (`wire.overlong`).
 2. Every known member has its declared JSON type (`wire.jsontypes`).
 3. Control plane: the table's name is there and has a possible length.
 4. Member constraints, collected (`wire.constraints`).
@@ -19,6 +19,7 @@ from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise
+from hashrange.wire.overlong import cut_overlong
 from hashrange.wire.shape import structure_of
 
 Request = TypeVar("Request", bound=msgspec.Struct)
@@ -57,7 +58,9 @@ def explain(request_type: type[Request], operation_name: str, body: bytes) -> Re
     the path of a good request.
     """
     shape = structure_of(request_type)
-    request: dict[str, Any] = normalise(decode_object(body), shape)
+    decoded = decode_object(body)
+    cut_overlong(decoded, shape)
+    request: dict[str, Any] = normalise(decoded, shape)
     _check_required_name(request, operation_name)
     check_constraints(request, shape, operation_name)
     return msgspec.convert(request, request_type)

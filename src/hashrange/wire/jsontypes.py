@@ -1,6 +1,6 @@
 """Does every known member hold the JSON type that is declared? If so, its value with the lenient forms undone.
 
-`normalise` copies a decoded body: nulls and unknown members are left out, `"yes"` becomes True where a Boolean is
+`normalise` copies a decoded body, but for what need not change: nulls and unknown members are left out, `"yes"` becomes True where a Boolean is
 declared, fractions are floored where an Integer or Long is. The first fault, in the order of the document, raises
 SerializationException. Must not know bounds or required members. Source: service behaviour, captures to October 2026.
 
@@ -10,6 +10,7 @@ nothing is lost; a null in a list of anything else is an unexpected value type; 
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from hashrange.errors import SerializationException
@@ -41,6 +42,10 @@ VALUE_MEMBERS = {
     "BOOL": Shape("Boolean"),
 }
 """Members of an attribute value, in the order in which the service prints them."""
+_PLAIN_CLASSES = {"S": str, "N": str, "NULL": bool, "BOOL": bool}
+"""Members that need no second look, when they are of these classes."""
+_EMPTY_CLASSES = {"B": str, "SS": list, "NS": list, "BS": list, "L": list, "M": dict}
+"""Likewise, when they are empty."""
 
 
 def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:
@@ -51,6 +56,12 @@ def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = Fa
     match shape.kind:
         case "AttributeValue":
             return _attribute_value(value, levels, is_member)
+        case "Structure":
+            return _structure(value, shape, levels, is_member)
+        case "List":
+            return _list(value, shape, levels, is_member)
+        case "Map":
+            return _map(value, shape, levels, is_member)
         case "String":
             return value if type(value) is str else _refuse_scalar(value, "String")
         case "Boolean":
@@ -59,12 +70,6 @@ def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = Fa
             return _number(value, shape)
         case "Blob":
             return _blob(value)
-        case "List":
-            return _list(value, shape, levels, is_member)
-        case "Map":
-            return _map(value, shape, levels, is_member)
-        case "Structure":
-            return _structure(value, shape, levels, is_member)
 
 
 def _refuse(message: str, **parts: object) -> NoReturn:
@@ -143,7 +148,18 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
         _refuse(messages.GENERIC_MEMBER if is_member else messages.UNEXPECTED_FIELD_TYPE)
     member = shape.member
     assert member is not None
+    if member.kind == "AttributeValue":
+        return [_attribute_value(element, levels, is_member=True) for element in value]
+    if member.kind == "String" and _are_texts(value):
+        return value
+    if member.kind == "Blob":
+        return [_blob(element) for element in value]
     return [normalise(element, member, levels, is_member=True) for element in value]
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    """Seen of all at once, for there may be a million."""
+    return set(map(type, values)) <= {str}
 
 
 def _map(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, Any]:
@@ -153,18 +169,20 @@ def _map(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, An
         if isinstance(value, list):
             _refuse(messages.UNRECOGNIZED_COLLECTION, java_type=messages.JAVA_MAP.format(value=_java_type(member)))
         _refuse(messages.GENERIC_MEMBER if is_member else messages.UNEXPECTED_FIELD_TYPE)
-    is_of_values = member.kind == "AttributeValue"
+    if member.kind == "AttributeValue":
+        return {key: _attribute_value(element, levels, is_member=True) for key, element in value.items()}
+    if member.kind == "String" and _are_texts(value.values()):
+        return value
     return {
-        key: normalise(element, member, levels, is_member=True)
-        for key, element in value.items()
-        if element is not None or is_of_values
+        key: normalise(element, member, levels, is_member=True) for key, element in value.items() if element is not None
     }
 
 
 def _structure(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, Any]:
     if not isinstance(value, dict):
         _refuse_structure(value, shape, is_member)
-    shapes = {member.name: member.shape for member in shape.members}
+    shapes = shape.inner
+    assert shapes is not None
     return {
         name: normalise(inner, shapes[name], levels)
         for name, inner in value.items()
@@ -177,12 +195,14 @@ def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
         return {}
     if not isinstance(value, dict):
         _refuse_structure(value, ATTRIBUTE_VALUE, is_member)
-    if levels >= VALUE_LEVELS_MAX:
+    if not value or levels >= VALUE_LEVELS_MAX:
         return value
     if len(value) == 1:  # nearly every value of a very large body
-        text = value.get("S") or value.get("N")
-        if type(text) is str:
+        ((name, inner),) = value.items()
+        if inner.__class__ is _PLAIN_CLASSES.get(name) or (not inner and inner.__class__ is _EMPTY_CLASSES.get(name)):
             return value
+        if name == "L" and inner.__class__ is list:
+            return {"L": [_attribute_value(element, levels + 1, is_member=True) for element in inner]}
     return {
         name: normalise(inner, VALUE_MEMBERS[name], levels + 1)
         for name, inner in value.items()

@@ -18,6 +18,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import msgspec
 
+from hashrange.limits import STRUCTURES_BY_NAME_MAX, STRUCTURES_MAX
+
 Kind = Literal["String", "Boolean", "Integer", "Long", "Double", "Blob", "List", "Map", "Structure", "AttributeValue"]
 
 
@@ -47,6 +49,14 @@ class Shape(NamedTuple):
     """Constraints of a map's keys, where there are any."""
     members: "tuple[Member, ...]" = ()
     """A structure's members, in the order in which their faults are reported."""
+    inner: "dict[str, Shape] | None" = None
+    """A structure's members by name."""
+    length_max: int | None = None
+    """As declared in `bounds`; where nothing is, of lists and maps of structures a bound of our own."""
+    is_free: bool = False
+    """Nothing here or inside is constrained."""
+    is_cuttable: bool = False
+    """This, or something inside, is a list or map of bounded length."""
 
 
 class Member(NamedTuple):
@@ -57,8 +67,8 @@ class Member(NamedTuple):
     is_required: bool
 
 
-ATTRIBUTE_VALUE = Shape("AttributeValue", "AttributeValue")
-_ATTRIBUTE_MAP = Shape("Map", member=ATTRIBUTE_VALUE)
+ATTRIBUTE_VALUE = Shape("AttributeValue", "AttributeValue", is_free=True)
+_ATTRIBUTE_MAP = Shape("Map", member=ATTRIBUTE_VALUE, is_free=True)
 _SCALARS: dict[Any, Kind] = {str: "String", bool: "Boolean", int: "Long", float: "Double", bytes: "Blob"}
 _NAMED_SCALARS: dict[str, Kind] = {"Integer": "Integer", "Long": "Long", "Double": "Double", "Blob": "Blob"}
 
@@ -71,7 +81,14 @@ def structure_of(struct: type[msgspec.Struct]) -> Shape:
         Member(field.encode_name, _shape_of(hints[field.name]), field.required)
         for field in msgspec.structs.fields(struct)
     )
-    return Shape("Structure", struct.__name__, members=members)
+    return Shape(
+        "Structure",
+        struct.__name__,
+        members=members,
+        inner={member.name: member.shape for member in members},
+        is_free=not any(member.is_required or not member.shape.is_free for member in members),
+        is_cuttable=any(member.shape.is_cuttable for member in members),
+    )
 
 
 def _shape_of(annotation: Any) -> Shape:
@@ -89,7 +106,23 @@ def _shape_of(annotation: Any) -> Shape:
     extra: dict[str, Any] = {}
     for meta in metas:
         extra.update(meta.extra or {})
-    return _plain_shape(annotation, extra)._replace(bounds=_bounds_of(annotation, metas, extra))
+    return _bounded(_plain_shape(annotation, extra), _bounds_of(annotation, metas, extra))
+
+
+def _bounded(shape: Shape, bounds: Bounds) -> Shape:
+    """The shape with its bounds, and with what follows from both."""
+    length_max, member = bounds.max_length, shape.member
+    if length_max is None and member is not None and member.kind == "Structure":
+        length_max = STRUCTURES_MAX if shape.kind == "List" else STRUCTURES_BY_NAME_MAX
+    is_container = shape.kind in ("List", "Map")
+    is_free = shape.is_free if shape.kind == "Structure" else member is None or member.is_free
+    return shape._replace(
+        bounds=bounds,
+        length_max=length_max,
+        is_free=is_free and length_max is None and shape.keys is None and bounds == Bounds(),
+        is_cuttable=shape.is_cuttable
+        or (is_container and (length_max is not None or (member is not None and member.is_cuttable))),
+    )
 
 
 def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
@@ -112,7 +145,10 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
         return Shape("List", member=_shape_of(get_args(annotation)[0]))
     if origin is dict:
         key, value = get_args(annotation)
-        return Shape("Map", member=_shape_of(value), keys=None if key is str else _shape_of(key).bounds)
+        member = _shape_of(value)
+        if member.kind == "List":  # its own length is told of the map: only a declared one is
+            member = member._replace(length_max=member.bounds.max_length)
+        return Shape("Map", member=member, keys=None if key is str else _shape_of(key).bounds)
     assert isinstance(annotation, type), annotation
     assert issubclass(annotation, msgspec.Struct), annotation
     return structure_of(annotation)

@@ -1,12 +1,17 @@
 """However large a malformed request is: its refusal is short, and no more of it is looked at than the refusal needs."""
 
+import contextlib
 import json
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from hashrange.errors import ValidationException
-from hashrange.limits import ECHO_CHARACTERS_MAX, PATH_KEY_CHARACTERS_MAX
+from hashrange.errors import ApiError, SerializationException, ValidationException
+from hashrange.limits import ECHO_CHARACTERS_MAX, MEMBERS_LOOKED_AT, PATH_KEY_CHARACTERS_MAX, STRUCTURES_MAX
+from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
 from hashrange.wire.faults import explain
 
@@ -59,4 +64,102 @@ def test_a_key_stands_in_a_path_up_to_a_bound() -> None:
     told = "T" * PATH_KEY_CHARACTERS_MAX + "..."
     assert f"'RequestItems.{told}.member.Keys'" in message_of(
         "BatchGetItem", {"RequestItems": {"T" * 9_999: {"Keys": []}}}
+    )
+
+
+def steps_of(operation_name: str, body: dict[str, Any]) -> int:
+    """How many calls of Python functions it takes to find the first fault, whatever it is."""
+    steps = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal steps
+        steps += event == "call"
+
+    text = json.dumps(body).encode()
+    sys.setprofile(count)
+    try:
+        with contextlib.suppress(ApiError):
+            explain(OPERATIONS[operation_name].request, operation_name, text)
+    finally:
+        sys.setprofile(None)
+    return steps
+
+
+TABLE = {"TableName": "Tab"}
+ARN = {"ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Tab"}
+MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
+    "actions": ("TransactWriteItems", lambda count: {"TransactItems": [DELETE] * count}),
+    "empty actions": ("TransactWriteItems", lambda count: {"TransactItems": [{}] * count}),
+    "faulty actions": ("TransactWriteItems", lambda count: {"TransactItems": [{"Delete": {}}] * count}),
+    "tables": ("BatchGetItem", lambda count: {"RequestItems": {f"Tab{number}": {} for number in range(count)}}),
+    "keys": ("BatchGetItem", lambda count: {"RequestItems": {"Tab": {"Keys": [{"pk": {"S": "1"}}] * count}}}),
+    "keys of tables": (
+        "BatchGetItem",
+        lambda count: {"RequestItems": {f"Tab{number}": {"Keys": [{}] * 200} for number in range(count // 100)}},
+    ),
+    "writes": ("BatchWriteItem", lambda count: {"RequestItems": {"Tab": [{"DeleteRequest": {"Key": {}}}] * count}}),
+    "empty lists": ("BatchWriteItem", lambda count: {"RequestItems": {f"Tab{number}": [] for number in range(count)}}),
+    "names to get": ("GetItem", lambda count: TABLE | {"Key": {}, "AttributesToGet": ["a"] * count}),
+    "names": ("PutItem", lambda count: TABLE | {"ExpressionAttributeNames": {f"#{n}": "a" for n in range(count)}}),
+    "tags": ("TagResource", lambda count: ARN | {"Tags": [{"Key": "a", "Value": "b"}] * count}),
+    "faulty tags": ("TagResource", lambda count: ARN | {"Tags": [{}] * count}),
+    "tag keys": ("UntagResource", lambda count: ARN | {"TagKeys": ["a"] * count}),
+    "definitions": ("CreateTable", lambda count: TABLE | {"AttributeDefinitions": [{}] * count}),
+    "key elements": ("CreateTable", lambda count: TABLE | {"KeySchema": [{}] * count}),
+    "indexes": ("CreateTable", lambda count: TABLE | {"GlobalSecondaryIndexes": [{}] * count}),
+    "projected": (
+        "CreateTable",
+        lambda count: TABLE | {"LocalSecondaryIndexes": [{"Projection": {"NonKeyAttributes": ["a"] * count}}]},
+    ),
+    "index updates": ("UpdateTable", lambda count: TABLE | {"GlobalSecondaryIndexUpdates": [{"Delete": {}}] * count}),
+    "statements": ("BatchExecuteStatement", lambda count: {"Statements": [{"Statement": "SELECT"}] * count}),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_more_members_than_allowed_take_no_more_steps(name: str) -> None:
+    operation_name, make = MANY[name]
+    steps_of(operation_name, make(1))  # what is made once: shapes, patterns
+    assert steps_of(operation_name, make(20_000)) == steps_of(operation_name, make(40_000)) < 40 * MEMBERS_LOOKED_AT
+
+
+def test_faults_beyond_those_told_are_not_looked_for() -> None:
+    few, many = [
+        steps_of("Scan", TABLE | {"ScanFilter": {f"a{number}": {} for number in range(count)}})
+        for count in (1_000, 2_000)
+    ]
+    assert many - few <= 4_000  # cutting, and the types of each
+
+
+@pytest.mark.parametrize("nulls", [0, 101, 6_000])
+def test_what_is_too_long_stays_so_when_it_is_cut(nulls: int) -> None:
+    tables: dict[str, Any] = {f"Null{number}": None for number in range(nulls)}
+    tables |= {f"Tab{number}": {"Keys": [{}] * 200} for number in range(101)}
+    message = message_of("BatchGetItem", {"RequestItems": tables})
+    assert (
+        "at 'requestItems' failed to satisfy constraint: Member must have length less than or equal to 100" in message
+    )
+    assert (
+        "'RequestItems.Tab8.member.Keys' failed to satisfy constraint: Member must have length less than or" in message
+    )
+    assert message.startswith("10 validation errors")
+
+
+def test_nulls_do_not_make_a_map_too_long() -> None:
+    tables: dict[str, Any] = {f"Null{number}": None for number in range(9_999)} | {"Tab": {"Keys": [{}]}}
+    text = json.dumps({"RequestItems": tables}).encode()
+    assert list(explain(BatchGetItemRequest, "BatchGetItem", text).RequestItems) == ["Tab"]
+
+
+def test_a_wrong_type_among_the_members_looked_at_still_comes_first() -> None:
+    text = json.dumps({"TransactItems": [DELETE] * 4_000 + [1] + [DELETE] * 4_000}).encode()
+    with pytest.raises(SerializationException):
+        explain(OPERATIONS["TransactWriteItems"].request, "TransactWriteItems", text)
+
+
+def test_lists_without_a_declared_bound_have_one_of_ours() -> None:
+    message = message_of("TagResource", ARN | {"Tags": [{"Key": "a", "Value": "b"}] * (STRUCTURES_MAX + 1)})
+    assert message.startswith("1 validation error detected: Value '[Tag(key=a, value=b), Tag(")
+    assert message.endswith(
+        "...' at 'tags' failed to satisfy constraint: Member must have length less than or equal to 1000"
     )
