@@ -152,14 +152,18 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
         return [_attribute_value(element, levels, is_member=True) for element in value]
     if member.kind == "String" and _are_texts(value):
         return value
-    if member.kind == "Blob":
-        return [_blob(element) for element in value]
+    if member.kind == "Blob" and _are_texts(value) and _are_base64(value):
+        return value
     return [normalise(element, member, levels, is_member=True) for element in value]
 
 
 def _are_texts(values: Iterable[Any]) -> bool:
     """Seen of all at once, for there may be a million."""
     return set(map(type, values)) <= {str}
+
+
+def _are_base64(texts: list[str]) -> bool:
+    return not any(length % 4 for length in set(map(len, texts))) and all(map(_BASE64.fullmatch, texts))
 
 
 def _map(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ seconds. So a list or map that is longer than allowed is cut before its first me
 request is refused; but what is wrong with the members that are cut is not told (unconfirmed).
 """
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -29,23 +30,22 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
             del value[kept:]
         case "Map" if isinstance(value, dict):
             # A null among the values is none: it is left out, and so does not make the map too long.
-            members = {key: element for key, element in value.items() if element is not None}
-            kept, left = _looked_at(list(members.values()), shape, left)
-            if kept < len(members):
+            kept, left = _looked_at((element for element in value.values() if element is not None), shape, left)
+            if kept < len(value):
+                members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
                 value.clear()
-                value.update(islice(members.items(), kept))
+                value.update(members)
     return left
 
 
-def _looked_at(elements: list[Any], shape: Shape, left: int) -> tuple[int, int]:
+def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
     """How many of the elements are to be looked at, and what that leaves; cuts inside these."""
     member, length_max = shape.member, shape.length_max
     assert member is not None
-    if not member.is_cuttable:
-        kept = len(elements) if length_max is None else min(len(elements), max(length_max + 1, left))
-        return kept, left - kept
-    for kept, element in enumerate(elements):
+    kept = 0
+    for element in elements:
         if length_max is not None and kept > length_max and left <= 0:
-            return kept, left
-        left = cut_overlong(element, member, left - 1)
-    return len(elements), left
+            break
+        kept += 1
+        left = cut_overlong(element, member, left - 1) if member.is_cuttable else left - 1
+    return kept, left

@@ -112,6 +112,7 @@ MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
         lambda count: TABLE | {"LocalSecondaryIndexes": [{"Projection": {"NonKeyAttributes": ["a"] * count}}]},
     ),
     "index updates": ("UpdateTable", lambda count: TABLE | {"GlobalSecondaryIndexUpdates": [{"Delete": {}}] * count}),
+    "binaries": ("PutItem", lambda count: TABLE | {"Item": {"a": {"BS": ["AAAA"] * count}}, "ReturnValues": "X"}),
     "statements": ("BatchExecuteStatement", lambda count: {"Statements": [{"Statement": "SELECT"}] * count}),
 }
 
@@ -119,7 +120,7 @@ MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", MANY)
 def test_more_members_than_allowed_take_no_more_steps(name: str) -> None:
     operation_name, make = MANY[name]
-    steps_of(operation_name, make(1))  # what is made once: shapes, patterns
+    steps_of(operation_name, make(20_000))  # what is made once: shapes, patterns
     assert steps_of(operation_name, make(20_000)) == steps_of(operation_name, make(40_000)) < 40 * MEMBERS_LOOKED_AT
 
 
