@@ -6,6 +6,8 @@ CONSTRAINT_ERRORS_MAX = 10
 """Broken member constraints listed in one reply. Source: service behaviour, captures to October 2026."""
 ECHO_CHARACTERS_MAX = 8_192
 """Of a value that a broken constraint tells: our own bound, so that no reply is larger than its request (unconfirmed)."""
+MESSAGE_CHARACTERS_MAX = 100_000
+"""Of an error: our own bound, ten broken constraints at their longest (unconfirmed)."""
 PATH_KEY_CHARACTERS_MAX = 1_024
 """Of a map's key in the path of a broken constraint: our own bound, the longest name of a table (unconfirmed)."""
 MEMBERS_LOOKED_AT = 5_000

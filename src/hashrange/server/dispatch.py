@@ -38,7 +38,7 @@ from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
 from hashrange.settings import Settings
 from hashrange.store.interface import Store
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
-from hashrange.wire.faults import decode_object, explain
+from hashrange.wire.faults import decode_object, explain, explain_object
 from hashrange.wire.http import (
     CONTENT_TYPES,
     HASH_LENGTH,
@@ -246,13 +246,13 @@ class Dispatcher:
         operation: Operation | None = None
         try:
             body = plain_body(request)
-            decode_object(body)
+            decoded = decode_object(body)
             entry = self.entries.get(request.header(b"x-amz-target"))
             if entry is None:
                 raise UnknownOperationException
             operation = entry[0]
             scope = self.authorize(request)
-            parsed: Any = explain(operation.request, operation.name, body)
+            parsed: Any = explain_object(operation.request, operation.name, decoded)
         except ApiError as error:
             self.hints.other_service(request, _OWN_SERVICE)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))

@@ -3,6 +3,7 @@
 import msgspec
 
 from hashrange.errors import ApiError, InternalServerError, RequestFault
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.operation import Wording
 
@@ -22,6 +23,8 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
             message = f"{ENVELOPE}{message}"
     body: dict[str, object] = {"__type": error.wire_type}
     if message is not None:
+        if len(message) > MESSAGE_CHARACTERS_MAX:
+            message = message[:MESSAGE_CHARACTERS_MAX] + "..."
         body[error.message_member] = message
     body.update(error.members)
     return _encode(body)

@@ -3,11 +3,16 @@
 import asyncio
 import gzip
 import logging
+from typing import Any
 
+import msgspec
 import pytest
 
-from hashrange.errors import Malformed, RequestFault, StorageError
+from hashrange.errors import Malformed, RequestFault, StorageError, ValidationException
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import Operation, Scope
+from hashrange.server.replies import error_body
+from hashrange.wire.faults import decode_object
 from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, commit, echo, reply
 
 CORAL = "com.amazon.coral.service#"
@@ -260,3 +265,24 @@ def test_the_stub_operations_are_what_these_tests_think() -> None:
     front = FrontEnd()
     assert front.dispatcher.entries[b"DynamoDB_20120810.GetItem"][2] is echo
     assert front.dispatcher.entries[b"DynamoDB_20120810.PutItem"][2] is commit
+
+
+def test_a_message_has_a_longest_size() -> None:
+    for length, told in ((MESSAGE_CHARACTERS_MAX, 0), (MESSAGE_CHARACTERS_MAX + 1, 3), (10_000_000, 3)):
+        body = msgspec.json.decode(error_body(ValidationException("x" * length)))
+        assert body["message"] == "x" * MESSAGE_CHARACTERS_MAX + "." * told
+
+
+def test_a_request_that_is_looked_at_again_is_decoded_once_more_only(
+    front: FrontEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[bytes] = []
+
+    def count(body: bytes) -> dict[str, Any]:
+        decoded.append(body)
+        return decode_object(body)
+
+    monkeypatch.setattr("hashrange.server.dispatch.decode_object", count)
+    monkeypatch.setattr("hashrange.wire.faults.decode_object", count)
+    front.ask(front.request(b'{"TableName":5}'))
+    assert decoded == [b'{"TableName":5}']
