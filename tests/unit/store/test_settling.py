@@ -119,7 +119,7 @@ def test_while_an_index_is_built_less_is_merged(tmp_path: Path) -> None:
     for _ in range(2):
         assert finish(store.settle()) == LOOK_SECONDS
         until_done(store)
-        assert pace_of(folder) == (16 * MIB, 4, False)
+        assert pace_of(folder) == (16 * MIB, 4, True)
     world.finish()
     assert finish(store.settle()) == LOOK_SECONDS
     until_done(store)

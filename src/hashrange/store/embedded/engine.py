@@ -128,7 +128,7 @@ def cache_bytes(*, is_in_memory: bool) -> int:
 def set_pace(engine: Engine, pace: Pace, *, is_in_memory: bool) -> None:
     """Work at that pace from now on. Writes a file: some ms. In memory everything is compressed whatever the pace."""
     buffers, files = pace.value
-    is_sparing = is_in_memory or pace not in (Pace.WRITES, Pace.BULK)
+    is_sparing = is_in_memory or pace is not Pace.WRITES
     engine.set_options(
         {
             "write_buffer_size": str(buffers * WRITE_BUFFER_BYTES),
