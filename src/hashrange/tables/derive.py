@@ -36,16 +36,16 @@ def statistics_deltas(changes: Iterable[Change]) -> dict[bytes, tuple[int, int]]
     """Source → by how much its item count and size in bytes change, of the rows and of the index entries."""
     deltas: dict[bytes, tuple[int, int]] = {}
     for table, _, old, new, entries in changes:
-        if old is None or new is None or old[_SIZE] != new[_SIZE]:
-            _add_delta(deltas, table.source, old, new)
+        _add_delta(deltas, table.source, old, new)
         for source, before, after in entries:
-            if before is None or after is None or before.row[_SIZE] != after.row[_SIZE]:
-                was, now = None if before is None else before.row, None if after is None else after.row
-                _add_delta(deltas, source.source, was, now)
+            was, now = None if before is None else before.row, None if after is None else after.row
+            _add_delta(deltas, source.source, was, now)
     return deltas
 
 
 def _add_delta(deltas: dict[bytes, tuple[int, int]], source: bytes, old: Row | None, new: Row | None) -> None:
+    if not changes_statistics(old, new):
+        return
     count, size_bytes = statistics_delta(old, new)
     count_before, size_before = deltas.get(source, (0, 0))
     deltas[source] = (count_before + count, size_before + size_bytes)

@@ -74,7 +74,7 @@ class ValueTable:
         try:
             return self._fill(parameters)
         except RequestFault:
-            check_in_order(parameters)
+            _check_in_order(parameters)
             raise
 
     def _fill(self, parameters: Parameters) -> dict[str, Value]:
@@ -183,7 +183,7 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     for parameter in parameters:
         type_name = next(iter(parameter), None)
         if len(parameter) != 1 or type_name not in TYPE_NAMES:
-            check_in_order(parameters)
+            _check_in_order(parameters)
             raise Malformed
         types.append(type_name)
     reader = Reader(text, tuple(types))
@@ -194,7 +194,7 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))
 
 
-def check_in_order(parameters: Parameters) -> None:
+def _check_in_order(parameters: Parameters) -> None:
     """Raise what is wrong with the first faulty parameter, for a statement that meets them in another order."""
     for parameter in parameters:
         check_value(parameter)

@@ -120,9 +120,8 @@ def lock_for_reading(data_dir: str) -> FolderLock:
     folder = Path(data_dir)
     try:
         try:
-            descriptor = os.open(
-                folder / LOCK_FILE, os.O_RDWR
-            )  # some file systems lock nothing that is open for reading
+            # Some file systems lock nothing that is open for reading only.
+            descriptor = os.open(folder / LOCK_FILE, os.O_RDWR)
         except OSError as error:
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise
