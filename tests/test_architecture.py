@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 ROWS = (
-    {"errors", "messages", "limits", "clock", "settings"},
+    {"errors", "messages", "limits", "clock", "settings", "steps"},
     {"items"},
     {"expressions", "wire"},
     {"tables"},
@@ -231,6 +231,84 @@ def test_every_operation_is_registered() -> None:
     from hashrange.operations.registry import OPERATIONS as registered
 
     assert set(registered) == set(OPERATIONS)
+
+
+# --- what nothing reaches -----------------------------------------------------------------------
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Every name and attribute that a piece of code mentions."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {
+        n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
+    }
+
+
+def definitions(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
+    """What each name of a file mentions, and what the file's own running code and public names mention."""
+    mentioned: dict[str, set[str]] = {}
+    reached: set[str] = set()
+
+    def define(name: str, mentions: set[str]) -> None:
+        mentioned[name] = mentioned.get(name, set()) | mentions - {name}
+        if not name.startswith("_") or name.startswith("__"):
+            reached.add(name)
+
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                define(node.name, names_in(node))
+            case ast.ClassDef():
+                methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
+                others = [part for part in ast.iter_child_nodes(node) if part not in methods]
+                for method in methods:
+                    define(method.name, names_in(method))
+                public = {method.name for method in methods if not method.name.startswith("_")}
+                define(node.name, public.union(*map(names_in, others)) if others else public)
+            case ast.Assign():
+                for name in {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}:
+                    define(name, names_in(node))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                define(name, names_in(node))
+            case _:
+                reached |= names_in(node)
+    return mentioned, reached
+
+
+def unreached(tree: ast.Module) -> list[str]:
+    """Private names of a file that nothing in it leads to."""
+    mentioned, todo = definitions(tree)
+    reached: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in reached:
+            reached.add(name)
+            todo |= mentioned.get(name, set())
+    return sorted(name for name in mentioned if name.startswith("_") and name not in reached)
+
+
+@pytest.mark.parametrize("file", sorted(TREES))
+def test_private_names_are_reached(file: str) -> None:
+    """A mend that nothing calls mends nothing."""
+    assert not unreached(TREES[file]), f"{file} defines what nothing in it uses"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def _a(): pass", ["_a"]),
+        ("def _a(): _a()", ["_a"]),
+        ("def _a(): _b()\ndef _b(): _a()", ["_a", "_b"]),
+        ("_A = 1\n_B: int = _A\ndef f(): return 1", ["_A", "_B"]),
+        ("def _a(): pass\ndef f(): return _a", []),
+        ("def _a(): pass\nX = {1: _a}", []),
+        ("def _a(): pass\n_a()", []),
+        ("class _A:\n    x = 1\nclass B:\n    y: _A", []),
+        ("class A:\n    def _b(self): self._b()", ["_b"]),
+        ("class A:\n    def __init__(self): self._b()\n    def _b(self): pass", []),
+    ],
+)
+def test_what_is_reached_is_told_apart(source: str, expected: list[str]) -> None:
+    assert unreached(ast.parse(source)) == expected
 
 
 # --- docstrings ---------------------------------------------------------------------------------

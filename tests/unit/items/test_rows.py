@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.items import canonical
+from hashrange.items.canonical import LONG_MAP_NAMES, SURELY_QUICK_BYTES, encode_item
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, encode_row, row_json, row_size_bytes
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
@@ -56,3 +58,23 @@ def test_a_large_item_is_sorted_as_a_small_one_is() -> None:
     item: Item = {name: {"M": nested} for name in ("b", "a")} | {"l": {"L": [{"M": nested}, {"S": "x" * 9000}]}}
     large, small = encode_row(item, 20_000), encode_row(item, 1)
     assert large[5:] == small[5:]
+
+
+NAMES = [f"n{number:05d}" for number in range(LONG_MAP_NAMES + 1)]
+LONG_MAP: Item = {name: {"N": "1"} for name in ["pk", *NAMES]}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        LONG_MAP,
+        {"a": {"M": LONG_MAP}},
+        {"a": {"L": [{"S": "x"}, {"M": {"b": {"L": [{"M": LONG_MAP}]}}}]}},
+    ],
+)
+def test_long_maps_are_not_left_to_the_library(item: Item, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In some orders its sorting takes the square of a map's length."""
+    expected = msgspec.json.encode(item, order="sorted")
+    monkeypatch.setattr(canonical, "_encode_sorting", None)
+    assert encode_item(item, SURELY_QUICK_BYTES + 1) == expected
+    assert canonical.encode_canonically([item, "x", None, 1]) == b"[" + expected + b',"x",null,1]'

@@ -15,13 +15,13 @@ import msgspec
 
 from hashrange.errors import Malformed, ValidationException
 from hashrange.expressions.partiql.statement import Parameters
+from hashrange.items.canonical import encode_canonically
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.partiql import TOKEN_MISMATCH
 from hashrange.tables.schema import Table
 
 SIGNATURE_BYTES = 16
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Continuation(NamedTuple):
@@ -37,7 +37,7 @@ _decode = msgspec.json.Decoder(tuple[int, dict[str, Any] | None]).decode
 
 def make_token(table: Table, statement: str, parameters: Parameters | None, continuation: Continuation) -> str:
     """The token of a page's end."""
-    content = _encode(continuation)
+    content = encode_canonically(continuation)
     return b64encode(_signature(table, statement, parameters, content) + content).decode()
 
 
@@ -55,5 +55,5 @@ def read_token(table: Table, statement: str, parameters: Parameters | None, toke
 
 
 def _signature(table: Table, statement: str, parameters: Parameters | None, content: bytes) -> bytes:
-    signed = _encode((statement, parameters)) + b"\x00" + content
+    signed = encode_canonically((statement, parameters)) + b"\x00" + content
     return hmac.digest(table.uuid.encode(), signed, "sha256")[:SIGNATURE_BYTES]

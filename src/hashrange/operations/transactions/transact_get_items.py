@@ -12,6 +12,7 @@ from msgspec import Meta
 from hashrange.errors import ApiError, ResourceNotFoundException, ValidationException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
+from hashrange.items.canonical import encode_canonically
 from hashrange.items.rows import decode_row, row_json
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
@@ -34,8 +35,6 @@ from hashrange.tables.schema import Table
 
 PROJECTED_SLICE_BYTES = 256 * 1024
 """Item sizes projected between two hand-backs of the loop."""
-
-_encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -103,7 +102,7 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[Table, Key]]:
         table = find_active_table(scope, name)
         if table is None:
             is_table_missing = True
-            named.append((name, _encode_sorted(key_item)))
+            named.append((name, encode_canonically(key_item)))
             continue
         try:
             key = lookup_key(table, key_item)

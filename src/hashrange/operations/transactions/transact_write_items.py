@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.items.canonical import encode_canonically
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
@@ -99,7 +100,7 @@ def _planned_steps(scope: Scope, actions: list[Action]) -> list[Step]:
         if table is None:
             is_table_missing = True
             if action.row is None:
-                places.append((name, _encode(action.item)))
+                places.append((name, encode_canonically(action.item)))
             continue
         step = plan_action(table, action)
         steps.append(step)
@@ -110,9 +111,6 @@ def _planned_steps(scope: Scope, actions: list[Action]) -> list[Step]:
     if is_table_missing:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     return steps
-
-
-_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 async def _reply(

@@ -1,0 +1,83 @@
+"""When does long work let others have their turn? It counts its steps, and looks at the clock now and then.
+
+Every walk over values, conditions, rows and results calls `spend` or goes over `walk(members)`; one step is about a microsecond
+of work. Who runs the walk decides what a look does: the server's workers (`server/workers.py`) give way once their slice of time
+is over, and go on in a later turn of the event loop. Where nobody has said anything (jobs, the command line, most tests), a
+look does nothing. Must not know an event loop.
+
+Code that gives way may find the world changed behind a walk. On the embedded store that matters between reading a row and
+committing what was planned from it: `gave_way` tells. Figures: docs/adr/0021-giving-way.md.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LOOK_STEPS = 100
+"""Steps between two looks at the clock."""
+PIECE_MEMBERS = 64
+"""Members of a long walk between two counts."""
+LARGE_BYTES = 256 * 1024
+"""Decoding this much JSON at once takes so much time and memory that few may do it at a time."""
+
+_left = LOOK_STEPS
+_ways_given = 0
+_look: Callable[[], None] | None = None
+_queue: Callable[[], None] | None = None
+
+
+def install(look: Callable[[], None], queue: Callable[[], None]) -> None:
+    """From now on, `look` is called every LOOK_STEPS steps, and `queue` before large pieces; each may let others run."""
+    global _look, _queue
+    _look, _queue = look, queue
+
+
+def spend(steps: int) -> None:
+    """Count work that is about to be done. 0.05 µs."""
+    global _left
+    _left -= steps
+    if _left < 0:
+        look()
+
+
+def look() -> None:
+    """Give way now, if the slice of time is over: for work whose steps cannot be told before. 0.15 µs."""
+    global _left
+    _left = LOOK_STEPS
+    if _look is not None:
+        _look()
+
+
+def spend_decoding(size_bytes: int) -> None:
+    """Count the reading or writing of so much JSON, before it is done; a large piece waits until few others are at one."""
+    if size_bytes >= LARGE_BYTES and _queue is not None:
+        _queue()
+    spend(size_bytes >> 6)
+
+
+def walk(members: Collection[T]) -> Iterable[T]:
+    """The members, counted; many of them piece by piece. 0.1 µs, and 0.03 µs for each of many."""
+    if len(members) > PIECE_MEMBERS:
+        return _pieces(members)
+    spend(len(members) + 1)
+    return members
+
+
+def _pieces(members: Iterable[T]) -> Iterator[T]:
+    remaining = iter(members)
+    while piece := list(islice(remaining, PIECE_MEMBERS)):
+        spend(PIECE_MEMBERS)
+        yield from piece
+
+
+def gave_way() -> int:
+    """How often any work has given way; the same number twice means that nobody else has run in between."""
+    return _ways_given
+
+
+def note_way_given() -> None:
+    """To be called by whoever lets others run in the middle of a look."""
+    global _ways_given
+    _ways_given += 1
