@@ -129,3 +129,11 @@ STATEMENT_NESTING_MAX = 100
 """Brackets and NOTs inside each other; our own bound, far beyond anything written by hand."""
 BATCH_STATEMENTS_MAX = 25
 TRANSACTION_STATEMENTS_MAX = 100
+
+# --- our own bounds ---
+# The API names none of these. They keep one request from holding up all others; docs/compatibility.md lists them.
+
+REQUEST_MEMBERS_MAX = 420_000
+"""Commas and colons of a body outside of its texts. No single item can have as many: 200,000 nulls weigh 400 KB."""
+LEGACY_CONDITIONS_MAX = 1_000
+"""Attributes that Expected, QueryFilter, ScanFilter or KeyConditions name."""

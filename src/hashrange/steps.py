@@ -11,7 +11,7 @@ committing what was planned from it: `gave_way` tells. Figures: docs/adr/0021-gi
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -19,6 +19,8 @@ LOOK_STEPS = 100
 """Steps between two looks at the clock."""
 PIECE_MEMBERS = 64
 """Members of a long walk between two counts."""
+SORTED_MEMBERS = 2_048
+"""Members that are sorted at once."""
 LARGE_BYTES = 256 * 1024
 """Decoding this much JSON at once takes so much time and memory that few may do it at a time."""
 
@@ -81,3 +83,28 @@ def note_way_given() -> None:
     """To be called by whoever lets others run in the middle of a look."""
     global _ways_given
     _ways_given += 1
+
+
+def sort(members: Collection[T], key: Callable[[T], Any] | None = None) -> list[T]:
+    """As `sorted`, in pieces. Members with equal keys must be equal; many are sorted quickly when keys are bytes or strings."""
+    if key is None or len(members) <= SORTED_MEMBERS:
+        return _sorted_runs(members, key)
+    by_key = {key(member): member for member in walk(members)}
+    if len(by_key) < len(members):  # some repeat
+        ordered = _sorted_runs([key(member) for member in walk(members)], None)
+    else:
+        ordered = _sorted_runs(by_key, None)
+    return [by_key[one] for one in walk(ordered)]
+
+
+def _sorted_runs(members: Collection[Any], key: Callable[[Any], Any] | None) -> list[Any]:
+    """Short runs are sorted at once, and merged in linear time, two and two."""
+    if len(members) <= SORTED_MEMBERS:
+        spend(len(members) >> 1)
+        return sorted(members, key=key)
+    ordered = list(members)
+    half = len(ordered) >> 1
+    merged = _sorted_runs(ordered[:half], key) + _sorted_runs(ordered[half:], key)
+    spend(len(merged) >> 4)
+    merged.sort(key=key)
+    return merged

@@ -16,6 +16,8 @@ TEXT_MAX_CHARACTERS = 131_072
 """Characters of all texts, names and tokens together; a compiled expression takes some 100 bytes per character."""
 KEY_MAX_CHARACTERS = 8_192
 """A key with more than this is compiled anew each time."""
+KEY_TOKENS_MAX = 2_048
+"""So many names, or values, have more characters in their tokens than that: no key is made of them."""
 
 
 class Cache(Generic[Compiled]):
@@ -29,6 +31,8 @@ class Cache(Generic[Compiled]):
 
     def add(self, key: Key, compiled: Compiled) -> None:
         """Keep `compiled` under `key`, letting the oldest go where the bounds ask for it."""
+        if not key:
+            return
         characters = _count_characters(key)
         if characters > KEY_MAX_CHARACTERS:
             return
@@ -44,13 +48,20 @@ class Cache(Generic[Compiled]):
 def cache_key(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> tuple[object, ...]:
-    """The key of an expression: its text, its names, and its values' types. About 0.5 µs."""
+    """The key of an expression: its text, its names, and its values' types; empty when it is not to be kept. About 0.5 µs."""
+    if are_too_many(names, values):
+        return ()
     return (
         kind,
         text,
         tuple(names.items()) if names else None,
         tuple([(token, *value) for token, value in values.items()]) if values else None,
     )
+
+
+def are_too_many(names: dict[str, str] | None, values: dict[str, Value] | None) -> bool:
+    """Are there more names or values than an expression that is kept may have?"""
+    return (names is not None and len(names) > KEY_TOKENS_MAX) or (values is not None and len(values) > KEY_TOKENS_MAX)
 
 
 def _count_characters(key: object) -> int:

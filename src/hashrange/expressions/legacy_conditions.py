@@ -18,6 +18,7 @@ from hashrange.expressions.tree import Condition as ConditionNode
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.items.values import check_value
+from hashrange.limits import LEGACY_CONDITIONS_MAX
 from hashrange.messages.expressions import (
     ARGUMENT_COUNT,
     ARGUMENT_TYPE,
@@ -29,10 +30,12 @@ from hashrange.messages.expressions import (
     LIST_WITHOUT_OPERATOR,
     OPERATOR_ALONE,
     OPERATOR_WITH_EXISTS,
+    TOO_MANY_CONDITIONS,
     VALUE_AND_LIST,
     VALUE_FORBIDDEN,
     VALUE_NEEDED,
 )
+from hashrange.steps import walk
 
 LegacyMap = Mapping[str, Mapping[str, Any]]
 """Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as given."""
@@ -81,12 +84,14 @@ def expected_condition(expected: LegacyMap | None, operator: str | None) -> Cond
 
     Raises RequestFault for the first fault.
     """
+    _check_count(expected)
     asked = [_read_expected(name, members) for name, members in (expected or {}).items()]
     return _condition("Expected", asked, operator)
 
 
 def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> Condition | None:
     """The condition that QueryFilter or ScanFilter (`kind`) states; None when absent or empty. Raises RequestFault."""
+    _check_count(filters)
     asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
     return _condition(kind, asked, operator)
 
@@ -96,6 +101,7 @@ def key_conditions(conditions: LegacyMap) -> tuple[KeyCondition, dict[str, Value
 
     Raises RequestFault, and ValidationException for an operator that no key condition has.
     """
+    _check_count(conditions)
     values: dict[str, Value] = {}
     terms = []
     for name, members in conditions.items():
@@ -105,6 +111,12 @@ def key_conditions(conditions: LegacyMap) -> tuple[KeyCondition, dict[str, Value
             raise ValidationException(KEY_NOT_INDEXABLE)
         terms.append(Term(name, operator, tuple([_keep(values, argument).token for argument in asked.arguments])))
     return KeyCondition(tuple(terms)), values
+
+
+def _check_count(conditions: LegacyMap | None) -> None:
+    """Refuse more conditions than we decide for one item: our own bound."""
+    if conditions is not None and len(conditions) > LEGACY_CONDITIONS_MAX:
+        raise RequestFault(TOO_MANY_CONDITIONS.format(maximum=LEGACY_CONDITIONS_MAX))
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -145,11 +157,11 @@ def _read_condition(name: str, members: Mapping[str, Any]) -> _Asked:
 
 def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
     """Check the arguments of an operator: their values, number, types, and order."""
-    values = [check_value(argument)[0] for argument in arguments]
+    values = [check_value(argument)[0] for argument in walk(arguments)]
     count, allowed = _ARGUMENTS[operator]
     if len(values) != count and (count is not None or not values):
         raise RequestFault(ARGUMENT_COUNT.format(operator=operator))
-    types = [next(iter(value)) for value in values]
+    types = [next(iter(value)) for value in walk(values)]
     if len(set(types)) > 1:
         raise RequestFault(ARGUMENTS_MIXED)
     if types and types[0] not in allowed:
@@ -186,7 +198,7 @@ def _bind(test: Test, own_values: dict[str, Value]) -> Test:
 def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
     """One entry's condition; it and its parts are appended to `nodes`, parts first."""
     path = Path((asked.name,))
-    operands = tuple([_keep(values, argument) for argument in asked.arguments])
+    operands = tuple([_keep(values, argument) for argument in walk(asked.arguments)])
     operator = asked.operator
     node: ConditionNode
     if operator in _COMPARISONS:

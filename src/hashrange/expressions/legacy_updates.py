@@ -17,6 +17,7 @@ from hashrange.expressions.update_values import Action, compile_add, compile_del
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_name, check_value
 from hashrange.messages.expressions import UPDATE_ADD_TYPE, UPDATE_DELETE_TYPE, UPDATE_VALUE_NEEDED
+from hashrange.steps import walk
 
 _SET_TYPES = ("SS", "NS", "BS")
 _ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
@@ -33,7 +34,7 @@ def attribute_updates(updates: LegacyMap) -> Update:
     sets: list[SetAction] = []
     additions: list[ValueAction] = []
     deletions: list[ValueAction] = []
-    for name, members in updates.items():
+    for name, members in walk(updates.items()):
         check_name(name)
         path = Path((name,))
         action, value = _read_update(members)

@@ -6,7 +6,7 @@ names, unused values. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from hashrange.errors import RequestFault
@@ -23,6 +23,7 @@ from hashrange.messages.expressions import (
     VALUES_WITHOUT_EXPRESSION,
     VALUES_WITHOUT_EXPRESSION_OLDER,
 )
+from hashrange.steps import walk
 
 Parameters = Sequence[tuple[str, object]]
 """(parameter's name, its value or None), in the order in which the service lists them."""
@@ -74,7 +75,7 @@ def check_maps(expressions: Parameters, names: dict[str, str] | None, values: di
             raise _values_without_expression([name for name, _ in users])
     if names is not None:
         _check_tokens(_NAMES, names, _NAME_TOKEN)
-        for token, name in names.items():
+        for token, name in walk(names.items()):
             if not name:
                 raise RequestFault(EMPTY_NAME.format(key=token))
             if len(name) > NAME_SURELY_SHORT:
@@ -90,11 +91,11 @@ def _values_without_expression(users: list[str]) -> RequestFault:
     return RequestFault(VALUES_WITHOUT_EXPRESSION, older)
 
 
-def _check_tokens(parameter: str, tokens: Iterable[str], pattern: re.Pattern[str]) -> None:
+def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[str]) -> None:
     """Refuse an empty map, and keys that are not tokens of its kind."""
     if not tokens:
         raise RequestFault(EMPTY_MAP.format(parameter=parameter))
-    for token in tokens:
+    for token in walk(tokens):
         if pattern.fullmatch(token) is None or len(token) > EXPRESSION_TOKEN_MAX_BYTES:
             raise RequestFault(BAD_KEY.format(parameter=parameter, key=token))
 
@@ -117,5 +118,5 @@ def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, 
             raise RequestFault(_unused(_VALUES, values, unused))
 
 
-def _unused(parameter: str, tokens: Iterable[str], unused: set[str]) -> str:
-    return UNUSED.format(parameter=parameter, keys=", ".join([token for token in tokens if token in unused]))
+def _unused(parameter: str, tokens: Collection[str], unused: set[str]) -> str:
+    return UNUSED.format(parameter=parameter, keys=", ".join([token for token in walk(tokens) if token in unused]))

@@ -9,7 +9,7 @@ captures to Oct 2026.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hashrange.expressions.cache import Cache
+from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import check_disjoint, check_name_defined, check_paths, check_reserved
 from hashrange.expressions.parser import NO_KEYWORDS, Parser
 from hashrange.items.types import Item, Value
@@ -44,7 +44,7 @@ _cached: Callable[[tuple[object, ...]], Projection | None] = _CACHE.entries.get
 
 def compile_projection(text: str, names: dict[str, str] | None, kind: str = "ProjectionExpression") -> Projection:
     """The projection that `text` states; raises RequestFault for the first fault. Cached: a hit costs about 0.5 µs."""
-    key = (text, tuple(names.items()) if names else None)
+    key = cache_key(kind, text, names, None)
     projection = _cached(key)
     if projection is None:
         projection = _compile(kind, text, names)

@@ -8,10 +8,11 @@ from binascii import a2b_base64
 from collections.abc import Callable
 from typing import Any
 
-from hashrange.items.numbers import number_order
+from hashrange.items.numbers import encode_number
 from hashrange.items.types import Value
+from hashrange.steps import sort, walk
 
-_ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": number_order, "BS": a2b_base64}
+_ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": encode_number, "BS": a2b_base64}
 
 
 def set_type(value: Value) -> str | None:
@@ -23,17 +24,17 @@ def set_type(value: Value) -> str | None:
 def added_members(members: list[str], more: list[str]) -> list[str]:
     """Those of `more` that are not yet among `members`."""
     present = set(members)
-    return [member for member in more if member not in present]
+    return [member for member in walk(more) if member not in present]
 
 
 def union(type_name: str, members: list[str], more: list[str]) -> Value:
     """The set of all members."""
     added = added_members(members, more)
-    return {type_name: sorted(members + added, key=_ORDER[type_name])} if added else {type_name: members}
+    return {type_name: sort(members + added, _ORDER[type_name])} if added else {type_name: members}
 
 
 def difference(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
     """The set of the members that are not in `fewer`; None when none is left, as no set may be empty."""
     gone = set(fewer)
-    kept = [member for member in members if member not in gone]
+    kept = [member for member in walk(members) if member not in gone]
     return {type_name: kept} if kept else None

@@ -7,6 +7,7 @@ if_not_exists 39, list_append 37, each with its operands. Lengths are UTF-8 byte
 to Oct 2026.
 """
 
+from collections import Counter
 from typing import Protocol
 
 from hashrange.expressions.predicates import compile_path
@@ -43,12 +44,13 @@ def measure_statement(
         fixed_bytes += _REMOVE_BYTES + _target_bytes(deletion.path)
     for addition in additions:
         fixed_bytes += _WRITE_BYTES + _target_bytes(addition.path)
+    uses = Counter(tokens).items()
     added = [(compile_path(path.elements), value.token) for path, value in additions]
 
     def statement_size_bytes(values: dict[str, Value], item: Item | None = None) -> int:
         size_bytes = fixed_bytes
-        for token in tokens:
-            size_bytes += value_size_bytes(values[token])
+        for token, count in uses:
+            size_bytes += value_size_bytes(values[token]) * count
         for get, token in added:
             size_bytes += _added_bytes(values[token], None if item is None else get(item))
         return size_bytes

@@ -8,6 +8,7 @@ arithmetic. Source: service behaviour, captures to Oct 2026.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hashrange.errors import ValidationException
 from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import (
     check_disjoint,
@@ -22,14 +23,28 @@ from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import UPDATE_KEYWORDS, Parser
 from hashrange.expressions.projection import compile_project
 from hashrange.expressions.statement_size import StatementSize, measure_statement
-from hashrange.expressions.tree import Arithmetic, Operand, Path, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import Arithmetic, Call, Operand, Path, SetAction, ValueAction, ValueToken
 from hashrange.expressions.update_apply import Apply, compile_apply
 from hashrange.expressions.update_terms import CONDITION_ONLY_FUNCTIONS, UPDATE_FUNCTIONS, check_actions
-from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
+from hashrange.expressions.update_values import (
+    Action,
+    Values,
+    compile_add,
+    compile_delete,
+    compile_set,
+    compile_value,
+    remove,
+)
+from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item, Value
+from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.expressions import REPEATED_CLAUSE
+from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 
 Elements = tuple[str | int, ...]
+
+COPIES_FREE = 4
+"""So many copies of parts of the item are made without being measured first: they make it five times as large at most."""
 
 
 class Update:
@@ -150,7 +165,7 @@ def compile_clauses(
     actions += [(path.elements, compile_delete(value.token)) for path, value in clauses.deletions]
     removed = {path.elements for path in clauses.removals}
     return Update(
-        compile_apply(actions),
+        _bounded(compile_apply(actions), clauses.sets),
         written=[path for path, _ in actions if path not in removed],
         removed=[path.elements for path in clauses.removals],
         read=[path.elements for path in paths],
@@ -161,6 +176,32 @@ def compile_clauses(
         used_names=used_names,
         used_values=used_values,
     )
+
+
+def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
+    """`apply`, but what many SET actions copy from the item is measured before: 3 KB of text can ask for 140 copies of all of it."""
+    copying = [compile_value(value) for _, value in sets if _path_count(value)]
+    if sum(map(_path_count, [value for _, value in sets])) <= COPIES_FREE:
+        return apply
+
+    def apply_bounded(item: Item, values: Values) -> Item:
+        size_bytes = 0
+        for compute in copying:
+            size_bytes += value_size_bytes(compute(item, values))
+            if size_bytes > ITEM_SIZE_MAX_BYTES:
+                raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+        return apply(item, values)
+
+    return apply_bounded
+
+
+def _path_count(operand: Operand) -> int:
+    """How often the right-hand side of a SET names something of the item."""
+    if isinstance(operand, Path):
+        return 1
+    if isinstance(operand, Arithmetic):
+        return 0  # a number, whatever its operands are
+    return sum(map(_path_count, operand.operands)) if isinstance(operand, Call) else 0
 
 
 def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from hashrange.items.numbers import number_order
 from hashrange.items.sizes import binary_size_bytes
 from hashrange.items.types import Value
+from hashrange.steps import spend
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
 
@@ -79,9 +80,11 @@ def contains(container: Value, wanted: Value) -> bool:
     """True when `wanted` is a substring, a sub-sequence of bytes, a member of a set, or an element of a list."""
     ((container_type, content),) = container.items()
     if container_type == "L":
+        spend(len(content) >> 4)
         return wanted in content
     if container_type in ("SS", "NS", "BS"):
         member = wanted.get(container_type[0])
+        spend(len(content) >> 5)
         return member is not None and member in content
     scalar = wanted.get(container_type)
     if scalar is None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hashrange.errors import Malformed, NumberSetFault, RequestFault
 from hashrange.items.binary import decode_base64
-from hashrange.items.numbers import normalize_number, number_order, number_size_bytes
+from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
 from hashrange.messages.values import (
     BINARY_SET_REPEATS,
     EMPTY_SET,
@@ -16,6 +16,7 @@ from hashrange.messages.values import (
     NUMBER_SET_REPEATS_OLDER,
     STRING_SET_REPEATS,
 )
+from hashrange.steps import sort, walk
 
 Members = list[str]
 _Order = TypeVar("_Order", str, bytes)
@@ -28,7 +29,7 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
     if not members:
         raise RequestFault(EMPTY_SET["SS"])
     try:
-        ordered = sorted(set(members))
+        ordered = sort(set(members))
         joined = "".join(ordered)
     except TypeError:
         raise Malformed from None
@@ -41,20 +42,20 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
 def walk_binary_set(members: Any) -> tuple[Members, int]:
     """Binaries order by their bytes."""
     check_members("BS", members)
-    decoded = [decode_base64(member) for member in members]
+    decoded = [decode_base64(member) for member in walk(members)]
     if len(set(decoded)) < len(decoded):
         raise _repeats(BINARY_SET_REPEATS, ",", members, decoded)
-    ordered = sorted(members, key=dict(zip(members, decoded, strict=True)).__getitem__)
+    ordered = sort(members, dict(zip(members, decoded, strict=True)).__getitem__)
     return members if ordered == members else ordered, sum([len(binary) for binary in decoded])
 
 
 def walk_number_set(members: Any) -> tuple[Members, int]:
     """Numbers order by value, and repeat by value."""
     check_members("NS", members)
-    ordered = sorted([normalize_number(member) for member in members], key=number_order)
+    ordered = sort([normalize_number(member) for member in walk(members)], encode_number)
     if len(set(ordered)) < len(ordered):
         raise NumberSetFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
-    size_bytes = sum([number_size_bytes(member) for member in ordered])
+    size_bytes = sum([number_size_bytes(member) for member in walk(ordered)])
     return members if ordered == members else ordered, size_bytes
 
 
@@ -62,7 +63,7 @@ def check_members(type_name: str, members: Any) -> None:
     """Refuse what is no list of strings, then what is empty."""
     if members.__class__ is not list:
         raise Malformed
-    for member in members:
+    for member in walk(members):
         if member.__class__ is not str:
             raise Malformed
     if not members:
@@ -73,10 +74,10 @@ def check_members(type_name: str, members: Any) -> None:
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RequestFault:
     """Current wording: sorted up to the first repeat, the repeat, then the rest; older: as the request has them."""
     first: dict[_Order, str] = {}
-    for place, member in zip(order, members, strict=True):
+    for place, member in walk(list(zip(order, members, strict=True))):
         if place in first:
             break
         first[place] = member
-    listed = [first[place] for place in sorted(first)] + members[len(first) :]
+    listed = [first[place] for place in sort(first)] + members[len(first) :]
     quoted = separator.join([f'"{member}"' for member in listed])
     return RequestFault(message.format(members=quoted), message.format(members=", ".join(members)))

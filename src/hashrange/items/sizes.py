@@ -6,6 +6,7 @@ Source: developer guide, item sizes; number sizes as measured in captures to Oct
 
 from hashrange.items.numbers import number_size_bytes
 from hashrange.items.types import Item, Value
+from hashrange.steps import walk
 
 CONTAINER_BYTES = 3
 """A list or map, besides its members."""
@@ -26,7 +27,7 @@ def binary_size_bytes(base64: str) -> int:
 def item_size_bytes(item: Item) -> int:
     """Names and values of all attributes."""
     size_bytes = 0
-    for name, value in item.items():
+    for name, value in walk(item.items()):
         size_bytes += text_size_bytes(name) + value_size_bytes(value)
     return size_bytes
 
@@ -45,7 +46,7 @@ def value_change_bytes(old: Value, new: Value) -> int:
         return value_size_bytes(new) - value_size_bytes(old)
     change_bytes = 0
     kept_count = 0
-    for name, value in after.items():
+    for name, value in walk(after.items()):
         replaced = before.get(name)
         if replaced is None:
             change_bytes += MEMBER_BYTES + attribute_size_bytes(name, value)
@@ -54,7 +55,7 @@ def value_change_bytes(old: Value, new: Value) -> int:
         if replaced is not value:
             change_bytes += value_change_bytes(replaced, value)
     if kept_count < len(before):
-        gone = [(name, value) for name, value in before.items() if name not in after]
+        gone = [(name, value) for name, value in walk(before.items()) if name not in after]
         change_bytes -= sum([MEMBER_BYTES + attribute_size_bytes(name, value) for name, value in gone])
     return change_bytes
 
@@ -74,11 +75,11 @@ def value_size_bytes(value: Value) -> int:
         case "M":
             return CONTAINER_BYTES + MEMBER_BYTES * len(content) + item_size_bytes(content)
         case "L":
-            return CONTAINER_BYTES + sum([MEMBER_BYTES + value_size_bytes(element) for element in content])
+            return CONTAINER_BYTES + sum([MEMBER_BYTES + value_size_bytes(element) for element in walk(content)])
         case "SS":
-            return sum([text_size_bytes(member) for member in content])
+            return sum([text_size_bytes(member) for member in walk(content)])
         case "NS":
-            return sum([number_size_bytes(member) for member in content])
+            return sum([number_size_bytes(member) for member in walk(content)])
         case "BS":
-            return sum([binary_size_bytes(member) for member in content])
+            return sum([binary_size_bytes(member) for member in walk(content)])
     raise AssertionError(type_name)

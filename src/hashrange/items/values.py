@@ -24,6 +24,7 @@ from hashrange.messages.values import (
     VALUE_EMPTY,
     VALUE_HAS_TWO_TYPES,
 )
+from hashrange.steps import walk
 
 Content = Any
 """What stands behind a type's name in a value; anything that JSON can hold until it is checked."""
@@ -57,7 +58,7 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
 def check_values(values: dict[str, Any]) -> dict[str, Value]:
     """The canonical ExpressionAttributeValues; the older layer words a fault with the token it stands at."""
     changed: dict[str, Value] | None = None
-    for token, value in values.items():
+    for token, value in walk(values.items()):
         if value.__class__ is dict and len(value) == 1:
             text = value.get("S")
             if text.__class__ is str and text.isascii():
@@ -103,7 +104,7 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
         raise _nesting_fault(attributes)
     size_bytes = 0
     changed: dict[str, Value] | None = None
-    for name, value in attributes.items():
+    for name, value in walk(attributes.items()):
         if not 0 < len(name) <= NAME_SURELY_SHORT:
             check_name(name)
         size_bytes += len(name) if name.isascii() else len(name.encode())
@@ -144,7 +145,7 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
         raise _nesting_fault(elements)
     size_bytes = 0
     changed: list[Value] | None = None
-    for position, value in enumerate(elements):
+    for position, value in enumerate(walk(elements)):
         if value.__class__ is not dict:
             raise Malformed
         text = value.get("S")

@@ -118,3 +118,6 @@ CONDITIONAL_OPERATOR_ALONE = "ConditionalOperator cannot be used without Filter 
 UPDATE_VALUE_NEEDED = INVALID_PARAMETERS + "Only DELETE action is allowed when no attribute value is specified"
 UPDATE_DELETE_TYPE = INVALID_PARAMETERS + "DELETE action with value is not supported for the type {type_name}"
 UPDATE_ADD_TYPE = INVALID_PARAMETERS + "ADD action is not supported for the type {type_name}"
+
+TOO_MANY_CONDITIONS = "One or more parameter values were invalid: More than {maximum} conditions"
+"""Our own words, for a bound of our own."""

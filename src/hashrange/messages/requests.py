@@ -78,3 +78,7 @@ _BATCH_KEYS = "Value at 'RequestItems.{key}.member.Keys' failed to satisfy const
 BATCH_GET_NO_KEYS = _BATCH_KEYS + "greater than or equal to 1"
 BATCH_GET_MANY_KEYS = _BATCH_KEYS + "less than or equal to 100"
 BATCH_WRITE_EMPTY = "The requestItems parameter is required for BatchWriteItem"
+
+# --- our own words ------------------------------------------------------------------------------
+
+TOO_MANY_MEMBERS = "The request holds more than {maximum} members of maps and lists"

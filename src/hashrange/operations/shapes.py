@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import Malformed
+from hashrange.steps import walk
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
@@ -89,7 +90,7 @@ AttributeUpdates = Annotated[
 def check_legacy(raw: dict[str, dict[str, Any]], values: type[msgspec.Struct]) -> None:
     """Hold a legacy map against the struct of its values, insides of attribute values excepted; raises Malformed."""
     try:
-        for value in raw.values():
+        for value in walk(raw.values()):
             msgspec.convert(value, values)
     except msgspec.ValidationError:
         raise Malformed from None

@@ -10,7 +10,9 @@ reply of an operation, refusals too (a failed condition may rest on an unsynced 
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,10 +37,13 @@ from hashrange.server.incoming import Respond
 from hashrange.server.outgoing import HELD_SECONDS_MAX
 from hashrange.server.plain import answer_plainly
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
+from hashrange.server.workers import Workers
 from hashrange.settings import Settings
+from hashrange.steps import spend_decoding
 from hashrange.store.interface import Store
+from hashrange.wire.body_members import check_member_count
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
-from hashrange.wire.faults import decode_object, explain, explain_object
+from hashrange.wire.faults import check_object, decode_object, explain, explain_object
 from hashrange.wire.http import (
     CONTENT_TYPES,
     HASH_LENGTH,
@@ -57,11 +62,26 @@ _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.enco
 Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | None]
 """What the fast path needs of an operation: its record, decoder, function, and whether its reply may skip the barrier."""
 
+SURELY_QUICK_BYTES = 8_192
+"""A body of this length is decoded, and its signature checked, in well under a millisecond."""
 
 Prepared = tuple[Request, Respond, Entry, Scope, Any]
 """A request that was let in and decoded: the last two are its sender's scope and the operation's struct."""
 Answer = tuple[Request, Respond, bytes]
 """A request whose operation has succeeded, and the body of its reply."""
+
+
+class Group:
+    """Requests that go through the stages together, as far as no worker has taken them yet, and what has become of them."""
+
+    __slots__ = ("calls", "eventual", "prepared", "replies")
+
+    def __init__(self, calls: Iterable[tuple[Request, Respond]]) -> None:
+        self.calls = deque(calls)
+        self.prepared: deque[Prepared] = deque()
+        self.eventual: list[Answer] = []
+        """Those whose replies skip the commit barrier."""
+        self.replies: list[Answer] = []
 
 
 class Call:
@@ -92,6 +112,7 @@ class Dispatcher:
         self.clock = clock
         self.hints = Hints(store.catalog)
         self.authorize = access.authorize
+        self.workers = Workers(clock)
         self.position = store.position
         self.durable_position = store.durable_position
         self.entries: dict[bytes | None, Entry] = {
@@ -102,56 +123,82 @@ class Dispatcher:
         }  # fmt: skip
 
     def handle(self, calls: Sequence[tuple[Request, Respond]]) -> None:
-        """Answer these requests, stage by stage: calls each one's `respond` once, now or later."""
-        entries, authorize = self.entries, self.authorize
-        prepared: list[Prepared] = []
-        for request, respond in calls:
-            layout = request.layout
-            values = request.values
-            entry = entries.get(values[layout.target])
-            if (
-                entry is None
-                or not (
-                    layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH)
-                )
-                or request.method != b"POST"
-                or values[layout.content_type] not in CONTENT_TYPES
-            ):
-                self._answer_slowly(request, respond)
-                continue
-            try:
-                body = request.body
-                if not body.isascii():
-                    body.decode()  # the decoder passes over what it does not know, UTF-8 or not
-                prepared.append((request, respond, entry, authorize(request), entry[1](body)))
-            except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
-                self._answer_slowly(request, respond)
-        self._run(prepared)
+        """Answer these requests, stage by stage: calls each one's `respond` once, now or later.
 
-    def _run(self, prepared: Sequence[Prepared]) -> None:
-        """Run operations, and answer those that end at once together."""
+        A request that takes long gives way where it stands, and the others go on without it.
+        """
+        group = Group(calls)
+        self.workers.begin_turn()
+        while not self.workers.run(self._go_on, group):
+            self._send(group)
+            if not group.calls and not group.prepared:
+                return
+
+    def _go_on(self, group: "Group") -> None:
+        """The stages, for whatever of the group no other worker has taken."""
+        calls = group.calls
+        while calls:
+            self._prepare(*calls.popleft(), group.prepared)
+        self._run(group)
+        self._send(group)
+
+    def _prepare(self, request: Request, respond: Respond, prepared: deque[Prepared]) -> None:
+        """Let a request in and decode it; one with any fault is answered at once."""
+        layout = request.layout
+        values = request.values
+        entry = self.entries.get(values[layout.target])
+        if (
+            entry is None
+            or not (layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH))
+            or request.method != b"POST"
+            or values[layout.content_type] not in CONTENT_TYPES
+        ):
+            self._answer_slowly(request, respond)
+            return
+        try:
+            body = request.body
+            if len(body) > SURELY_QUICK_BYTES:
+                spend_decoding(len(body))
+            if not body.isascii():
+                body.decode()  # the decoder passes over what it does not know, UTF-8 or not
+            scope = self.authorize(request)
+            if len(body) > SURELY_QUICK_BYTES:
+                check_member_count(body)
+            prepared.append((request, respond, entry, scope, entry[1](body)))
+        except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
+            self._answer_slowly(request, respond)
+
+    def _run(self, group: "Group") -> None:
+        """Run operations; those that end at once are answered together."""
         monotonic = self.clock.monotonic
-        eventual: list[Answer] = []
-        replies: list[Answer] = []
+        prepared = group.prepared
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
-        for request, respond, (operation, _, run, is_eventual), scope, parsed in prepared:
+        while prepared:
+            request, respond, (operation, _, run, is_eventual), scope, parsed = prepared.popleft()
             coroutine = run(scope, parsed)
             try:
                 waits_for = coroutine.send(None)
             except StopIteration as stop:
                 if is_eventual is not None and is_eventual(parsed):
-                    eventual.append((request, respond, stop.value))
+                    group.eventual.append((request, respond, stop.value))
                 else:
-                    replies.append((request, respond, stop.value))
+                    group.replies.append((request, respond, stop.value))
             except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
                 self._refuse(Call(request, respond, operation, scope, parsed, request.body), error)
             else:
                 self._drive(Call(request, respond, operation, scope, parsed, request.body), coroutine, waits_for)
-            if monotonic() >= held_until_seconds:
-                _answer(eventual)
-                self._answer_behind_barrier(replies)
-                eventual, replies = [], []
-                held_until_seconds = monotonic() + HELD_SECONDS_MAX
+            now_seconds = monotonic()
+            if now_seconds >= held_until_seconds:
+                self._send(group)
+                held_until_seconds = now_seconds + HELD_SECONDS_MAX
+                if prepared and self.workers.is_over(now_seconds):
+                    self.workers.run_later(partial(self._go_on, group))
+                    return
+
+    def _send(self, group: "Group") -> None:
+        """Answer what has succeeded so far."""
+        eventual, replies = group.eventual, group.replies
+        group.eventual, group.replies = [], []
         _answer(eventual)
         self._answer_behind_barrier(replies)
 
@@ -183,7 +230,7 @@ class Dispatcher:
                 assert error is not None
                 self._refuse(call, error)
 
-        Driver(coroutine, waits_for, ended)
+        Driver(coroutine, waits_for, ended, self.workers)
 
     def _succeed(self, call: Call, body: bytes) -> None:
         self._respond_behind_barrier(call, 200, body)
@@ -246,12 +293,19 @@ class Dispatcher:
         operation: Operation | None = None
         try:
             body = plain_body(request)
-            decoded = decode_object(body)
+            is_large = len(body) > SURELY_QUICK_BYTES
+            if is_large:
+                check_object(body)
+            else:
+                decoded = decode_object(body)
             entry = self.entries.get(request.header(b"x-amz-target"))
             if entry is None:
                 raise UnknownOperationException
             operation = entry[0]
             scope = self.authorize(request)
+            if is_large:
+                check_member_count(body)
+                decoded = decode_object(body)
             parsed: Any = explain_object(operation.request, operation.name, decoded)
         except ApiError as error:
             self.hints.other_service(request, _OWN_SERVICE)

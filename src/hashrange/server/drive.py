@@ -1,13 +1,15 @@
 """How does a coroutine run without a task? Stepped once at once; if it waits for something, stepped again when that is done.
 
-On the embedded store an operation does not suspend, and its first step is its last. A store that does suspend yields None
-("go on in the next turn of the loop") or a future ("go on when it is done"): then a `Driver` goes on, still without a task, so
+On the embedded store an operation rarely suspends, and its first step is its last. One that does suspend yields None
+("go on in a later turn of the loop") or a future ("go on when it is done"): then a `Driver` goes on, still without a task, so
 `asyncio.current_task()` is None inside operations and they must not use `asyncio.timeout`.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
+
+from hashrange.server.workers import Workers
 
 Ended = Callable[[bytes | None, BaseException | None], None]
 """ended(body, None) or ended(None, error)."""
@@ -16,25 +18,31 @@ Ended = Callable[[bytes | None, BaseException | None], None]
 class Driver:
     """Steps a coroutine that has suspended, until it ends; then calls `ended` exactly once."""
 
-    __slots__ = ("coroutine", "ended", "loop")
+    __slots__ = ("coroutine", "ended", "workers")
 
-    def __init__(self, coroutine: Coroutine[Any, Any, bytes], waits_for: object, ended: Ended) -> None:
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, bytes], waits_for: object, ended: Ended, workers: Workers
+    ) -> None:
         self.coroutine = coroutine
         self.ended = ended
-        self.loop = asyncio.get_running_loop()
+        self.workers = workers
         self.wait(waits_for)
 
     def wait(self, waits_for: object) -> None:
         """Arrange the next step."""
         if waits_for is None:
-            self.loop.call_soon(self.step)
+            self.workers.run_later(self.step)
             return
         assert asyncio.isfuture(waits_for), f"an operation yielded {waits_for!r}"
         waits_for._asyncio_future_blocking = False  # noqa: SLF001 - what a task does with a future that it is given
-        waits_for.add_done_callback(self.step)
+        waits_for.add_done_callback(self.resume)
 
-    def step(self, _future: object = None) -> None:
-        """One step; a future's result or error reaches the coroutine through the future itself."""
+    def resume(self, _future: object) -> None:
+        """What was waited for is done; its result or error reaches the coroutine through the future itself."""
+        self.workers.run(self.step)
+
+    def step(self) -> None:
+        """One step."""
         try:
             waits_for = self.coroutine.send(None)
         except StopIteration as stop:

@@ -72,6 +72,7 @@ class Server:
         settings = self.settings
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
+        self.dispatcher.workers.take_turns(loop)
         try:
             self._listener = await loop.create_server(
                 self.connections.connect, settings.host, settings.port, ssl=self._tls, backlog=BACKLOG_CONNECTIONS

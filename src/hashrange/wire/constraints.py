@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
+from hashrange.steps import walk
 from hashrange.wire.render import lower_camel, path_key, render_value
 from hashrange.wire.shape import Bounds, Shape
 
@@ -149,7 +150,7 @@ def _inner_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violat
 
 def _list_violations(value: list[Any], member: Shape, place: Place) -> Iterator[Violation]:
     """What is broken in a list's members."""
-    for position, element in enumerate(value, start=1):
+    for position, element in enumerate(walk(value), start=1):
         if not _is_sound(element, member):
             yield from _value_violations(element, member, _below(place, f".{position}.member"))
 
@@ -157,7 +158,7 @@ def _list_violations(value: list[Any], member: Shape, place: Place) -> Iterator[
 def _map_value_violations(value: dict[str, Any], member: Shape, place: Place) -> Iterator[Violation]:
     """What is broken in a map's values; of those that are lists, only inside."""
     violations = _inner_violations if member.kind == "List" else _value_violations
-    for key, element in value.items():
+    for key, element in walk(value.items()):
         if not _is_sound(element, member):
             shown = path_key(key)
             here = Place(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
@@ -212,7 +213,7 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: Place) -> Iterat
     """
     keys, member = shape.keys, shape.member
     assert member is not None
-    if keys is not None and not all(_is_within(key, keys) for key in value):
+    if keys is not None and not all(_is_within(key, keys) for key in walk(value)):
         yield _violation(place, "keys", value, shape, messages.MAP_KEYS, _described(keys))
     if member.kind == "List" and not all(_is_within(element, member.bounds) for element in value.values()):
         yield _violation(place, "values", value, shape, messages.MAP_VALUES, _described(member.bounds))

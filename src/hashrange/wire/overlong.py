@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from hashrange.limits import MEMBERS_LOOKED_AT
+from hashrange.steps import walk
 from hashrange.wire.shape import Shape
 
 
@@ -26,11 +27,11 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
                 if name in value:
                     left = cut_overlong(value[name], inner, left)
         case "List" if isinstance(value, list):
-            kept, left = _looked_at(value, shape, left)
+            kept, left = _looked_at(walk(value), shape, left)
             del value[kept:]
         case "Map" if isinstance(value, dict):
             # A null among the values is none: it is left out, and so does not make the map too long.
-            kept, left = _looked_at((element for element in value.values() if element is not None), shape, left)
+            kept, left = _looked_at((element for element in walk(value.values()) if element is not None), shape, left)
             if kept < len(value):
                 members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
                 value.clear()

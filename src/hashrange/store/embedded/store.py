@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hashrange.clock import Clock
-from hashrange.errors import ApiError, StorageBusy, StorageError
-from hashrange.items.types import Item, Key, Row
+from hashrange.errors import StorageBusy, StorageError
+from hashrange.items.types import Key, Row
 from hashrange.store.embedded import files
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
-from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
+from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine, is_behind, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
@@ -27,12 +27,9 @@ from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.tokens import Tokens
-from hashrange.store.interface import Backfilled, Check, Page, Statistics, Step, Token, Transacted, TransactionRefused
+from hashrange.store.embedded.writes import Writes
+from hashrange.store.interface import Backfilled, Page, Statistics
 from hashrange.store.pause import PAUSE
-from hashrange.store.steps import plan_steps
-from hashrange.tables.change import Change, Plan
-from hashrange.tables.derive import changes_statistics, statistics_deltas
-from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.schema import Index, Table
 from hashrange.tables.span import Span
 
@@ -70,10 +67,10 @@ class EmbeddedStore:
         self._settling = Settling(self._housekeeper, is_in_memory=data_dir is None)
         self._pages_read = 0
         self.figures = Figures()
-        self._tokens = Tokens(self._housekeeper)
+        self.tokens = Tokens(self._housekeeper)
         self._collections = ItemCollections(collection_size_max_bytes)
-        self._backfills = Backfills(self)
-        self._outbox = Outbox(self, clock, index_delay)
+        self.building = Backfills(self)
+        self.outbox = Outbox(self, clock, index_delay)
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
         barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
@@ -83,6 +80,9 @@ class EmbeddedStore:
         self.engine: Engine = open_engine(data_dir)
         self.reads = ReadCache(Admission(is_in_memory=data_dir is None))
         self.committed = self._barrier.commit
+        writes = Writes(self, self._collections)
+        self.mutate = writes.mutate
+        self.transact = writes.transact
         try:
             self.load()
         except Exception as error:
@@ -98,109 +98,12 @@ class EmbeddedStore:
         except Exception as error:
             raise self.fail(error) from error
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
-        """Replace the row at `key` by `plan(old row)`; a row that stays the same is not written.
-
-        Suspends only when the engine is stalled, and then reads and plans again.
-        """
-        engine_key = table.source + key
-        current = self.catalog.by_id.get
-        attempt = 0
-        while True:
-            stored = current(table.table_id)
-            if stored is not table:
-                table = existing(stored)
-            try:
-                old = self.reads.row_to_replace(self.engine, engine_key)
-            except Exception as error:
-                raise self.fail(error) from error
-            new = plan(old)
-            if new == old:
-                return Change(table, key, old, new)
-            entries = derive_entry_writes(table, key, old, new, item) if table.indexes else ()
-            change = Change(table, key, old, new, entries)
-            try:
-                if change.entries or changes_statistics(old, new):
-                    batch = new_batch()
-                    if table.indexes:
-                        self._collections.count(self.engine, batch, change)
-                    self._write_changes(batch, (change,))
-                else:
-                    self.engine.put(engine_key, new)
-                    self.reads.written(engine_key, old, new)
-            except ApiError:
-                raise
-            except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-                await self.wait_out_stall(error, attempt)
-                attempt += 1
-                continue
-            self.committed()
-            return change
-
-    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
-        """Replace the rows of all steps in one commit, or none. Suspends only when the engine is stalled, then starts again."""
-        attempt = 0
-        while True:
-            try:
-                report = None if token is None else self._tokens.replayed_report(self.engine, token)
-                if report is not None:
-                    return Transacted((), report)
-                get, engine = self.reads.row_to_replace, self.engine
-                rows = [None if key is None else get(engine, table.source + key) for table, key, _ in steps]
-            except ApiError:
-                raise
-            except Exception as error:
-                raise self.fail(error) from error
-            current = self.catalog.by_id.get
-            steps = [step._replace(table=existing(current(step.table.table_id))) for step in steps]
-            changes = plan_steps(steps, rows)
-            check(changes)
-            written = [change for change in changes if change.new != change.old]
-            if token is None and not written:
-                return Transacted(changes)
-            try:
-                batch = new_batch()
-                self._collections.count_all(self.engine, batch, changes)
-                if token is not None:
-                    self._tokens.add(self.engine, batch, token, changes)
-                self._write_changes(batch, written)
-            except TransactionRefused:
-                raise
-            except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-                await self.wait_out_stall(error, attempt)
-                attempt += 1
-                continue
-            self._tokens.committed()
-            self.committed()
-            return Transacted(changes)
-
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
         """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
         try:
             return [self.reads.row(self.engine, table.source + key) for table, key in places]
         except Exception as error:
             raise self.fail(error) from error
-
-    def _write_changes(self, batch: Engine, changes: Sequence[Change]) -> None:
-        """Write rows, index entries and the new figures of all their sources, with what stands in the batch."""
-        changes = planned = self._backfills.maintained(changes)
-        if self._outbox.is_used:
-            changes = self._outbox.divert(batch, planned)
-        put, delete = batch.put, batch.delete
-        for table, key, _, new, entries in changes:
-            if new is None:
-                delete(table.source + key)
-            else:
-                put(table.source + key, new)
-            for source, before, after in entries:
-                if before is not None and (after is None or after.key != before.key):
-                    delete(source.source + before.key)
-                if after is not None:
-                    put(source.source + after.key, after.row)
-        self.write_batch(batch, statistics_deltas(changes))
-        self.reads.changed(changes)
-        if changes is not planned:
-            self._outbox.diverted()
 
     def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
         """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""
@@ -212,20 +115,20 @@ class EmbeddedStore:
 
     def backfills(self) -> Sequence[tuple[Table, Index]]:
         """The indexes that are CREATING."""
-        return self._backfills.going_on()
+        return self.building.going_on()
 
     async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
         """Make the entries of the next rows; suspends only when the engine is stalled or many rows were deleted."""
-        return await self._backfills.advance(table, index, limit_rows)
+        return await self.building.advance(table, index, limit_rows)
 
     async def apply_delayed(self, limit_rows: int) -> float | None:
         """Write the entries of the oldest commits whose time has come; suspends only when the engine is stalled."""
-        return await self._outbox.apply(limit_rows)
+        return await self.outbox.apply(limit_rows)
 
     async def settle(self) -> float:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
         self.reads.admission.look(self.engine)
-        is_bulk = bool(self._backfills.positions)
+        is_bulk = bool(self.building.positions)
         return self._settling.look(self.engine, self._barrier.position, self._pages_read, is_bulk=is_bulk)
 
     def on_work(self, wake: Callable[[], None]) -> None:
@@ -309,12 +212,12 @@ class EmbeddedStore:
 
     def watch(self, table: Table) -> None:
         """Hear of a table that has other indexes than before."""
-        if self._backfills.watch(table):
+        if self.building.watch(table):
             self.wake()
 
     def forget(self, lower: bytes, upper: bytes) -> None:
         """Drop the figures of sources that are gone, and have their room given back if it was large."""
-        self._backfills.forget(lower, upper)
+        self.building.forget(lower, upper)
         self.reads.clear()
         if self.figures.forget(lower, upper) >= RECLAIMED_BYTES_MIN and self._loop is not None:
             self._housekeeper.compact(self.engine, lower, upper)
@@ -341,11 +244,11 @@ class EmbeddedStore:
 
     def load(self) -> None:
         """Read catalog and figures from the engine, which has just been opened."""
-        self._tokens = Tokens(self._housekeeper)
+        self.tokens = Tokens(self._housekeeper)
         self.figures.load(self.engine)
         self.catalog.load(self.engine)
-        self._backfills.load(self.engine)
-        self._outbox.load(self.engine)
+        self.building.load(self.engine)
+        self.outbox.load(self.engine)
         self.wake()
 
     async def wait_out_stall(self, error: Exception, attempt: int) -> None:

@@ -1,0 +1,182 @@
+"""How does long work give others their turn? It runs in a worker, a stack of its own that can be left and entered again anywhere.
+
+Work that the server was asked for runs in a worker, a greenlet: usually to its end at once. When a walk finds that its slice
+of time is over (`hashrange.steps`), the worker is left as it stands and the event loop goes on; it is entered again in a later turn.
+What has been left waits in one line, of which each turn of the loop serves as much as fits a slice, so many long requests
+together hold others no longer than one does. All of it happens on the loop's thread: no locks, no other thread, and the order is always
+the same. Must not know what the work is. Figures: docs/adr/0021-giving-way.md.
+"""
+
+import asyncio
+import gc
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from greenlet import getcurrent, greenlet
+
+from hashrange import steps
+from hashrange.clock import Clock
+
+SLICE_SECONDS = 0.002
+"""So much long work is done in one turn of the loop."""
+SHARE_SECONDS = 0.0005
+"""So much may be done for each of the other requests of a turn whose slice is used up."""
+LARGE_WORKERS_MAX = 2
+"""So many may hold large decoded pieces at a time, each some 100 MB at worst; others wait before they decode theirs."""
+IDLE_WORKERS_MAX = 4
+
+
+class Worker(greenlet):
+    """A stack on which one piece of work after the other runs."""
+
+    __slots__ = ("is_large", "workers")
+
+    def __init__(self, workers: "Workers") -> None:
+        super().__init__(self._serve, workers.hub)
+        self.workers = workers
+        self.is_large = False
+
+    def _serve(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        """Do the work, then wait for more; `switch` hands it over. What it raises is raised where it was handed over."""
+        hub = self.workers.hub
+        while True:
+            error: Exception | None = None
+            try:
+                work(*arguments)
+            except Exception as raised:  # noqa: BLE001 - it is raised again by whoever entered
+                error = raised
+            work = arguments = None  # type: ignore[assignment]  # nothing is kept while this waits
+            work, arguments = hub.switch(True, error)
+
+
+class Workers:
+    """Runs work on the loop, a slice at a time. Without a loop, work runs to its end, giving way to nobody."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.hub = getcurrent()
+        self._monotonic = clock.monotonic
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._idle: list[Worker] = []
+        self._left: deque[Worker | Callable[[], None]] = deque()
+        """What goes on in a later turn, oldest first."""
+        self._queued: deque[Worker] = deque()
+        """Workers that wait until fewer hold large pieces."""
+        self._large_count = 0
+        self._collects = True
+        self._ends_seconds = 0.0
+        self._is_turn_due = False
+        steps.install(_look, _queue)
+
+    def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on, work may give way to `loop`, on which this is called."""
+        self._loop = loop
+        self.hub = getcurrent()
+
+    def run(self, work: Callable[..., None], *arguments: Any) -> bool:
+        """Do the work now; True when it has ended, False when it has given way and goes on later. Raises what it raises.
+
+        Called by the work of a worker, it is simply part of that work. 0.6 µs.
+        """
+        if self._loop is None or getcurrent() is not self.hub:
+            work(*arguments)
+            return True
+        self._ends_seconds = max(self._ends_seconds, self._monotonic() + SHARE_SECONDS)
+        return self._enter(self._idle.pop() if self._idle else Worker(self), work, arguments)
+
+    def run_later(self, work: Callable[[], None]) -> None:
+        """Do the work in a later turn of the loop, after what has been left before."""
+        self._left.append(work)
+        self._call_turn()
+
+    def begin_turn(self) -> None:
+        """A turn of the loop begins: its requests have a slice of time together."""
+        self._ends_seconds = self._monotonic() + SLICE_SECONDS
+
+    def is_over(self, now_seconds: float) -> bool:
+        """Is the slice of this turn used up, so that what has not begun had better be done later?"""
+        return self._loop is not None and now_seconds >= self._ends_seconds
+
+    # --- entering and leaving -------------------------------------------------------------------
+
+    def _enter(self, worker: Worker, *handed: Any) -> bool:
+        """Let the worker go on until it has ended its work (True) or gives way."""
+        has_ended, error = worker.switch(*handed)
+        if not has_ended:
+            return False
+        if worker.is_large:
+            worker.is_large = False
+            self._large_count -= 1
+            if not self._large_count and self._collects:
+                gc.enable()
+            if self._queued:
+                self._left.append(self._queued.popleft())
+                self._call_turn()
+        if len(self._idle) < IDLE_WORKERS_MAX:
+            self._idle.append(worker)
+        if error is not None:
+            raise error
+        return True
+
+    def look(self, worker: Worker) -> None:
+        """The worker asks whether it may go on."""
+        if self._monotonic() >= self._ends_seconds:
+            self._leave(worker, self._left)
+
+    def queue(self, worker: Worker) -> None:
+        """The worker is about to make something large.
+
+        Meanwhile the collector rests: it would look at all of it again and again, and find nothing, since requests make few cycles.
+        """
+        if worker.is_large:
+            return
+        if self._large_count >= LARGE_WORKERS_MAX:
+            self._leave(worker, self._queued)
+        if not self._large_count:
+            self._collects = gc.isenabled()
+            gc.disable()
+        worker.is_large = True
+        self._large_count += 1
+
+    def _leave(self, worker: Worker, line: deque[Any]) -> None:
+        """Wait in line until entered again."""
+        line.append(worker)
+        self._call_turn()
+        steps.note_way_given()
+        self.hub.switch(False, None)
+
+    # --- turns ----------------------------------------------------------------------------------
+
+    def _call_turn(self) -> None:
+        if self._left and not self._is_turn_due:
+            self._is_turn_due = True
+            (self._loop or asyncio.get_running_loop()).call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Serve what waits, each once at most, until a slice of time is over."""
+        self._is_turn_due = False
+        monotonic = self._monotonic
+        ends_seconds = self._ends_seconds = monotonic() + SLICE_SECONDS
+        try:
+            for _ in range(len(self._left)):
+                left = self._left.popleft()
+                if isinstance(left, Worker):
+                    self._enter(left)
+                else:
+                    self.run(left)
+                if monotonic() >= ends_seconds:
+                    break
+        finally:
+            self._call_turn()
+
+
+def _look() -> None:
+    current = getcurrent()
+    if current.__class__ is Worker:
+        current.workers.look(current)
+
+
+def _queue() -> None:
+    current = getcurrent()
+    if current.__class__ is Worker:
+        current.workers.queue(current)

@@ -1,0 +1,60 @@
+"""Does a body hold more members of maps and lists than any request has use for? Counted before it is decoded, without decoding.
+
+A decoded value takes some 300 bytes and 0.2 µs whatever it holds, so 16 MB of tiny ones, 30 KB when compressed, would take
+half a gigabyte and hold everybody up for a second. The API knows no such limit, only sizes, which follow from the values: this one
+is ours (docs/compatibility.md). It must not refuse a long text that looks like JSON.
+"""
+
+from hashrange.errors import ValidationException
+from hashrange.limits import REQUEST_MEMBERS_MAX
+from hashrange.messages.requests import TOO_MANY_MEMBERS
+from hashrange.steps import spend
+
+_MARKS = (b",", b":")
+"""Each member stands behind one of them, but the first of a list."""
+
+
+def check_member_count(body: bytes) -> None:
+    """Raise ValidationException when the body, a JSON object, holds too many. 0.6 ms a MB; more where texts hold commas."""
+    if len(body) <= REQUEST_MEMBERS_MAX or _count_marks(body) <= REQUEST_MEMBERS_MAX:
+        return
+    if _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
+        raise ValidationException(TOO_MANY_MEMBERS.format(maximum=REQUEST_MEMBERS_MAX))
+
+
+def _count_marks(text: bytes) -> int:
+    spend(len(text) >> 10)
+    return sum([text.count(mark) for mark in _MARKS])
+
+
+def _count_marks_outside_texts(body: bytes) -> int:
+    """Read from quotation mark to quotation mark, some at a time; stops once there are too many."""
+    count = 0
+    position = 0
+    while position < len(body):
+        quote = body.find(b'"', position)
+        if quote < 0:
+            return count + _count_marks(body[position:])
+        count += sum([body.count(mark, position, quote) for mark in _MARKS])
+        if count > REQUEST_MEMBERS_MAX:
+            return count
+        position = _end_of_text(body, quote + 1)
+    return count
+
+
+def _end_of_text(body: bytes, position: int) -> int:
+    """The place behind the quotation mark that ends the text which begins at `position`."""
+    while True:
+        spend(1)
+        quote = body.find(b'"', position)
+        if quote < 0:
+            return len(body)
+        backslashes = 0
+        while body[quote - 1 - backslashes] == _BACKSLASH and quote - backslashes > position:
+            backslashes += 1
+        if backslashes % 2 == 0:
+            return quote + 1
+        position = quote + 1
+
+
+_BACKSLASH = ord("\\")
