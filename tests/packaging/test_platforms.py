@@ -95,7 +95,7 @@ def test_every_dependency_has_a_wheel(platform: str, python: tuple[int, int]) ->
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_what_is_left_out_where(platform: str) -> None:
-    expected = {"httptools", "msgspec", "rocksdict", "uvloop", "zlib-ng"}
+    expected = {"greenlet", "httptools", "msgspec", "rocksdict", "uvloop", "zlib-ng"}
     if platform.startswith("windows"):
         expected.discard("uvloop")
     if platform == "windows-arm64":

@@ -7,6 +7,7 @@ import pytest
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.legacy import attribute_updates, expected_condition, filter_condition, key_conditions
 from hashrange.items.types import Item
+from hashrange.limits import LEGACY_CONDITIONS_MAX, MEMBERSHIP_OPERANDS_MAX
 
 ITEM: Item = {
     "s": {"S": "hello"},
@@ -204,3 +205,48 @@ def test_another_stored_type_is_refused_bare(action: str) -> None:
         update.apply(ITEM, {})
     assert caught.value.message == "Type mismatch for attribute to update"
     assert not isinstance(caught.value, RequestFault)
+
+
+MANY_OPTIONS = [{"N": str(number)} for number in range(11, 2 * MEMBERSHIP_OPERANDS_MAX)]
+
+
+@pytest.mark.parametrize("last", [{"N": "10"}, {"N": "9"}])
+@pytest.mark.parametrize("name", ["n", "s", "ss", "l", "nil", "nowhere"])
+def test_many_options_mean_what_few_mean(name: str, last: dict[str, Any]) -> None:
+    condition = filter_condition({name: operator("IN", *MANY_OPTIONS, last)}, None, "ScanFilter")
+    assert condition is not None
+    assert condition.test(ITEM, {}) == (ITEM.get(name) == last)
+
+
+def test_many_options_are_not_gone_through_for_each_item() -> None:
+    """Counted: 100,000 options for each of 6,000 items took more than a minute."""
+    condition = filter_condition({"n": operator("IN", *MANY_OPTIONS)}, None, "ScanFilter")
+    assert condition is not None
+    condition.test(ITEM, {})
+
+    class Counted(dict[str, Any]):
+        comparisons = 0
+
+        def __eq__(self, other: object) -> bool:
+            Counted.comparisons += 1
+            return super().__eq__(other)
+
+        __hash__ = None  # type: ignore[assignment]
+
+    assert not condition.test({"n": Counted({"N": "5"})}, {})
+    assert Counted.comparisons == 0
+
+
+@pytest.mark.parametrize("count", [LEGACY_CONDITIONS_MAX, LEGACY_CONDITIONS_MAX + 1])
+def test_conditions_are_bounded(count: int) -> None:
+    conditions = {f"a{number}": operator("EQ", N) for number in range(count)}
+    for ask in (
+        lambda: filter_condition(conditions, None, "ScanFilter"),
+        lambda: expected_condition(conditions, None),
+        lambda: key_conditions(conditions),
+    ):
+        if count <= LEGACY_CONDITIONS_MAX:
+            ask()
+            continue
+        with pytest.raises(RequestFault, match=f"More than {LEGACY_CONDITIONS_MAX} conditions"):
+            ask()

@@ -228,3 +228,30 @@ def test_the_charge_of_a_statement(text: str, size_bytes: int) -> None:
 def test_only_new_members_of_a_set_are_charged() -> None:
     update = compile_update("ADD ss :ss", None, VALUES)
     assert update.statement_size_bytes(VALUES, ITEM) == 3 + 19 + 2 + 1
+
+
+COPIED: Item = {"pk": {"S": "k"}, "l": {"L": [{"S": "x" * 1000}] * 100}}  # 100 KB
+
+
+@pytest.mark.parametrize(
+    ("operand", "most"),
+    [("l", 4), ("list_append(l, l)", 2), ("if_not_exists(b, l)", 4), ("if_not_exists(l, b)", 4)],
+)
+def test_copies_are_measured_before_many_are_made(operand: str, most: int) -> None:
+    """What a statement may result in is bounded while it is worked out."""
+
+    def text(count: int, path: str = "a") -> str:
+        return "SET " + ", ".join([f"{path}{number} = {operand}" for number in range(count)])
+
+    compile_update(text(most), None, {}).apply(COPIED, {})
+    for count in (5, 100):
+        with pytest.raises(ValidationException, match="Item size to update has exceeded"):
+            compile_update(text(count), None, {}).apply(COPIED, {})
+        nested = compile_update(text(count, "m.a"), None, {})
+        with pytest.raises(ValidationException, match="Item size to update has exceeded"):
+            nested.apply({**COPIED, "m": {"M": {}}}, {})
+
+
+def test_many_small_copies_are_made() -> None:
+    text = "SET " + ", ".join([f"a{number} = l[0]" for number in range(200)])
+    assert len(compile_update(text, None, {}).apply(COPIED, {})) == 202

@@ -1,0 +1,179 @@
+"""Long work among short: it gives way where it stands, goes on in order, and loses neither results nor errors."""
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hashrange import steps
+from hashrange.clock import VirtualClock
+from hashrange.server.workers import LARGE_WORKERS_MAX, SLICE_SECONDS, Workers
+from hashrange.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
+from tests.unit.server.harness import Turns
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def workers(turns: Turns, clock: VirtualClock) -> Iterator[Workers]:
+    before = steps._look, steps._queue
+    workers = Workers(clock)
+    loop: Any = turns
+    workers.take_turns(loop)
+    workers.begin_turn()
+    yield workers
+    steps._look, steps._queue = before
+
+
+def work(clock: VirtualClock, log: list[str], name: str, slices: int) -> Callable[[], None]:
+    """Work of so many slices of time."""
+
+    def run() -> None:
+        for number in range(slices):
+            log.append(f"{name}{number}")
+            clock.advance(SLICE_SECONDS)
+            look()
+
+    return run
+
+
+def test_short_work_ends_at_once(workers: Workers, turns: Turns) -> None:
+    done: list[int] = []
+    assert workers.run(done.append, 1)
+    assert workers.run(done.append, 2)
+    assert (done, turns.due) == ([1, 2], [])
+
+
+def test_long_work_goes_on_in_later_turns(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    log: list[str] = []
+    ways_given = gave_way()
+    assert not workers.run(work(clock, log, "a", 3))
+    assert log == ["a0"]
+    turns.turn()
+    assert log == ["a0", "a1"]
+    turns.turn()
+    turns.turn()
+    assert log == ["a0", "a1", "a2"]
+    assert gave_way() == ways_given + 3
+    assert turns.due == []
+
+
+def test_long_works_take_turns(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    log: list[str] = []
+    for name in "abc":
+        assert not workers.run(work(clock, log, name, 2))
+    while turns.due:
+        turns.turn()
+        log.append("|")
+    assert log == ["a0", "b0", "c0", "a1", "|", "b1", "|", "c1", "|", "|"]
+
+
+def test_work_that_is_to_be_done_later_shares_a_turn(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    done: list[int] = []
+    for number in range(5):
+        workers.run_later(lambda number=number: done.append(number))  # type: ignore[misc]
+    assert done == []
+    turns.turn()
+    assert (done, turns.due) == ([0, 1, 2, 3, 4], [])
+
+
+def test_what_is_added_in_a_turn_waits_for_the_next(workers: Workers, turns: Turns) -> None:
+    done: list[int] = []
+
+    def again() -> None:
+        done.append(0)
+        workers.run_later(again)
+
+    workers.run_later(again)
+    for count in (1, 2, 3):
+        turns.turn()
+        assert len(done) == count
+
+
+def test_work_that_is_left_keeps_what_it_has(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    totals = []
+
+    def add(members: range) -> None:
+        total = 0
+        for member in walk(members):
+            clock.advance(SLICE_SECONDS / LOOK_STEPS)
+            total += member
+        totals.append(total)
+
+    for count in (1_000, 2_000, 3_000):
+        assert not workers.run(add, range(count))
+    while turns.due:
+        turns.turn()
+    assert totals == [sum(range(count)) for count in (1_000, 2_000, 3_000)]
+
+
+def test_an_error_is_raised_where_the_work_was_entered(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    def fail() -> None:
+        clock.advance(SLICE_SECONDS)
+        look()
+        raise ValueError("late")
+
+    def fail_now() -> None:
+        raise ValueError("soon")
+
+    with pytest.raises(ValueError, match="soon"):
+        workers.run(fail_now)
+    assert not workers.run(fail)
+    with pytest.raises(ValueError, match="late"):
+        turns.turn()
+    done: list[int] = []
+    assert workers.run(done.append, 1)
+    assert done == [1]
+
+
+def test_work_of_work_is_part_of_it(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    log: list[str] = []
+
+    def outer() -> None:
+        assert workers.run(work(clock, log, "a", 2))
+        log.append("end")
+
+    assert not workers.run(outer)
+    while turns.due:
+        turns.turn()
+    assert log == ["a0", "a1", "end"]
+
+
+def test_without_a_loop_work_gives_way_to_nobody(clock: VirtualClock) -> None:
+    before = steps._look, steps._queue
+    log: list[str] = []
+    assert Workers(clock).run(work(clock, log, "a", 3))
+    assert log == ["a0", "a1", "a2"]
+    steps._look, steps._queue = before
+
+
+def test_few_hold_large_pieces_at_a_time(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    log: list[str] = []
+
+    def large(name: str) -> None:
+        spend_decoding(LARGE_BYTES)
+        log.append(name)
+        spend_decoding(LARGE_BYTES)  # it is let in once
+        work(clock, log, name, 2)()
+
+    collects = gc.isenabled()
+    for number in range(LARGE_WORKERS_MAX + 2):
+        assert not workers.run(large, "abcdef"[number])
+    assert not gc.isenabled()  # it would look at all that is being decoded, again and again
+    assert [name for name in log if len(name) == 1] == ["a", "b"]
+    small: list[int] = []
+    assert workers.run(small.append, 1)
+    while turns.due:
+        turns.turn()
+    assert [name for name in log if len(name) == 1] == ["a", "b", "c", "d"]
+    assert log.index("b1") < log.index("d")
+    assert gc.isenabled() == collects

@@ -1,0 +1,177 @@
+"""Plans that give way: what others have done meanwhile is seen before the commit, and a plan that lost once does not lose again."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from hashrange.errors import IdempotentParameterMismatchException, ResourceNotFoundException
+from hashrange.items.types import Key, Row
+from hashrange.steps import note_way_given
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.interface import Step, Token
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, row_of
+
+A, B = Key(b"a"), Key(b"b")
+Meanwhile = Callable[[], None]
+
+
+def accept(_: Sequence[Change]) -> None:
+    """No objection."""
+
+
+def put(store: EmbeddedStore, table: Table, key: Key, row: Row | None) -> None:
+    finish(store.mutate(table, key, lambda _: row))
+
+
+def get(store: EmbeddedStore, table: Table, key: Key) -> Row | None:
+    return finish(store.get(table.source, key, consistent=True))
+
+
+class LongPlan:
+    """Appends to the row, and gives way on the way: each call does the next of `meanwhile`."""
+
+    def __init__(self, *meanwhile: Meanwhile) -> None:
+        self.meanwhile = list(meanwhile)
+        self.seen: list[Row | None] = []
+
+    def __call__(self, old: Row | None) -> Row:
+        self.seen.append(old)
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+            note_way_given()
+        return Row((row_of(10, b"") if old is None else old) + b"+")
+
+
+def test_a_row_that_changed_is_planned_again(store: EmbeddedStore, table: Table) -> None:
+    put(store, table, A, row_of(10, b"one"))
+    plan = LongPlan(lambda: put(store, table, A, row_of(10, b"two")))
+    change = finish(store.mutate(table, A, plan))
+    assert plan.seen == [row_of(10, b"one"), row_of(10, b"two")]
+    assert (change.old, change.new) == (row_of(10, b"two"), row_of(10, b"two+"))
+    assert get(store, table, A) == row_of(10, b"two+")
+
+
+def test_a_row_that_stayed_is_not_planned_again(store: EmbeddedStore, table: Table) -> None:
+    put(store, table, A, row_of(10, b"one"))
+    plan = LongPlan(lambda: put(store, table, B, row_of(10, b"two")))
+    finish(store.mutate(table, A, plan))
+    assert plan.seen == [row_of(10, b"one")]
+    assert get(store, table, A) == row_of(10, b"one+")
+
+
+def test_a_deleted_table_gets_no_row(store: EmbeddedStore, table: Table) -> None:
+    with pytest.raises(ResourceNotFoundException):
+        finish(store.mutate(table, A, LongPlan(lambda: delete(store, table))))
+    with pytest.raises(ResourceNotFoundException):
+        finish(store.mutate(table, A, LongPlan()))
+
+
+def delete(store: EmbeddedStore, table: Table) -> None:
+    assert finish(store.catalog.delete(table))
+
+
+class Other:
+    """A write of somebody else, a step at a time."""
+
+    def __init__(self, write: Coroutine[Any, Any, object]) -> None:
+        self.write = write
+        self.is_done = False
+
+    def step(self) -> None:
+        """Go on until it waits again."""
+        try:
+            assert self.write.send(None) is None
+        except StopIteration:
+            self.is_done = True
+
+
+def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: Table) -> None:
+    put(store, table, A, row_of(10, b"one"))
+    others = [
+        Other(store.mutate(table, A, lambda _: row_of(10, b"three"))),
+        Other(store.transact([Step(table, B, lambda _: row_of(10)), Step(table, A, lambda row: row)], None, accept)),
+        Other(store.mutate(table, B, lambda _: row_of(10, b"elsewhere"))),
+    ]
+
+    def interfere() -> None:
+        for other in others:
+            other.step()
+        assert [other.is_done for other in others] == [False, False, True]
+
+    plan = LongPlan(lambda: put(store, table, A, row_of(10, b"two")), interfere)
+    change = finish(store.mutate(table, A, plan))
+    assert change.new == row_of(10, b"two+")
+    for other in others[:2]:
+        other.step()
+    assert [other.is_done for other in others] == [True, True, True]
+    assert get(store, table, A) == row_of(10, b"three")
+
+
+def test_a_refusal_lets_the_others_go_on(store: EmbeddedStore, table: Table) -> None:
+    def refuse(old: Row | None) -> Row:
+        if old == row_of(10, b"two"):
+            raise ResourceNotFoundException("no")
+        put(store, table, A, row_of(10, b"two"))
+        note_way_given()
+        return row_of(10, b"lost")
+
+    with pytest.raises(ResourceNotFoundException, match="no"):
+        finish(store.mutate(table, A, refuse))
+    put(store, table, A, row_of(10, b"three"))
+    assert get(store, table, A) == row_of(10, b"three")
+
+
+def both(table: Table, plan: Plan) -> list[Step]:
+    return [Step(table, A, plan), Step(table, B, lambda _: row_of(10, b"b"))]
+
+
+@pytest.mark.parametrize("changed", [A, B])
+def test_a_transaction_looks_at_all_its_rows_again(store: EmbeddedStore, table: Table, changed: Key) -> None:
+    plan = LongPlan(lambda: put(store, table, changed, row_of(10, b"two")))
+    transacted = finish(store.transact(both(table, plan), None, accept))
+    assert len(plan.seen) == 2
+    assert [change.old for change in transacted.changes] == [
+        row_of(10, b"two") if key == changed else None for key in (A, B)
+    ]
+    assert get(store, table, B) == row_of(10, b"b")
+
+
+def test_a_transaction_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: Table) -> None:
+    other = Other(store.mutate(table, B, lambda _: row_of(10, b"late")))
+
+    def interfere() -> None:
+        other.step()
+        assert not other.is_done
+
+    plan = LongPlan(lambda: put(store, table, A, row_of(10, b"two")), interfere)
+    finish(store.transact(both(table, plan), None, accept))
+    other.step()
+    assert other.is_done
+    assert (get(store, table, A), get(store, table, B)) == (row_of(10, b"two+"), row_of(10, b"late"))
+
+
+def token(digest: bytes) -> Token:
+    return Token(b"token", digest, 0.0, 600.0, lambda changes: b"%d" % len(changes))
+
+
+def test_a_token_that_was_used_meanwhile_makes_a_replay(store: EmbeddedStore, table: Table) -> None:
+    first = token(b"d" * 16)
+    plan = LongPlan(lambda: assert_new(finish(store.transact([Step(table, B, lambda _: row_of(10))], first, accept))))
+    transacted = finish(store.transact([Step(table, A, plan)], first, accept))
+    assert transacted.report == b"1"
+    assert get(store, table, A) is None
+
+
+def test_a_token_that_was_used_for_something_else_meanwhile_is_refused(store: EmbeddedStore, table: Table) -> None:
+    other = [Step(table, B, lambda _: row_of(10))]
+    plan = LongPlan(lambda: assert_new(finish(store.transact(other, token(b"e" * 16), accept))))
+    with pytest.raises(IdempotentParameterMismatchException):
+        finish(store.transact([Step(table, A, plan)], token(b"d" * 16), accept))
+    assert get(store, table, A) is None
+
+
+def assert_new(transacted: Any) -> None:
+    assert transacted.report is None
