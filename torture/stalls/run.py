@@ -24,6 +24,8 @@ from torture.stalls.wire import request_bytes
 
 SLICES = 2
 """Of either sort, in turns."""
+HOPELESS = 4
+"""A kind that has broken its bound so many times over is not measured again."""
 REPLY_SECONDS_MAX = 10.0
 """A hostile request that takes longer is not waited for: the server is killed."""
 
@@ -43,6 +45,7 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
     request = kind.make()
     pair.prepare(kind.needs, kind.open_files_max)
     factor = slowness()
+    bound_ms = (SHORT_BOUND_MS if request.is_short else LARGE_BOUND_MS) * factor
     beside: list[Slice] = []
     control: list[Slice] = []
     for _ in range(SLICES):
@@ -50,9 +53,8 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
         beside.append(run_slice(pair, pair.probed, kind, request, slice_seconds, REPLY_SECONDS_MAX))
         pair.calm()
         control.append(run_slice(pair, pair.other, kind, request, slice_seconds, slice_seconds))
-        if beside[-1].is_stuck:
+        if beside[-1].is_stuck or beside[-1].waits.max_ms - control[-1].waits.max_ms > HOPELESS * bound_ms:
             break
-    bound_ms = (SHORT_BOUND_MS if request.is_short else LARGE_BOUND_MS) * factor
     answers = sum((Counter(each.report.answers) for each in beside), Counter())
     return StallFigure(
         name=kind.name,
