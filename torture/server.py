@@ -1,6 +1,7 @@
 """How is a server started, killed and watched? `hashrange serve` in a process of its own, on the loopback, checking signatures."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.client import Client, Connection
-from benchmarks.processes import die_with_parent, free_port
+from benchmarks.processes import die_with_parent
 from benchmarks.signing import CREDENTIALS_TOML, Signer
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 20.0
+_PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)")
 PEAK_RESET = "5"
 """What /proc/PID/clear_refs takes to forget the peak of resident memory."""
 
@@ -58,12 +60,13 @@ class ServerProcess:
         credentials.write_text(CREDENTIALS_TOML)
         self.folder = folder
         self.data = folder / "data"
-        self.port = free_port()
-        self.client = Client(self.port)
+        self.port = 0
+        self.client = Client(0)
         started_at = time.perf_counter()
-        command = [sys.executable, "-m", module, "serve", "--port", str(self.port)]
+        command = [sys.executable, "-m", module, "serve", "--port", "0"]
         command += ["--data-dir", str(self.data), "--credentials", str(credentials)]
         with (folder / "output.txt").open("ab") as output:
+            already_said = output.tell()
             self.process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -74,16 +77,21 @@ class ServerProcess:
                 preexec_fn=limits.apply,  # noqa: PLW1509 - it takes no lock
             )
         try:
-            self._wait_until_ready()
+            self._wait_until_ready(already_said)
         except BaseException:
             self.kill()
             raise
         self.ready_seconds = time.perf_counter() - started_at
 
-    def _wait_until_ready(self) -> None:
+    def _wait_until_ready(self, already_said: int) -> None:
+        """Until it has said its port, and answers there."""
         deadline = time.perf_counter() + READY_SECONDS_MAX
         while time.perf_counter() < deadline:
-            if self.answers(READY_SECONDS_MAX):
+            found = _PORT.search((self.folder / "output.txt").read_bytes()[already_said:])
+            if found and not self.port:
+                self.port = int(found[1])
+                self.client = Client(self.port)
+            if self.port and self.answers(READY_SECONDS_MAX):
                 return
             if self.process.poll() is not None:
                 raise Refused(f"it ended with status {self.process.returncode}: {self.output()[-600:]}")

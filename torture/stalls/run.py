@@ -44,6 +44,7 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
     """One kind's figure. Some 2 × SLICES × `slice_seconds`, and longer when a request takes longer."""
     request = kind.make()
     pair.prepare(kind.needs, kind.open_files_max)
+    pair.calm()
     factor = slowness()
     bound_ms = (SHORT_BOUND_MS if request.is_short else LARGE_BOUND_MS) * factor
     beside: list[Slice] = []
@@ -72,6 +73,14 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
         bound_ms=bound_ms,
         faults=tuple(faults_of(kind, beside, answers)),
     )
+
+
+def unmeasured(kind: Kind, fault: str) -> StallFigure:
+    """A kind of which only this is known."""
+    return StallFigure(
+        name=kind.name, wire_bytes=0, decoded_bytes=0, clients=kind.clients, answer=DASH, took_ms=0, peak_mb=0, max_ms=0, p999_ms=0,
+        control_max_ms=0, control_p999_ms=0, slowness=1, bound_ms=SHORT_BOUND_MS, faults=(fault,),
+    )  # fmt: skip
 
 
 def run_slice(

@@ -1,14 +1,30 @@
 """Which kinds are measured? Those asked for, one after another on one pair of servers; each says its figure at once."""
 
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
+from benchmarks.client import ReplyError
 from torture.figures import StallFigure
 from torture.kinds.kind import Kind
+from torture.server import Refused
 from torture.stalls.pair import Pair
-from torture.stalls.run import measure
+from torture.stalls.run import measure, unmeasured
 
 Say = Callable[[str], None]
+
+
+def measure_or_tell(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
+    """The figure; one without measures when servers or clients did not do their part, and both servers anew."""
+    try:
+        return measure(pair, kind, slice_seconds)
+    except (RuntimeError, OSError, ReplyError, Refused, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
+        last_words = pair.probed.output()[-300:].strip()
+        fault = f"could not be measured: {type(error).__name__}: {error}; the server ended with {pair.probed.process.poll()}: {last_words}"
+        pair.restart()
+        return unmeasured(kind, fault)
 
 
 def run_stalls(folder: Path, kinds: Sequence[Kind], slice_seconds: float, say: Say) -> list[StallFigure]:
@@ -17,7 +33,7 @@ def run_stalls(folder: Path, kinds: Sequence[Kind], slice_seconds: float, say: S
     pair = Pair(folder)
     try:
         for number, kind in enumerate(kinds, 1):
-            figure = measure(pair, kind, slice_seconds)
+            figure = measure_or_tell(pair, kind, slice_seconds)
             figures.append(figure)
             verdict = "" if figure.is_met else "  BROKEN " + "; ".join(figure.faults)
             say(
