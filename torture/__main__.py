@@ -67,6 +67,8 @@ def main() -> int:
     kinds = chosen_kinds(arguments.kinds)
     if arguments.write and any(getattr(arguments, name) is not None for name in NARROWING):
         raise SystemExit("--write needs a whole run: leave out " + ", ".join(f"--{name}" for name in NARROWING))
+    if sys.platform != "linux":
+        raise SystemExit("the torture reads /proc and limits other processes: it needs Linux")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_orderly)
     seconds = arguments.seconds or SLICE_SECONDS

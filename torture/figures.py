@@ -53,8 +53,6 @@ class LossFigure(msgspec.Struct, frozen=True, kw_only=True):
     serve_seconds_max: float = 0.0
     """From the start, or the end of the trouble, until the server answered again."""
     faults: tuple[str, ...] = ()
-    skipped: str = ""
-    """Why it could not be tried."""
 
     @property
     def is_met(self) -> bool:

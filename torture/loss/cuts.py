@@ -14,7 +14,7 @@ from torture.figures import LossFigure
 from torture.loss.judging import Score
 from torture.loss.kills import write_and_kill
 from torture.loss.noting import synced_bytes
-from torture.loss.writers import MAKE_TABLE, Team
+from torture.loss.writers import FILLER_BYTES, MAKE_TABLE, Team
 
 ROUNDS_PER_FOLDER = 5
 CUTS = ("synced", "torn", "zeros")
@@ -32,7 +32,7 @@ def run_cuts(folder: Path, rounds: int, chance: random.Random, cuts: Sequence[st
     done = 0
     while done < rounds:
         place = folder / f"cuts-{done}"
-        team = Team()
+        team = Team(FILLER_BYTES[done // ROUNDS_PER_FOLDER % 2])
         server = scores["torn"].start(place, module=MODULE)
         if server is None:
             break

@@ -14,7 +14,7 @@ from torture.loss.writers import MAKE_TABLE, Team
 from torture.server import Limits, ServerProcess
 
 FILE_BYTES = (300_000, 2_000_000)
-FILLER_BYTES = 1_000
+DISK_FILLER_BYTES = 1_000
 FULL_SECONDS_MAX = 20.0
 HEAL_SECONDS_MAX = 15.0
 REFUSALS = 10
@@ -36,7 +36,7 @@ def run_full_disk(folder: Path, rounds: int, chance: random.Random) -> list[Loss
 
 def run_round(score: Score, place: Path, limits: Limits, *, does_heal: bool) -> None:
     """Write until the disk is full, make room or not, kill, and judge what a server without limits finds."""
-    team = Team(filler_bytes=FILLER_BYTES)
+    team = Team(DISK_FILLER_BYTES)
     server = score.start(place, limits)
     if server is None:
         return

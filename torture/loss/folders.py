@@ -18,7 +18,7 @@ AWAY_SECONDS = 2.5
 NOTICE_SECONDS = 1.0
 """A server may look after its folder now and then only."""
 BACK_SECONDS = 0.5
-FILLER_BYTES = (100, 20_000)
+FOLDER_FILLER_BYTES = (100, 20_000)
 """Small items stay in one log meanwhile; with large ones the engine makes new files, or finds that it cannot."""
 ENGINE_SIGN = Path("engine", "CURRENT")
 """What a new store has."""
@@ -31,7 +31,7 @@ def run_lost_folders(folder: Path, rounds: int, chance: random.Random) -> list[L
         score = (moved, deleted)[number % 2]
         score.rounds += 1
         place = folder / f"folder-{number}"
-        team = Team(filler_bytes=FILLER_BYTES[number // 2 % 2])
+        team = Team(FOLDER_FILLER_BYTES[number // 2 % 2])
         server = score.start(place)
         if server is None:
             continue

@@ -13,6 +13,7 @@ from torture.loss.writers import TABLE, Team
 from torture.server import NO_LIMITS, ROOT, Limits, Refused, ServerProcess
 
 SHOWN_KEYS = 3
+SHOWN_CHARACTERS = 300
 CHECK_SECONDS_MAX = 120
 
 
@@ -31,7 +32,7 @@ class Score:
             server = ServerProcess(folder, limits, module)
         except Refused as refusal:
             self.refused_starts += 1
-            self.faults[f"a start was refused: {str(refusal)[-200:]}"] += 1
+            self.faults[f"a start was refused: {refusal}"] += 1
             return None
         self.served_after(server.ready_seconds)
         return server
@@ -68,7 +69,8 @@ class Score:
             command, capture_output=True, text=True, env=environment, timeout=CHECK_SECONDS_MAX, check=False
         )
         if done.returncode:
-            self.faults[f"hashrange check: {(done.stdout + done.stderr)[-200:].strip()}"] += 1
+            said = " ".join((done.stdout + done.stderr).split()).replace(f"{data.parent}/", "")[-SHOWN_CHARACTERS:]
+            self.faults[f"hashrange check: {said}"] += 1
 
     def add(self, team: Team) -> None:
         """What a team has done on one folder, once it has ended."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torture.figures import LossFigure
 from torture.loss.judging import Score
-from torture.loss.writers import MAKE_TABLE, Team
+from torture.loss.writers import FILLER_BYTES, MAKE_TABLE, Team
 from torture.server import ServerProcess
 
 ROUNDS_PER_FOLDER = 10
@@ -19,7 +19,7 @@ def run_kills(folder: Path, rounds: int, chance: random.Random) -> LossFigure:
     score = Score("kill -9")
     while score.rounds < rounds:
         place = folder / f"kills-{score.rounds}"
-        team = Team()
+        team = Team(FILLER_BYTES[score.rounds // ROUNDS_PER_FOLDER % 2])
         server = score.start(place)
         if server is None:
             break

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
+
 from benchmarks.client import Connection, ReplyError
 from benchmarks.signing import Signer
 from torture.kinds.kind import plain
@@ -24,6 +26,8 @@ DELETE_BACK = 3
 WRITERS = 6
 REFUSED_PAUSE_SECONDS = 0.01
 TIMEOUT_SECONDS = 10.0
+FILLER_BYTES = (100, 5_000)
+"""Small items stay in one log for long; of larger ones a round fills several."""
 
 
 class Writer(threading.Thread):
@@ -63,10 +67,10 @@ class Writer(threading.Thread):
         sent_at = time.perf_counter()
         connection.send(signer.request(operation, plain(operation, members).body))
         status, body = connection.receive()
-        if status == HTTPStatus.OK:
+        if status == HTTPStatus.OK and not has_unprocessed(body):
             self.history.acknowledge(effects)
             self.newest_sent_at = sent_at
-        elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        elif status in {HTTPStatus.OK, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE}:
             self.refused += 1
             time.sleep(REFUSED_PAUSE_SECONDS)
         else:
@@ -106,11 +110,16 @@ class Writer(threading.Thread):
         return {"TableName": TABLE, "Key": key(self.writer_name, row)}
 
 
+def has_unprocessed(body: bytes) -> bool:
+    """Did a batch leave something to the next request?"""
+    return b'"UnprocessedItems"' in body and bool(msgspec.json.decode(body)["UnprocessedItems"])
+
+
 class Team:
     """All writers, and what they have done on one folder."""
 
-    def __init__(self, writers: int = WRITERS, filler_bytes: int = 100) -> None:
-        self.histories = {f"w{number}": History() for number in range(writers)}
+    def __init__(self, filler_bytes: int = FILLER_BYTES[0]) -> None:
+        self.histories = {f"w{number}": History() for number in range(WRITERS)}
         self.filler_bytes = filler_bytes
         self.last = dict.fromkeys(self.histories, 0)
         self.faults: list[str] = []

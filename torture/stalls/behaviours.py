@@ -57,11 +57,9 @@ def pipeline_one(port: int, requests: bytes, client: int, tally: Tally) -> None:
             while True:
                 tally.begin(client)
                 threading.Thread(target=send_quietly, args=(connection, requests), daemon=True).start()
-                status, body = connection.receive()
-                tally.say_replied()
                 for _ in range(PIPELINED - 1):
-                    status, body = connection.receive()
-                tally.end(client, status, body, PIPELINED)
+                    tally.count(*connection.receive())
+                tally.end(client, *connection.receive())
         except (OSError, ValueError):
             tally.broke(client)
             time.sleep(PAUSE_SECONDS)

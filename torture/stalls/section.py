@@ -21,8 +21,8 @@ def measure_or_tell(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure
     try:
         return measure(pair, kind, slice_seconds)
     except (RuntimeError, OSError, ReplyError, Refused, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
-        last_words = pair.probed.output()[-300:].strip()
-        fault = f"could not be measured: {type(error).__name__}: {error}; the server ended with {pair.probed.process.poll()}: {last_words}"
+        ended = pair.probed.process.poll()
+        fault = f"could not be measured: {type(error).__name__}: {error}; the server's status {ended}, its last words: {pair.probed.last_words()}"
         pair.restart()
         return unmeasured(kind, fault)
 

@@ -39,11 +39,16 @@ class Tally:
         """A request goes out."""
         self._under_way[client] = now()
 
-    def end(self, client: int, status: int, body: bytes, count: int = 1) -> None:
-        """Its reply is there; `count` replies were the same."""
+    def end(self, client: int, status: int, body: bytes) -> None:
+        """Its reply, or the last one of several, is there."""
+        self.count(status, body)
         with self._lock:
             self._seconds.append(now() - self._under_way.pop(client))
-            self._answers[label(status, body)] += count
+
+    def count(self, status: int, body: bytes) -> None:
+        """A reply is there."""
+        with self._lock:
+            self._answers[label(status, body)] += 1
         self.say_replied()
 
     def say_replied(self) -> None:
