@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.client import Client, Connection
-from benchmarks.processes import die_with_parent
+from benchmarks.processes import TICKS_PER_SECOND, die_with_parent, stat_fields
 from benchmarks.signing import CREDENTIALS_TOML, Signer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -138,6 +138,10 @@ class ServerProcess:
         """The disk has room again."""
         unlimited = resource.RLIM_INFINITY
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+
+    def cpu_seconds(self) -> float:
+        """User and system time so far; steps of 10 ms."""
+        return sum(map(int, stat_fields(self.process.pid)[11:13])) / TICKS_PER_SECOND
 
     def kill(self) -> None:
         """Without warning."""

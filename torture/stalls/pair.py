@@ -1,5 +1,6 @@
 """Which servers do hostile clients meet? Two equal ones: the one that the prober asks, and one that only makes the machine as busy."""
 
+import time
 from pathlib import Path
 
 from torture.kinds.needs import basis, calls_for
@@ -7,6 +8,9 @@ from torture.server import Limits, ServerProcess
 
 CALM_SECONDS_MAX = 5.0
 CALM_ANSWER_SECONDS = 0.2
+CALM_LOOK_SECONDS = 0.1
+CALM_SHARE = 0.3
+"""Of one core: the kernel counts in steps of a tenth of the time that is looked at."""
 
 
 class Pair:
@@ -39,12 +43,14 @@ class Pair:
         self.probed = self._again(self.probed)
         self.other = self._again(self.other)
 
-    def calm(self) -> None:
-        """Wait until both are idle again, or start anew whichever is not."""
-        if not is_calm(self.probed):
-            self.probed = self._again(self.probed)
+    def calm(self) -> bool:
+        """Wait until both are idle again, or start anew whichever is not; False when that was the probed one."""
         if not is_calm(self.other):
             self.other = self._again(self.other)
+        if is_calm(self.probed):
+            return True
+        self.probed = self._again(self.probed)
+        return False
 
     def _again(self, server: ServerProcess) -> ServerProcess:
         server.kill()
@@ -57,5 +63,11 @@ class Pair:
 
 
 def is_calm(server: ServerProcess) -> bool:
-    """Does it answer at once, twice, before its time is over?"""
-    return server.process.poll() is None and server.answers(CALM_SECONDS_MAX) and server.answers(CALM_ANSWER_SECONDS)
+    """Does it come to rest in time: it answers new clients at once, and what it was asked before no longer keeps it busy?"""
+    deadline = time.perf_counter() + CALM_SECONDS_MAX
+    while server.process.poll() is None and time.perf_counter() < deadline:
+        before = server.cpu_seconds()
+        time.sleep(CALM_LOOK_SECONDS)
+        if server.cpu_seconds() - before <= CALM_SHARE * CALM_LOOK_SECONDS and server.answers(CALM_ANSWER_SECONDS):
+            return True
+    return False

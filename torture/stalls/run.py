@@ -17,7 +17,7 @@ from torture.kinds.kind import Hostile, Kind
 from torture.server import ServerProcess
 from torture.stalls.children import Child, now
 from torture.stalls.pace import slowness
-from torture.stalls.pair import Pair
+from torture.stalls.pair import CALM_SECONDS_MAX, Pair
 from torture.stalls.prober import Waits
 from torture.stalls.tally import HostileReport
 from torture.stalls.wire import request_bytes
@@ -46,16 +46,18 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
     pair.prepare(kind.needs, kind.open_files_max)
     pair.calm()
     factor = slowness()
+    faults: list[str] = []
     bound_ms = (SHORT_BOUND_MS if request.is_short else LARGE_BOUND_MS) * factor
     beside: list[Slice] = []
     control: list[Slice] = []
     for _ in range(SLICES):
-        pair.calm()
         beside.append(run_slice(pair, pair.probed, kind, request, slice_seconds, REPLY_SECONDS_MAX))
-        pair.calm()
+        if not pair.calm() and not beside[-1].is_stuck:
+            faults = [f"the server was not at rest {CALM_SECONDS_MAX:.0f} s after the hostile clients had gone"]
         control.append(run_slice(pair, pair.other, kind, request, slice_seconds, slice_seconds))
         if beside[-1].is_stuck or beside[-1].waits.max_ms - control[-1].waits.max_ms > HOPELESS * bound_ms:
             break
+        pair.calm()
     answers = sum((Counter(each.report.answers) for each in beside), Counter())
     return StallFigure(
         name=kind.name,
@@ -71,7 +73,7 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
         control_p999_ms=max(each.waits.p999_ms for each in control),
         slowness=factor,
         bound_ms=bound_ms,
-        faults=tuple(faults_of(kind, beside, answers)),
+        faults=(*faults, *faults_of(kind, beside, answers)),
     )
 
 
