@@ -13,7 +13,7 @@ SHORT_BYTES_MAX = 1 << 20
 
 Signature = Literal["right", "wrong", "none"]
 Behaviour = Literal["repeat", "pipeline", "never read", "half body", "idle"]
-"""What the clients of a kind do: send and wait for the reply, over and over; or what torture/behaviours.py says."""
+"""What the clients of a kind do: send and wait for the reply, over and over; or what torture/stalls/behaviours.py says."""
 
 
 class Hostile(NamedTuple):

@@ -68,7 +68,12 @@ def heal(score: Score, server: ServerProcess, team: Team) -> None:
     if comes_true(lambda: team.acknowledged > acknowledged, HEAL_SECONDS_MAX):
         score.served_after(time.perf_counter() - began)
     else:
-        score.faults[f"no write was taken within {HEAL_SECONDS_MAX:.0f} s of room"] += 1
+        asking = sum(writer.is_alive() for writer in team.members)
+        status = server.process.poll()
+        score.faults[
+            f"no write was taken within {HEAL_SECONDS_MAX:.0f} s of room: {asking} writers still ask ({team.ends()}), the server's status is"
+            f" {status}, its last words: {server.last_words()}"
+        ] += 1
     time.sleep(MORE_SECONDS)
 
 

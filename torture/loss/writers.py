@@ -46,6 +46,8 @@ class Writer(threading.Thread):
         self.newest_sent_at = 0.0
         """When the request went out that was acknowledged last."""
         self.fault = ""
+        self.end_of_connection = ""
+        """As a kill leaves it, and a server that gives no answer."""
 
     def run(self) -> None:
         """Until the end of either."""
@@ -55,8 +57,8 @@ class Writer(threading.Thread):
                 while not self.stopping.is_set():
                     self.last += 1
                     self.write(connection, signer, self.last)
-        except (OSError, ValueError):
-            pass  # it was killed
+        except (OSError, ValueError) as error:
+            self.end_of_connection = f"{type(error).__name__}: {error}"
         except ReplyError as error:
             self.fault = str(error)
 
@@ -142,6 +144,13 @@ class Team:
             self.last[writer.writer_name] = writer.last
             if writer.fault:
                 self.faults.append(writer.fault)
+
+    def ends(self) -> str:
+        """How the connections of those ended that ask no more."""
+        return (
+            ", ".join(sorted({writer.end_of_connection or writer.fault for writer in self.members} - {""}))
+            or "none ended"
+        )
 
     @property
     def acknowledged(self) -> int:
