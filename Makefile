@@ -6,6 +6,7 @@
 #   make docs     write the generated pages again
 #   make bench    measure, beside other servers, in some 25 minutes; writes docs/benchmarks.md (ARGS=--quick: two minutes, ours)
 #   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts
+#   make torture  hostile clients, kills, power cuts, full and lost folders, in some ten minutes; ARGS=--write writes docs/reliability.md
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
 #   make clean    remove the environment and caches; data stays
@@ -25,7 +26,7 @@ PYTEST_FLAGS ?=
 # Compiled modules halve the time of a start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check docs bench soak wheel lock clean format
+.PHONY: help run test check docs bench soak torture wheel lock clean format
 
 help:
 	@sed -n 's/^#   make /make /p' Makefile
@@ -88,6 +89,10 @@ bench: $(DEV_READY)
 soak: $(DEV_READY)
 	HASHRANGE_SOAK=1000 HASHRANGE_FUZZ_REQUESTS=20000 HASHRANGE_FUZZ_ROUNDS=40000 \
 		$(BIN)/python -m pytest -s tests/soak tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
+
+# Fails when a bound is broken; ARGS="--only loss --seed 7", ARGS="--kinds query-page --seconds 1" and the like select.
+torture: $(DEV_READY)
+	@$(BIN)/python -m torture $(ARGS)
 
 wheel: $(DEV_READY)
 	$(BIN)/python -m hatchling build -t wheel

@@ -22,12 +22,12 @@ USER_AGENT = "Boto3/1.40.0 md/Botocore#1.40.0 ua/2.1 os/linux lang/python#3.11 m
 class Signer:
     """Signs requests to one host, all with the second in which it was made. Some 10 µs per request."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, secret: str = SECRET_KEY) -> None:
         """`host` is the Host header: address and port."""
         moment = time.gmtime()
         date = time.strftime("%Y%m%dT%H%M%SZ", moment)
         day = date[:8]
-        key = b"AWS4" + SECRET_KEY.encode()
+        key = b"AWS4" + secret.encode()
         for part in (day, REGION, "dynamodb", "aws4_request"):
             key = hmac.digest(key, part.encode(), "sha256")
         scope = f"{day}/{REGION}/dynamodb/aws4_request"
@@ -41,13 +41,13 @@ class Signer:
             f"Content-Type: {CONTENT_TYPE}\r\nUser-Agent: {USER_AGENT}\r\nX-Amz-Date: {date}\r\n"
             f"Authorization: AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={SIGNED_HEADERS}, Signature=%s\r\n"
             "amz-sdk-invocation-id: 00000000-0000-4000-8000-000000000000\r\namz-sdk-request: attempt=1\r\n"
-            "Content-Length: %d\r\n\r\n"
+            "%sContent-Length: %d\r\n\r\n"
         )
 
-    def request(self, operation: str, body: bytes) -> bytes:
-        """The bytes of one request."""
+    def request(self, operation: str, body: bytes, more_headers: str = "") -> bytes:
+        """The bytes of one request; `more_headers` are whole lines, which the signature does not cover."""
         payload_hash = hashlib.sha256(body).hexdigest()
         canonical = f"{self._canonical}{operation}\n\n{SIGNED_HEADERS}\n{payload_hash}"
         to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
         signature = hmac.digest(self._key, to_sign.encode(), "sha256").hex()
-        return (self._head % (operation, signature, len(body))).encode() + body
+        return (self._head % (operation, signature, more_headers, len(body))).encode() + body

@@ -1,0 +1,50 @@
+"""Are the hostile requests what they say? Every one can be made, read and sent; whether it harms anybody is not asked here."""
+
+import gzip
+
+import msgspec
+import pytest
+
+from hashrange.operations.registry import OPERATIONS
+from hashrange.wire.http import BODY_BYTES_MAX
+from torture.kinds.kind import SHORT_BYTES_MAX, Kind
+from torture.kinds.needs import BATCH, NEEDS, TINY_ITEMS, basis, calls_for
+from torture.kinds.table import BY_NAME, KINDS
+from torture.stalls.behaviours import BEHAVIOURS
+from torture.stalls.wire import request_bytes
+
+NEVER_WHOLE = {"half body"}
+
+
+def test_no_two_kinds_have_one_name() -> None:
+    assert len(BY_NAME) == len(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_kind_is_a_request_that_the_server_can_read(kind: Kind) -> None:
+    request = kind.make()
+    assert request.operation in OPERATIONS
+    assert set(kind.needs) <= set(NEEDS)
+    assert kind.behaviour in BEHAVIOURS
+    body = gzip.decompress(request.body) if ("Content-Encoding", "gzip") in request.headers else request.body
+    assert len(body) == request.decoded_bytes <= BODY_BYTES_MAX
+    assert request.is_short == (request.decoded_bytes <= SHORT_BYTES_MAX)
+    if kind.behaviour not in NEVER_WHOLE:
+        assert b'"@' not in body, "a part is missing"
+        assert msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+
+
+@pytest.mark.parametrize("kind", [BY_NAME["get-projection"], BY_NAME["unsigned-text-12mb"]], ids=lambda kind: kind.name)
+def test_a_request_is_signed_as_its_kind_says(kind: Kind) -> None:
+    request = kind.make()
+    sent = request_bytes(kind, request, 8000)
+    head, _, body = sent.partition(b"\r\n\r\n")
+    assert body == request.body
+    assert (b"Authorization: AWS4" in head) == (kind.signature == "right")
+    assert b"Content-Length: %d" % len(body) in head
+
+
+def test_what_a_kind_needs_is_made_by_calls_of_operations() -> None:
+    calls = [*basis(), *calls_for(("tiny",))]
+    assert {call.operation for call in calls} == {"CreateTable", "PutItem", "BatchWriteItem"}
+    assert sum(call.operation == "BatchWriteItem" for call in calls) == TINY_ITEMS // BATCH

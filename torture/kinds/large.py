@@ -1,0 +1,90 @@
+"""Which bodies of many megabytes cost most? Those of very many values, up to the 16 MB that a body may have."""
+
+import gzip
+
+from torture.kinds.kind import Hostile, Kind, json_list, json_map, json_set, names_of, spliced
+from torture.kinds.needs import TABLE, key, large_key
+
+REFUSED = "400 ValidationException"
+BATCH_PUTS, BATCH_ELEMENTS = 25, 50_000
+
+
+def put(attributes: dict[str, str], parts: dict[str, bytes]) -> Hostile:
+    """A PutItem of an item that is too large."""
+    return spliced("PutItem", {"TableName": TABLE, "Item": key("put") | attributes}, parts)
+
+
+def put_list() -> Hostile:
+    """Numbers whose written form is longer than what an item's size counts of them."""
+    return put({"a": "@list"}, {"list": b'{"L":%b}' % json_list(b'{"N":"1E-120"}', 800_000)})
+
+
+def gzipped(request: Hostile) -> Hostile:
+    """The same, hardly anything on the wire."""
+    return request._replace(body=gzip.compress(request.body, mtime=0), headers=(("Content-Encoding", "gzip"),))
+
+
+def put_attributes() -> Hostile:
+    """As many attributes as fit."""
+    item = json_map(names_of(b"", 800_000), b'{"N":"1"}')
+    return spliced(
+        "PutItem", {"TableName": TABLE, "Item": "@item"}, {"item": b'{"pk":{"S":"put"},"sk":{"S":"0"},%b' % item[1:]}
+    )
+
+
+def unused_values() -> Hostile:
+    """Values that no expression names."""
+    members = {
+        "TableName": TABLE,
+        "Key": large_key(),
+        "UpdateExpression": "SET a=:0",
+        "ExpressionAttributeValues": "@values",
+    }
+    return spliced("UpdateItem", members, {"values": json_map(names_of(b":", 400_000), b'{"N":"1"}')})
+
+
+def string_set() -> Hostile:
+    """A million texts, to be compared with each other."""
+    return put({"a": "@set"}, {"set": b'{"SS":%b}' % json_set(names_of(b"", 1_000_000))})
+
+
+def number_set() -> Hostile:
+    """A million numbers, to be brought into their form and compared with each other."""
+    return put({"a": "@set"}, {"set": b'{"NS":%b}' % json_set(b"%d" % number for number in range(1_000_000))})
+
+
+def set_nulls() -> Hostile:
+    """A value that four clauses share."""
+    members = {
+        "TableName": TABLE,
+        "Key": key("nulls"),
+        "UpdateExpression": "SET a=:a, b=:a, c=:a, d=:a",
+        "ExpressionAttributeValues": {":a": "@list"},
+    }
+    return spliced("UpdateItem", members, {"list": b'{"L":%b}' % json_list(b'{"NULL":true}', 800_000)})
+
+
+def parameters() -> Hostile:
+    """Parameters without question marks for them."""
+    members = {"Statement": f"SELECT * FROM \"{TABLE}\" WHERE pk='x' AND sk=?", "Parameters": "@list"}
+    return spliced("ExecuteStatement", members, {"list": json_list(b'{"S":"1"}', 900_000)})
+
+
+def batch() -> Hostile:
+    """All legal: 25 items of 150 KB."""
+    puts = [{"PutRequest": {"Item": key(f"batch-{number}") | {"a": "@list"}}} for number in range(BATCH_PUTS)]
+    elements = json_list(b'{"N":"1"}', BATCH_ELEMENTS)
+    return spliced("BatchWriteItem", {"RequestItems": {TABLE: puts}}, {"list": b'{"L":%b}' % elements})
+
+
+KINDS = (
+    Kind("put-list-800000", put_list, (REFUSED,)),
+    Kind("put-list-800000-gzip", lambda: gzipped(put_list()), (REFUSED,)),
+    Kind("put-attributes-800000", put_attributes, (REFUSED,)),
+    Kind("unused-values-400000", unused_values, (REFUSED,)),
+    Kind("string-set-1000000", string_set, (REFUSED,)),
+    Kind("number-set-1000000", number_set, (REFUSED,)),
+    Kind("set-nulls-800000", set_nulls, (REFUSED,)),
+    Kind("parameters-900000", parameters, (REFUSED,)),
+    Kind("batch-25x50000", batch, ("200",)),
+)

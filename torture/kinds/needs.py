@@ -1,0 +1,110 @@
+"""What must exist before a hostile request is sent? Calls that make tables and items, by name.
+
+An item of 300 KB may be read by a request of 3 KB again and again: that is what most kinds live on.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+TABLE = "torture"
+PROBE_TABLE = "probe"
+LARGE, SPREAD, TINY, NUMBERS = "large", "spread", "tiny", "numbers"
+
+LIST_ELEMENTS = 100_000
+"""One-digit numbers: 300 KB of an item, 1 MB of JSON."""
+LARGE_ITEMS = 13
+"""All that a transaction of 4 MB may touch."""
+SPREAD_ITEMS = 20
+"""Each in a partition of its own, for a batch reads 1 MB of one partition at most; 20 MB of JSON in one reply."""
+TINY_ITEMS = 6_000
+NUMBERS_MEMBERS = 90_000
+BATCH = 25
+
+ABSENT = {"N": "7"}
+"""In no list: who looks for it looks at every element."""
+
+
+class Call(NamedTuple):
+    """One request of the preparation."""
+
+    operation: str
+    members: dict[str, Any]
+
+
+def key(partition: str, sort: str = "0") -> dict[str, Any]:
+    """Of an item of the table."""
+    return {"pk": {"S": partition}, "sk": {"S": sort}}
+
+
+def large_key(number: int = 0) -> dict[str, Any]:
+    """Of one of the large items that share a partition."""
+    return key(LARGE, f"{number:02}")
+
+
+def spread_key(number: int = 0) -> dict[str, Any]:
+    """Of one of the large items that share none."""
+    return key(f"{SPREAD}-{number:02}")
+
+
+def table(name: str, sort_key: str | None = "sk") -> Call:
+    """A table with text keys."""
+    names = ["pk", *([sort_key] if sort_key else [])]
+    return Call(
+        "CreateTable",
+        {
+            "TableName": name,
+            "KeySchema": [
+                {"AttributeName": each, "KeyType": role} for each, role in zip(names, ("HASH", "RANGE"), strict=False)
+            ],
+            "AttributeDefinitions": [{"AttributeName": each, "AttributeType": "S"} for each in names],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
+    )
+
+
+def basis() -> Iterator[Call]:
+    """What every kind needs: the table, and the item that the prober reads."""
+    yield table(TABLE)
+    yield table(PROBE_TABLE, None)
+    yield Call("PutItem", {"TableName": PROBE_TABLE, "Item": {"pk": {"S": "probe"}, "data": {"S": "x" * 100}}})
+
+
+def large() -> Iterator[Call]:
+    """Items with a long list, in one partition."""
+    for number in range(LARGE_ITEMS):
+        yield Call("PutItem", {"TableName": TABLE, "Item": large_key(number) | {"l": long_list()}})
+
+
+def spread() -> Iterator[Call]:
+    """Items with a long list, each in its partition."""
+    for number in range(SPREAD_ITEMS):
+        yield Call("PutItem", {"TableName": TABLE, "Item": spread_key(number) | {"l": long_list()}})
+
+
+def long_list() -> dict[str, Any]:
+    """Equal numbers: the parts of an item that cost most for their size."""
+    return {"L": [{"N": "1"}] * LIST_ELEMENTS}
+
+
+def tiny() -> Iterator[Call]:
+    """Very many items of some bytes in one partition of a table of their own."""
+    yield table(TINY)
+    for start in range(0, TINY_ITEMS, BATCH):
+        numbers = range(start, min(start + BATCH, TINY_ITEMS))
+        puts = [{"PutRequest": {"Item": key(TINY, f"{number:05}") | {"n": {"N": str(number)}}}} for number in numbers]
+        yield Call("BatchWriteItem", {"RequestItems": {TINY: puts}})
+
+
+def numbers() -> Iterator[Call]:
+    """An item with a large set of numbers."""
+    members = [str(number) for number in range(NUMBERS_MEMBERS)]
+    yield Call("PutItem", {"TableName": TABLE, "Item": key(NUMBERS) | {"s": {"NS": members}}})
+
+
+NEEDS = {LARGE: large, SPREAD: spread, TINY: tiny, NUMBERS: numbers}
+
+
+def calls_for(needs: tuple[str, ...]) -> Iterator[Call]:
+    """Everything that those needs ask for, but for the basis."""
+    for need in needs:
+        yield from NEEDS[need]()

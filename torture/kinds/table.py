@@ -1,0 +1,15 @@
+"""Which kinds are there, in the order in which they run and are shown?"""
+
+from torture.kinds import connections, expressions, large, legacy, legal, reads, strangers
+from torture.kinds.kind import Kind
+
+KINDS: tuple[Kind, ...] = (
+    *expressions.KINDS,
+    *legacy.KINDS,
+    *legal.KINDS,
+    *large.KINDS,
+    *reads.KINDS,
+    *strangers.KINDS,
+    *connections.KINDS,
+)
+BY_NAME = {kind.name: kind for kind in KINDS}

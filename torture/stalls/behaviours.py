@@ -1,0 +1,144 @@
+"""What do hostile clients do with their connections? One function per behaviour; each runs until its process ends."""
+
+import contextlib
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from benchmarks.client import Connection
+from torture.kinds.connections import PIPELINED
+from torture.stalls.tally import Tally
+
+TIMEOUT_SECONDS = 120.0
+PAUSE_SECONDS = 0.02
+SMALL_BUFFER_BYTES = 4_096
+
+Run = Callable[[int, bytes, int, Tally], None]
+"""run(port, request, clients, tally)."""
+
+
+def repeat(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """Each client sends the request, waits for the reply, and does so again."""
+    for client in range(clients):
+        threading.Thread(target=repeat_one, args=(port, request, client, tally), daemon=True).start()
+
+
+def repeat_one(port: int, request: bytes, client: int, tally: Tally) -> None:
+    """One of them; a connection that breaks is made again."""
+    connection: Connection | None = None
+    while True:
+        tally.begin(client)
+        try:
+            connection = connection or Connection(port, TIMEOUT_SECONDS)
+            with contextlib.suppress(ConnectionError):  # a refusal may come before all is sent
+                connection.send(request)
+            tally.end(client, *connection.receive())
+        except (OSError, ValueError):
+            tally.broke(client)
+            if connection is not None:
+                connection.close()
+            connection = None
+            time.sleep(PAUSE_SECONDS)
+
+
+def pipeline(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """Each client sends thousands of requests without waiting, then does so again once all are answered."""
+    for client in range(clients):
+        threading.Thread(target=pipeline_one, args=(port, request * PIPELINED, client, tally), daemon=True).start()
+
+
+def pipeline_one(port: int, requests: bytes, client: int, tally: Tally) -> None:
+    """One of them: replies are read while requests are sent."""
+    while True:
+        try:
+            connection = Connection(port, TIMEOUT_SECONDS)
+            while True:
+                tally.begin(client)
+                threading.Thread(target=send_quietly, args=(connection, requests), daemon=True).start()
+                for _ in range(PIPELINED - 1):
+                    tally.count(*connection.receive())
+                tally.end(client, *connection.receive())
+        except (OSError, ValueError):
+            tally.broke(client)
+            time.sleep(PAUSE_SECONDS)
+
+
+def send_quietly(connection: Connection, data: bytes) -> None:
+    """Whoever reads the replies hears of a connection that ends."""
+    with contextlib.suppress(OSError):
+        connection.send(data)
+
+
+def never_read(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """Every client sends requests as long as the server takes them, and reads nothing."""
+    sockets = [connected(port, is_small=True) for _ in range(clients)]
+    sent = dict.fromkeys(sockets, 0)
+    while sent:
+        _, writable, _ = select.select([], list(sent), [], 1.0)
+        for each in writable:
+            try:
+                sent[each] = (sent[each] + each.send(request[sent[each] :])) % len(request)
+            except BlockingIOError:
+                continue
+            except OSError:
+                del sent[each]  # the server has had enough of it
+        tally.say_replied()
+        time.sleep(PAUSE_SECONDS / 20)
+
+
+def half_body(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """Every client sends the first half of a request."""
+    half = memoryview(request)[: len(request) // 2]
+    sent = {connected(port): 0 for _ in range(clients)}
+    kept = list(sent)
+    while sent:
+        _, writable, _ = select.select([], list(sent), [], 1.0)
+        for each in writable:
+            try:
+                sent[each] += each.send(half[sent[each] :])
+            except BlockingIOError:
+                continue
+            except OSError:
+                sent[each] = len(half)
+            if sent[each] == len(half):
+                del sent[each]
+    tally.say_replied()
+    hold(kept)
+
+
+def idle(port: int, request: bytes, clients: int, tally: Tally) -> None:
+    """Every client connects, or tries to, and says nothing."""
+    kept = []
+    for _ in range(clients):
+        with contextlib.suppress(OSError):
+            kept.append(connected(port))
+    tally.say_replied()
+    hold(kept)
+
+
+def connected(port: int, *, is_small: bool = False) -> socket.socket:
+    """A socket that does not block; with a small buffer for what comes."""
+    made = socket.socket()
+    if is_small:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER_BYTES)
+    made.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        made.connect(("127.0.0.1", port))
+    return made
+
+
+def hold(sockets: list[socket.socket]) -> None:
+    """Keep them open until the process ends."""
+    while sockets:
+        time.sleep(1.0)
+
+
+BEHAVIOURS: dict[str, Run] = {
+    "repeat": repeat,
+    "pipeline": pipeline,
+    "never read": never_read,
+    "half body": half_body,
+    "idle": idle,
+}

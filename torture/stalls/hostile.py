@@ -1,0 +1,39 @@
+"""Who makes the trouble? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR CLIENTS`: hostile clients, which send the file's request.
+
+Ends when its input ends, whatever is under way, and prints what it was answered as JSON.
+"""
+
+import os
+import resource
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+
+from torture.stalls.behaviours import BEHAVIOURS
+from torture.stalls.children import has_input_ended, wait_for_go
+from torture.stalls.tally import Tally
+
+LOOK_SECONDS = 3600.0
+
+
+def main() -> int:
+    """Run; does not return."""
+    port, file, behaviour, clients = sys.argv[1:]
+    request = Path(file).read_bytes()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    tally = Tally()
+    wait_for_go()
+    arguments = (int(port), request, int(clients), tally)
+    threading.Thread(target=BEHAVIOURS[behaviour], args=arguments, daemon=True).start()
+    while not has_input_ended(LOOK_SECONDS):
+        pass
+    sys.stdout.buffer.write(msgspec.json.encode(tally.report()) + b"\n")
+    sys.stdout.flush()
+    os._exit(0)  # threads may be in the midst of a send
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Which servers do hostile clients meet? Two equal ones: the one that the prober asks, and one that only makes the machine as busy."""
+
+import time
+from pathlib import Path
+
+from torture.kinds.needs import basis, calls_for
+from torture.server import Limits, ServerProcess
+
+CALM_SECONDS_MAX = 5.0
+CALM_ANSWER_SECONDS = 0.2
+CALM_LOOK_SECONDS = 0.1
+CALM_SHARE = 0.3
+"""Of one core: the kernel counts in steps of a tenth of the time that is looked at."""
+
+
+class Pair:
+    """Both servers, with the same tables."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.limits = Limits()
+        self.made: set[str] = set()
+        self.probed = ServerProcess(folder / "probed")
+        self.other = ServerProcess(folder / "other")
+        for server in (self.probed, self.other):
+            for call in basis():
+                server.call(*call)
+
+    def prepare(self, needs: tuple[str, ...], open_files_max: int) -> None:
+        """Make what a kind needs, unless it is there, on both; start both anew when the limit differs."""
+        if open_files_max != self.limits.open_files:
+            self.limits = Limits(open_files=open_files_max)
+            self.restart()
+        new = tuple(need for need in needs if need not in self.made)
+        for server in (self.probed, self.other) if new else ():
+            for call in calls_for(new):
+                server.call(*call)
+            server.client.close()
+        self.made.update(new)
+
+    def restart(self) -> None:
+        """Both; their data stays."""
+        self.probed = self._again(self.probed)
+        self.other = self._again(self.other)
+
+    def calm(self) -> bool:
+        """Wait until both are idle again, or start anew whichever is not; False when that was the probed one."""
+        if not is_calm(self.other):
+            self.other = self._again(self.other)
+        if is_calm(self.probed):
+            return True
+        self.probed = self._again(self.probed)
+        return False
+
+    def _again(self, server: ServerProcess) -> ServerProcess:
+        server.kill()
+        return ServerProcess(server.folder, self.limits)
+
+    def stop(self) -> None:
+        """End both."""
+        self.probed.kill()
+        self.other.kill()
+
+
+def is_calm(server: ServerProcess) -> bool:
+    """Does it come to rest in time: it answers new clients at once, and what it was asked before no longer keeps it busy?"""
+    deadline = time.perf_counter() + CALM_SECONDS_MAX
+    while server.process.poll() is None and time.perf_counter() < deadline:
+        before = server.cpu_seconds()
+        time.sleep(CALM_LOOK_SECONDS)
+        if server.cpu_seconds() - before <= CALM_SHARE * CALM_LOOK_SECONDS and server.answers(CALM_ANSWER_SECONDS):
+            return True
+    return False

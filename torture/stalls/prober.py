@@ -1,0 +1,100 @@
+"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT`: one connection, GetItem of a small item, again and again.
+
+A request goes out a millisecond after the last reply, so that the prober itself leaves the machine alone. A connection that breaks counts as a wait until
+another one answers. Ends when its input ends, and prints its waits as JSON.
+"""
+
+import gc
+import math
+import sys
+import time
+
+import msgspec
+
+from benchmarks.client import Connection
+from benchmarks.signing import Signer
+from torture.kinds.needs import PROBE_TABLE
+from torture.stalls.children import has_input_ended, now, wait_for_go
+
+PAUSE_SECONDS = 0.001
+RETRY_SECONDS = 0.02
+WARM_UP = 50
+TIMEOUT_SECONDS = 120.0
+
+
+class Waits(msgspec.Struct, frozen=True):
+    """What a prober saw."""
+
+    requests: int
+    max_ms: float
+    p999_ms: float
+    broken: int
+    refused: int
+
+
+class Prober:
+    """One client."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        body = msgspec.json.encode({"TableName": PROBE_TABLE, "Key": {"pk": {"S": "probe"}}})
+        self.request = Signer(f"127.0.0.1:{port}").request("GetItem", body)
+        self.waits_ms: list[float] = []
+        self.broken = self.refused = 0
+        self.connection: Connection | None = Connection(port, TIMEOUT_SECONDS)
+
+    def ask(self) -> None:
+        """One request, however long it takes; gives up when the harness has ended."""
+        began = now()
+        while not self.is_answered():
+            self.broken += 1
+            if has_input_ended(RETRY_SECONDS):
+                break
+        self.waits_ms.append((now() - began) * 1000)
+
+    def is_answered(self) -> bool:
+        """False when the connection breaks, or cannot be made."""
+        try:
+            if self.connection is None:
+                self.connection = Connection(self.port, TIMEOUT_SECONDS)
+            self.connection.send(self.request)
+            self.refused += self.connection.receive()[0] != 200
+        except (OSError, ValueError):
+            if self.connection is not None:
+                self.connection.close()
+            self.connection = None
+            return False
+        return True
+
+    def report(self) -> Waits:
+        """All waits but those of the warm-up."""
+        return Waits(
+            len(self.waits_ms), max(self.waits_ms), percentile(self.waits_ms, 0.999), self.broken, self.refused
+        )
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The smallest value that at least that share of all do not exceed."""
+    return sorted(values)[max(0, math.ceil(len(values) * share) - 1)]
+
+
+def main() -> int:
+    """Run; returns the exit status."""
+    prober = Prober(int(sys.argv[1]))
+    for _ in range(WARM_UP):
+        prober.ask()
+    prober.waits_ms.clear()
+    gc.disable()
+    wait_for_go()
+    while True:
+        prober.ask()
+        if has_input_ended(0):
+            break
+        time.sleep(PAUSE_SECONDS)
+    sys.stdout.buffer.write(msgspec.json.encode(prober.report()) + b"\n")
+    sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Which kinds are measured? Those asked for, one after another on one pair of servers; each says its figure at once."""
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.client import ReplyError
+from torture.figures import StallFigure
+from torture.kinds.kind import Kind
+from torture.server import Refused
+from torture.stalls.pair import Pair
+from torture.stalls.run import measure, unmeasured
+
+Say = Callable[[str], None]
+
+
+def measure_or_tell(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
+    """The figure; one without measures when servers or clients did not do their part, and both servers anew."""
+    try:
+        return measure(pair, kind, slice_seconds)
+    except (RuntimeError, OSError, ReplyError, Refused, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
+        ended = pair.probed.process.poll()
+        fault = f"could not be measured: {type(error).__name__}: {error}; the server's status {ended}, its last words: {pair.probed.last_words()}"
+        pair.restart()
+        return unmeasured(kind, fault)
+
+
+def run_stalls(folder: Path, kinds: Sequence[Kind], slice_seconds: float, say: Say) -> list[StallFigure]:
+    """A figure for each kind, whatever fails."""
+    figures = []
+    pair = Pair(folder)
+    try:
+        for number, kind in enumerate(kinds, 1):
+            figure = measure_or_tell(pair, kind, slice_seconds)
+            figures.append(figure)
+            verdict = "" if figure.is_met else "  BROKEN " + "; ".join(figure.faults)
+            say(
+                f"{number}/{len(kinds)} {figure.name}: longest wait {figure.max_ms:,.1f} ms, control {figure.control_max_ms:,.1f} ms,"
+                f" bound {figure.bound_ms:,.0f} ms; {figure.answer}, {figure.took_ms:,.0f} ms each; {figure.peak_mb:,.0f} MB{verdict}"
+            )
+    finally:
+        pair.stop()
+    return figures

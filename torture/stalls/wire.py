@@ -1,0 +1,19 @@
+"""What goes over the wire? The bytes of a hostile request, signed as its kind says, right before it is sent."""
+
+import re
+
+from benchmarks.signing import SECRET_KEY, Signer
+from torture.kinds.kind import Hostile, Kind
+
+_AUTHORIZATION = re.compile(rb"Authorization: [^\r]*\r\n")
+
+
+def request_bytes(kind: Kind, request: Hostile, port: int) -> bytes:
+    """Head and body, for the server on that port of the loopback."""
+    secret = "not the secret" if kind.signature == "wrong" else SECRET_KEY
+    more_headers = "".join(f"{name}: {value}\r\n" for name, value in request.headers)
+    signed = Signer(f"127.0.0.1:{port}", secret).request(request.operation, request.body, more_headers)
+    if kind.signature != "none":
+        return signed
+    head_length = len(signed) - len(request.body)
+    return _AUTHORIZATION.sub(b"", signed[:head_length]) + request.body
