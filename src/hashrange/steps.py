@@ -6,7 +6,7 @@ is over, and go on in a later turn of the event loop. Where nobody has said anyt
 look does nothing. Must not know an event loop.
 
 Code that gives way may find the world changed behind a walk. On the embedded store that matters between reading a row and
-committing what was planned from it: `gave_way` tells. Figures: docs/adr/0021-giving-way.md.
+committing what was planned from it: `gave_way` tells. Figures: docs/adr/0022-giving-way.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -21,17 +21,19 @@ PIECE_MEMBERS = 64
 """Members of a long walk between two counts."""
 SORTED_MEMBERS = 2_048
 """Members that are sorted at once."""
+PIECE_BYTES = 32 * 1024
+"""Reading or writing this much JSON at once takes up to a millisecond, and cannot be left: others have their turn before."""
 LARGE_BYTES = 256 * 1024
-"""Decoding this much JSON at once takes so much time and memory that few may do it at a time."""
+"""This much takes so much time and memory that few may do it at a time."""
 
 _left = LOOK_STEPS
 _ways_given = 0
 _look: Callable[[], None] | None = None
-_queue: Callable[[], None] | None = None
+_queue: Callable[[int], None] | None = None
 
 
-def install(look: Callable[[], None], queue: Callable[[], None]) -> None:
-    """From now on, `look` is called every LOOK_STEPS steps, and `queue` before large pieces; each may let others run."""
+def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
+    """From now on, `look` is called every LOOK_STEPS steps, and `queue` with the size of each large piece; both may let others run."""
     global _look, _queue
     _look, _queue = look, queue
 
@@ -53,9 +55,9 @@ def look() -> None:
 
 
 def spend_decoding(size_bytes: int) -> None:
-    """Count the reading or writing of so much JSON, before it is done; a large piece waits until few others are at one."""
-    if size_bytes >= LARGE_BYTES and _queue is not None:
-        _queue()
+    """Count the reading or writing of so much JSON, before it is done at once; before a large piece others have their turn."""
+    if size_bytes >= PIECE_BYTES and _queue is not None:
+        _queue(size_bytes)
     spend(size_bytes >> 6)
 
 

@@ -7,6 +7,7 @@ Types of values are part of an expression's cache key, so closures may rely on t
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from hashrange.expressions.memberships import Memberships
 from hashrange.expressions.tree import (
     And,
     Between,
@@ -28,19 +29,39 @@ from hashrange.steps import look, walk
 Values: TypeAlias = dict[str, Value]
 Test = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], Value | None]
+Holds = Callable[[Value, Value], bool]
 
+CONTAINS_FREE = 2
+"""So many calls of contains() look through a list or set each time; of more it becomes a hash table."""
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compile_conditions(conditions: Iterable[Condition], root: Condition) -> Test:
     """The test of `root`; `conditions` holds it and all its parts, parts first."""
+    conditions = list(conditions)
     tests: dict[int, Test] = {}
+    is_repeated = sum([isinstance(node, Call) and node.function == "contains" for node in conditions]) > CONTAINS_FREE
+    memberships = Memberships() if is_repeated else None
+    holds_member = contains if memberships is None else memberships.contains
     for node in conditions:
-        tests[id(node)] = _compile_node(node, tests)
-    return tests[id(root)]
+        tests[id(node)] = _compile_node(node, tests, holds_member)
+    test = tests[id(root)]
+    return test if memberships is None else _forgetting(test, memberships)
 
 
-def _compile_node(node: Condition, tests: dict[int, Test]) -> Test:
+def _forgetting(test: Test, memberships: Memberships) -> Test:
+    """`test`, after which nothing of its item is kept."""
+
+    def test_and_forget(item: Item, values: Values) -> bool:
+        try:
+            return test(item, values)
+        finally:
+            memberships.forget()
+
+    return test_and_forget
+
+
+def _compile_node(node: Condition, tests: dict[int, Test], holds_member: Holds) -> Test:
     if isinstance(node, Comparison):
         return _compile_comparison(node)
     if isinstance(node, Between):
@@ -48,7 +69,7 @@ def _compile_node(node: Condition, tests: dict[int, Test]) -> Test:
     if isinstance(node, Membership):
         return _compile_membership(node)
     if isinstance(node, Call):
-        return _compile_call(node)
+        return _compile_call(node, holds_member)
     if isinstance(node, Not):
         test = tests[id(node.condition)]
         return lambda item, values: not test(item, values)
@@ -255,7 +276,7 @@ def _compile_long_membership(node: Membership) -> Test:
 # --- functions ----------------------------------------------------------------------------------
 
 
-def _compile_call(call: Call) -> Test:
+def _compile_call(call: Call, holds_member: Holds) -> Test:
     function, first = call.function, call.operands[0]
     if function in ("attribute_exists", "attribute_not_exists"):
         return _compile_existence(first, is_wanted=function == "attribute_exists")
@@ -270,7 +291,7 @@ def _compile_call(call: Call) -> Test:
             return value is not None and values[token]["S"] in value
 
         return test_type
-    holds = has_prefix if function == "begins_with" else contains
+    holds = has_prefix if function == "begins_with" else holds_member
 
     def test_function(item: Item, values: Values) -> bool:
         one, two = get_first(item, values), get_second(item, values)

@@ -4,12 +4,16 @@ The JSON is canonical: attribute names sorted at every level, no blanks, canonic
 and a reply splices the JSON unread. Must not know keys or tables. The format is fixed in docs/formats/rows.md.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
 import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.canonical import encode_item
-from hashrange.items.types import Item, Row
-from hashrange.steps import spend_decoding
+from hashrange.items.types import Item, Row, Value
+from hashrange.steps import spend, spend_decoding
 
 ROW_VERSION = 1
 ROW_HEADER_BYTES = 5
@@ -37,7 +41,29 @@ def decode_row(row: Row) -> Item:
     try:
         return _decode(row[ROW_HEADER_BYTES:])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StorageCorruption(f"a stored item cannot be read: {error}") from error
+        raise _unreadable(error) from error
+
+
+def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
+    """Those of the row's attributes that have these names. Of a large item the rest is only read over, which takes a tenth of the time."""
+    if len(row) <= _SURELY_QUICK_BYTES or row[:1] != _VERSION:
+        item = decode_row(row)
+        return {name: item[name] for name in names if name in item}
+    spend(len(row) >> 9)
+    try:
+        found = _partial_decoder(names)(memoryview(row)[ROW_HEADER_BYTES:])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable(error) from error
+    values = [getattr(found, f"a{position}") for position in range(len(names))]
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+@lru_cache(256)
+def _partial_decoder(names: tuple[str, ...]) -> Callable[[memoryview], Any]:
+    """A decoder of a struct whose members are these attributes."""
+    members = [(f"a{position}", Value | None, None) for position in range(len(names))]
+    renamed = {f"a{position}": name for position, name in enumerate(names)}
+    return msgspec.json.Decoder(msgspec.defstruct("Attributes", members, rename=renamed)).decode
 
 
 def row_size_bytes(row: Row) -> int:
@@ -48,6 +74,10 @@ def row_size_bytes(row: Row) -> int:
 def row_json(row: Row) -> bytes:
     """The item as it stands in replies."""
     return row[ROW_HEADER_BYTES:]
+
+
+def _unreadable(error: Exception) -> StorageCorruption:
+    return StorageCorruption(f"a stored item cannot be read: {error}")
 
 
 def _bad_version(row: Row) -> StorageCorruption | StorageFormatUnknown:

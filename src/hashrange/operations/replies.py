@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from hashrange.expressions.projection import Projection
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Row
 from hashrange.tables.capacity import IndexUnits, consumed_capacity
 
 ENCODER = msgspec.json.Encoder()
@@ -12,6 +15,11 @@ ENCODER = msgspec.json.Encoder()
 def join_members(members: list[bytes]) -> bytes:
     """The JSON object of already encoded members such as `b'"Item":{…}'`."""
     return b"".join([b"{", b",".join(members), b"}"])
+
+
+def project_row(projection: Projection, row: Row) -> bytes:
+    """The JSON of what a projection chooses of a row."""
+    return ENCODER.encode(projection.project(decode_row(row)))
 
 
 def capacity_member(table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()) -> bytes:

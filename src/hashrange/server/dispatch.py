@@ -192,7 +192,7 @@ class Dispatcher:
                 self._send(group)
                 held_until_seconds = now_seconds + HELD_SECONDS_MAX
                 if prepared and self.workers.is_over(now_seconds):
-                    self.workers.run_later(partial(self._go_on, group))
+                    self.workers.run_next(partial(self._go_on, group))
                     return
 
     def _send(self, group: "Group") -> None:

@@ -4,7 +4,7 @@ Work that the server was asked for runs in a worker, a greenlet: usually to its 
 of time is over (`hashrange.steps`), the worker is left as it stands and the event loop goes on; it is entered again in a later turn.
 What has been left waits in one line, of which each turn of the loop serves as much as fits a slice, so many long requests
 together hold others no longer than one does. All of it happens on the loop's thread: no locks, no other thread, and the order is always
-the same. Must not know what the work is. Figures: docs/adr/0021-giving-way.md.
+the same. Must not know what the work is. Figures: docs/adr/0022-giving-way.md.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from greenlet import getcurrent, greenlet
 
 from hashrange import steps
 from hashrange.clock import Clock
+from hashrange.steps import LARGE_BYTES
 
 SLICE_SECONDS = 0.002
 """So much long work is done in one turn of the loop."""
@@ -89,6 +90,11 @@ class Workers:
         self._left.append(work)
         self._call_turn()
 
+    def run_next(self, work: Callable[[], None]) -> None:
+        """Do the work in the next turn of the loop, before what has been left: for what had no share of this one."""
+        self._left.appendleft(work)
+        self._call_turn()
+
     def begin_turn(self) -> None:
         """A turn of the loop begins: its requests have a slice of time together."""
         self._ends_seconds = self._monotonic() + SLICE_SECONDS
@@ -123,14 +129,16 @@ class Workers:
         if self._monotonic() >= self._ends_seconds:
             self._leave(worker, self._left)
 
-    def queue(self, worker: Worker) -> None:
-        """The worker is about to make something large.
+    def queue(self, worker: Worker, size_bytes: int) -> None:
+        """The worker is about to do what cannot be left halfway: first, the others.
 
-        Meanwhile the collector rests: it would look at all of it again and again, and find nothing, since requests make few cycles.
+        While something large is made the collector rests: it would look at all of it again and again, and find nothing,
+        since requests make few cycles.
         """
-        if worker.is_large:
+        self._leave(worker, self._left)
+        if worker.is_large or size_bytes < LARGE_BYTES:
             return
-        if self._large_count >= LARGE_WORKERS_MAX:
+        while self._large_count >= LARGE_WORKERS_MAX:
             self._leave(worker, self._queued)
         if not self._large_count:
             self._collects = gc.isenabled()
@@ -176,7 +184,7 @@ def _look() -> None:
         current.workers.look(current)
 
 
-def _queue() -> None:
+def _queue(size_bytes: int) -> None:
     current = getcurrent()
     if current.__class__ is Worker:
-        current.workers.queue(current)
+        current.workers.queue(current, size_bytes)

@@ -11,7 +11,6 @@ Derived once per table and kept beside it; must not know rows.
 
 import msgspec
 
-from hashrange.items.types import Item
 from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.schema import Index, KeySchema, Table
 
@@ -73,8 +72,3 @@ def _index_source(table: Table, index: Index) -> ReadSource:
     projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
     entry_key = entry_key_function(index.keys)
     return ReadSource(source, table, index, index.keys, own_names, start_names, projected_names, entry_key)
-
-
-def start_key_of(source: ReadSource, item: Item) -> Item:
-    """The continue key behind an item or entry: its key attributes alone."""
-    return {name: item[name] for name in source.start_names}

@@ -15,6 +15,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
 from hashrange.tables.sources import index_sources
 from tests.support.samples import finish, table_maker
+from tests.support.working import give_way_always
 
 LARGE = "x" * 409_000
 Step = Callable[[], None]
@@ -43,18 +44,6 @@ def started(scope: Scope, operation: Operation, body: dict[str, Any]) -> Corouti
     return operation.run(scope, msgspec.convert(body, operation.request))
 
 
-def pauses_of(coroutine: Coroutine[Any, Any, bytes], between: Step = lambda: None) -> int:
-    """How often it hands the loop back; `between` runs each time."""
-    pauses = 0
-    while True:
-        try:
-            assert coroutine.send(None) is None
-        except StopIteration:
-            return pauses
-        pauses += 1
-        between()
-
-
 def current(scope: Scope) -> tuple[EmbeddedStore, Table]:
     assert isinstance(scope.store, EmbeddedStore)
     return scope.store, scope.tables["orders"]
@@ -69,12 +58,12 @@ def test_small_batches_do_not_suspend(scope: Scope) -> None:
     finish(started(scope, batch_get_item.OPERATION, asked))
 
 
-def test_large_batches_hand_the_loop_back_after_every_item(scope: Scope) -> None:
-    assert pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE))) >= 2 * 25
+def test_large_batches_give_way_at_every_item(scope: Scope) -> None:
+    assert give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)))[0] >= 25
     keys = [key(place) for place in range(25)]
     for projection in ({}, {"ProjectionExpression": "pk"}):
         asked = {"RequestItems": {"orders": {"Keys": keys} | projection}}
-        assert pauses_of(started(scope, batch_get_item.OPERATION, asked)) >= 25
+        assert give_way_always(started(scope, batch_get_item.OPERATION, asked))[0] >= 25
 
 
 def test_large_maps_as_keys_are_refused_at_once(scope: Scope) -> None:
@@ -95,7 +84,7 @@ def test_a_table_deleted_between_two_writes_takes_no_more(scope: Scope) -> None:
             finish(store.catalog.delete(table))
 
     with pytest.raises(ResourceNotFoundException):
-        pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE)), delete)
+        give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), delete)
     assert store.statistics(table.source).item_count == 0
 
 
@@ -108,7 +97,7 @@ def test_a_table_of_the_same_name_is_another_table(scope: Scope) -> None:
             finish(store.catalog.create(table_maker("orders")))
 
     with pytest.raises(ResourceNotFoundException):
-        pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE)), replace)
+        give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), replace)
     assert store.statistics(scope.tables["orders"].source).item_count == 0
 
 
@@ -124,7 +113,7 @@ def test_an_index_made_between_two_writes_gets_the_later_items(scope: Scope) -> 
             before.append(count)
             assert finish(store.catalog.replace(table, indexed))
 
-    pauses_of(started(scope, batch_write_item.OPERATION, writes(LARGE)), add_index)
+    give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), add_index)
     (source,) = index_sources(scope.tables["orders"])
     assert store.statistics(source.source).item_count == 25 - before[0] > 0
 

@@ -15,6 +15,7 @@ from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connection, Connections
 from hashrange.settings import Settings
 from tests.support.signing import sign
+from tests.support.working import Turns as Turns  # noqa: PLC0414 - tests of the server find it here
 
 
 class FakeTransport(asyncio.Transport):
@@ -154,23 +155,6 @@ ECHO_OPERATIONS = {
     "GetItem": Operation("GetItem", EchoRequest, echo, is_eventual=lambda request: not request.ConsistentRead),
     "PutItem": Operation("PutItem", EchoRequest, commit),
 }
-
-
-class Turns:
-    """A loop that runs what was called soon when the test says so."""
-
-    def __init__(self) -> None:
-        self.due: list[Callable[[], None]] = []
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        """As a loop does."""
-        self.due.append(callback)
-
-    def turn(self) -> None:
-        """One turn."""
-        due, self.due = self.due, []
-        for callback in due:
-            callback()
 
 
 class FrontEnd:

@@ -39,6 +39,7 @@ from hashrange.expressions.update import Update as CompiledUpdate
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.items.values import check_value
 from hashrange.messages.partiql import PARAMETER_COUNT
+from hashrange.steps import look
 
 Parameters = Sequence[dict[str, Any]]
 """A request's parameters, not yet checked."""
@@ -168,6 +169,7 @@ def compile_statement(text: str, parameters: Parameters | None) -> Statement:
     key: tuple[object, ...] = (text,) if parameters is None else (text, *map(tuple, parameters))
     statement = _cached(key)
     if statement is None:
+        look()  # some are long
         statement = _compile(text, _NO_PARAMETERS if parameters is None else parameters)
         _CACHE.add(key, statement)
     return statement

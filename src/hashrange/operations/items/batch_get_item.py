@@ -19,7 +19,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, V
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_PARTITION_MAX_BYTES, BATCH_GET_SIZE_MAX_BYTES
@@ -31,15 +31,12 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER, capacities_member, join_members
-from hashrange.store.pause import PAUSE
+from hashrange.operations.replies import ENCODER, capacities_member, join_members, project_row
+from hashrange.steps import spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import lookup_key, usual_key
 from hashrange.tables.schema import Table
-
-SLICE_BYTES = 256 * 1024
-"""Item sizes read between two hand-backs of the loop, and the last item; some 2 ms when they are projected."""
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -84,11 +81,10 @@ class TableReply(NamedTuple):
 class Room:
     """How much more the reply may hold."""
 
-    __slots__ = ("is_full", "left_bytes", "slice_left_bytes", "stall")
+    __slots__ = ("is_full", "left_bytes", "stall")
 
     def __init__(self) -> None:
         self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
-        self.slice_left_bytes = SLICE_BYTES
         self.is_full = False
         """True from the first item that did not fit, or could not be read."""
         self.stall: StorageBusy | None = None
@@ -252,13 +248,8 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         sizes_bytes.append(size_bytes)
         if parts:
             parts.append(b",")
-        parts.append(
-            row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))
-        )
-        room.slice_left_bytes -= size_bytes
-        if room.slice_left_bytes <= 0:
-            room.slice_left_bytes = SLICE_BYTES
-            await PAUSE
+        spend(len(row) >> 10)
+        parts.append(row[ROW_HEADER_BYTES:] if projection is None else project_row(projection, row))
     return TableReply(parts, sizes_bytes, unprocessed)
 
 

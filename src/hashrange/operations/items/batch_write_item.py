@@ -26,16 +26,12 @@ from hashrange.operations.items.writes import collection_metrics
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
-from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import IndexUnits, change_units, index_units
 from hashrange.tables.change import Change
 from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import key_of, lookup_key
 from hashrange.tables.schema import Table
-
-SLICE_BYTES = 256 * 1024
-"""Item sizes checked, or written, between two hand-backs of the loop, and the last item; some 2 ms."""
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -87,7 +83,7 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest) -> byte
     So is all that follows when the engine stalls for longer than a request waits; raises StorageBusy if nothing was written.
     24 µs an item of 1 KB, in memory.
     """
-    writes = await _checked_writes(request)
+    writes = _checked_writes(request)
     tables = {name: find_active_table(scope, name) for name in request.RequestItems}
     if None in tables.values():
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
@@ -95,16 +91,11 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest) -> byte
     changes: list[Change] = []
     written: list[Write] = []
     left_over: dict[str, list[dict[str, object]]] = {}
-    slice_left_bytes = SLICE_BYTES
     is_stalled = False
     for write, (table, key) in zip(writes, places, strict=True):
         if is_stalled:
             _leave_over(left_over, write)
             continue
-        slice_left_bytes -= write.size_bytes
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
         try:
             changes.append(await _commit(scope, write, table, key))
         except TransactionConflictException:
@@ -124,10 +115,9 @@ def _leave_over(left_over: dict[str, list[dict[str, object]]], write: Write) -> 
     left_over.setdefault(write.name, []).append({kind: {member: write.item}})
 
 
-async def _checked_writes(request: BatchWriteItemRequest) -> list[Write]:
-    """The writes in the order of the request, each checked by itself; many large items are checked in slices."""
+def _checked_writes(request: BatchWriteItemRequest) -> list[Write]:
+    """The writes in the order of the request, each checked by itself."""
     writes = []
-    slice_left_bytes = SLICE_BYTES
     for name, wanted in request.RequestItems.items():
         for one in wanted:
             put, delete = one.PutRequest, one.DeleteRequest
@@ -142,10 +132,6 @@ async def _checked_writes(request: BatchWriteItemRequest) -> list[Write]:
             else:
                 raise ValidationException(VALUE_EMPTY)
             writes.append(Write(name, item, size_bytes, put is not None))
-            slice_left_bytes -= size_bytes
-            if slice_left_bytes <= 0:
-                slice_left_bytes = SLICE_BYTES
-                await PAUSE
     if len(writes) > BATCH_WRITE_REQUESTS_MAX:
         raise ValidationException(BATCH_TOO_MANY.format(operation="BatchWriteItem"))
     return writes

@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -19,7 +19,7 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.operations.replies import capacity_member, join_members, project_row
 from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import lookup_key, usual_key
 
@@ -66,9 +66,7 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
 
     item_json = b""
     if row is not None:
-        item_json = (
-            row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(decode_row(row)))
-        )
+        item_json = row[ROW_HEADER_BYTES:] if projection is None else project_row(projection, row)
     detail = request.ReturnConsumedCapacity
     if detail is None or detail == "NONE":
         return b"{}" if row is None else b'{"Item":' + item_json + b"}"

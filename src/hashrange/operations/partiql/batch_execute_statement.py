@@ -24,7 +24,6 @@ from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.reads import bound_read, locate_read, read_item
 from hashrange.operations.partiql.statements import (
-    BYTES_PER_CHARACTER,
     StatementParameters,
     StatementText,
     find_statement_table,
@@ -33,11 +32,8 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.partiql.writes import Write, check_table, check_write, locate_write, plan_write, returned_item
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
 from hashrange.operations.transactions.reasons import CODES, message_of
-from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import IndexUnits, change_units, index_units, read_units
 
-SLICE_BYTES = 256 * 1024
-"""Item sizes checked, or read, between two hand-backs of the loop."""
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
 """Errors that name the table."""
@@ -77,15 +73,13 @@ class Done(NamedTuple):
     item_json: bytes | None
     units: float
     indexes: list[IndexUnits]
-    size_bytes: int
 
 
 async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest) -> bytes:
     """A reply for each statement, in their order."""
     replies: list[bytes] = [b"{}"] * len(request.Statements)
     capacities: list[tuple[str, float, list[IndexUnits]]] = []
-    slice_left_bytes = SLICE_BYTES
-    for asked in _located(scope, await _checked(request.Statements, replies), replies):
+    for asked in _located(scope, _checked(request.Statements, replies), replies):
         try:
             done = await (_read(scope, asked) if asked.write is None else _write(scope, asked.statement, asked.write))
         except ApiError as refusal:
@@ -101,10 +95,6 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
             members.append(b'"Item":' + done.item_json)
         replies[asked.position] = join_members(members)
         capacities.append((done.table_name, done.units, done.indexes))
-        slice_left_bytes -= done.size_bytes
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
     members = [b'"Responses":[' + b",".join(replies) + b"]"]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
@@ -112,22 +102,16 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
     return join_members(members)
 
 
-async def _checked(requests: list[BatchStatementRequest], replies: list[bytes]) -> list[Asked]:
-    """The statements that are sound in themselves, in slices; the others have their error in `replies`."""
+def _checked(requests: list[BatchStatementRequest], replies: list[bytes]) -> list[Asked]:
+    """The statements that are sound in themselves; the others have their error in `replies`."""
     checked = []
-    slice_left_bytes = SLICE_BYTES
     for position, request in enumerate(requests):
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
-        slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
         try:
             asked = _check(position, request)
         except ApiError as refusal:
             replies[position] = _error(refusal, None)
             continue
         checked.append(asked)
-        slice_left_bytes -= 0 if asked.write is None else asked.write.size_bytes
     if len({asked.write is None for asked in checked}) > 1:
         raise ValidationException(BATCH_MIXED)
     return checked
@@ -176,7 +160,7 @@ async def _read(scope: Scope, asked: Asked) -> Done:
     if plan.kind != "lookup":
         raise ValidationException(BATCH_KEY_NOT_FIXED)
     item_json, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
-    return Done(table.name, item_json, read_units(size_bytes, consistent=asked.consistent), [], size_bytes)
+    return Done(table.name, item_json, read_units(size_bytes, consistent=asked.consistent), [])
 
 
 async def _write(scope: Scope, statement: Statement, write: Write) -> Done:
@@ -186,7 +170,7 @@ async def _write(scope: Scope, statement: Statement, write: Write) -> Done:
     key, key_item = locate_write(table, write, bound)
     change = await scope.store.mutate(table, key, plan_write(table, write, bound, key_item, None))
     units, indexes = change_units(change), index_units(change.entries)
-    return Done(table.name, returned_item(statement, change), units, indexes, write.size_bytes)
+    return Done(table.name, returned_item(statement, change), units, indexes)
 
 
 def _error(refusal: ApiError, statement: Statement | None) -> bytes:

@@ -14,7 +14,6 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
-from hashrange.items.rows import ROW_HEADER_BYTES
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
 from hashrange.messages.partiql import (
@@ -31,7 +30,6 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
 from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read
 from hashrange.operations.partiql.statements import (
-    BYTES_PER_CHARACTER,
     StatementParameters,
     StatementText,
     find_statement_table,
@@ -44,11 +42,7 @@ from hashrange.operations.transactions.figures import read_capacity_member, writ
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
-from hashrange.store.pause import PAUSE
 from hashrange.tables.schema import Table
-
-SLICE_BYTES = 256 * 1024
-"""Item sizes checked, or projected, between two hand-backs of the loop."""
 
 
 class ParameterizedStatement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -79,7 +73,7 @@ class Lookup(NamedTuple):
 async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) -> bytes:
     """The items that were read, or what was written committed at once."""
     requests = request.TransactStatements
-    statements = await _compiled(requests)
+    statements = _compiled(requests)
     are_reads = {statement.kind == "SELECT" for statement in statements}
     if len(are_reads) > 1:
         raise ValidationException(TRANSACTION_MIXED)
@@ -91,17 +85,9 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) 
     return await _write(scope, request, statements)
 
 
-async def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
-    """The statements in the order of the request, in slices."""
-    statements = []
-    slice_left_bytes = SLICE_BYTES
-    for request in requests:
-        statements.append(compile_statement(request.Statement, request.Parameters))
-        slice_left_bytes -= len(request.Statement) * BYTES_PER_CHARACTER
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
-    return statements
+def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
+    """The statements in the order of the request."""
+    return [compile_statement(request.Statement, request.Parameters) for request in requests]
 
 
 def _fault(position: int, message: str) -> ValidationException:
@@ -141,23 +127,18 @@ async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> byte
     if len(places) < len(lookups):
         raise cancelled(reasons)
     rows = await read_places(scope, places)
-    members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
+    members = [b'"Responses":[' + b",".join(_responses(lookups, rows)) + b"]"]
     if detail is not None and detail != "NONE":
         members.append(read_capacity_member(places, rows, detail, {}))
     return join_members(members)
 
 
-async def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
-    """One JSON object for each SELECT; whole items are spliced unread, large projected ones are projected in slices."""
+def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
+    """One JSON object for each SELECT; whole items are spliced unread."""
     responses = []
-    slice_left_bytes = SLICE_BYTES
     for lookup, row in zip(lookups, rows, strict=True):
         item_json = None if row is None else item_json_of(*lookup, row)
         responses.append(b"{}" if item_json is None else b'{"Item":' + item_json + b"}")
-        slice_left_bytes -= ROW_HEADER_BYTES if row is None else len(row)
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
     return responses
 
 
@@ -170,7 +151,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     if request.ClientRequestToken is not None:
         content = Content()
         content.add(request.ReturnConsumedCapacity)
-    writes = await _checked_writes(statements, request.TransactStatements, content)
+    writes = _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
     detail = request.ReturnConsumedCapacity
@@ -180,23 +161,18 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     return join_members(members)
 
 
-async def _checked_writes(
+def _checked_writes(
     statements: list[Statement], requests: list[ParameterizedStatement], content: Content | None
 ) -> list[Write]:
-    """The writes in the order of the request, each checked by itself, in slices; their content is noted on the way."""
+    """The writes in the order of the request, each checked by itself; their content is noted on the way."""
     writes = []
     inserted_bytes = 0
-    slice_left_bytes = SLICE_BYTES
     for statement, request in zip(statements, requests, strict=True):
         write = check_write(statement, request.Parameters)
         writes.append(write)
         if content is not None:
             content.add(request)
         inserted_bytes += write.size_bytes
-        slice_left_bytes -= write.size_bytes
-        if slice_left_bytes <= 0:
-            slice_left_bytes = SLICE_BYTES
-            await PAUSE
     if inserted_bytes > TRANSACTION_SIZE_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return writes

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, row_size_bytes
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, row_size_bytes
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, TOKEN_MISMATCH
@@ -22,7 +22,7 @@ from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
-from hashrange.tables.sources import ReadSource, start_key_of
+from hashrange.tables.sources import ReadSource
 from hashrange.tables.span import Span
 from hashrange.tables.spans import (
     KeyTerm,
@@ -127,7 +127,7 @@ async def read_spans(
         if limit is not None:
             limit -= page.scanned_count
         if page.last_evaluated is not None:
-            continuation = Continuation(number, start_key_of(source, decode_row(page.last_evaluated)))
+            continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_names))
             return _page(source, items_json, own_units, fetched_units, continuation)
         number, last_key = number + 1, None
         if number == len(choices):

@@ -14,8 +14,6 @@ from hashrange.operations.operation import Scope
 from hashrange.tables.schema import Table
 
 StatementText = Annotated[str, Meta(min_length=1, max_length=STATEMENT_LENGTH_MAX)]
-BYTES_PER_CHARACTER = 16
-"""A new text costs as much to read, per character, as so many bytes of items cost to check: slices count both."""
 StatementParameters = Annotated[list[shapes.AttributeValue], Meta(min_length=1)]
 
 

@@ -13,7 +13,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, ValidationExce
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.rows import decode_row, row_json
+from hashrange.items.rows import row_json
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -25,16 +25,13 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER, join_members
+from hashrange.operations.replies import project_row
 from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.figures import names_as_given, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.store.pause import PAUSE
+from hashrange.steps import spend
 from hashrange.tables.keys import lookup_key
 from hashrange.tables.schema import Table
-
-PROJECTED_SLICE_BYTES = 256 * 1024
-"""Item sizes projected between two hand-backs of the loop."""
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -73,12 +70,13 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> 
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
     rows = await read_places(scope, places)
-    members = [b'"Responses":[' + b",".join(await _responses(lookups, rows)) + b"]"]
+    parts = [b'{"Responses":[', *_responses(lookups, rows), b"]"]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
         given = names_as_given(lookup.table_name for lookup in lookups)
-        members.append(read_capacity_member(places, rows, detail, given))
-    return join_members(members)
+        parts += (b",", read_capacity_member(places, rows, detail, given))
+    parts.append(b"}")
+    return b"".join(parts)
 
 
 def _checked_lookup(get: Get) -> Lookup:
@@ -123,22 +121,19 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[Table, Key]]:
     return places
 
 
-async def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
-    """One JSON object for each Get; whole items are spliced unread, large projected ones are projected in slices."""
-    responses = []
-    slice_left_bytes = PROJECTED_SLICE_BYTES
+def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
+    """Parts of the JSON of all replies, one object for each Get; whole items are spliced unread. Joined once: there may be very many bytes."""
+    parts: list[bytes] = []
     for lookup, row in zip(lookups, rows, strict=True):
+        if parts:
+            parts.append(b",")
         if row is None:
-            responses.append(b"{}")
-        elif lookup.projection is None:
-            responses.append(b'{"Item":' + row_json(row) + b"}")
-        else:
-            responses.append(b'{"Item":' + ENCODER.encode(lookup.projection.project(decode_row(row))) + b"}")
-            slice_left_bytes -= len(row)
-            if slice_left_bytes <= 0:
-                slice_left_bytes = PROJECTED_SLICE_BYTES
-                await PAUSE
-    return responses
+            parts.append(b"{}")
+            continue
+        spend(len(row) >> 10)
+        item_json = row_json(row) if lookup.projection is None else project_row(lookup.projection, row)
+        parts += (b'{"Item":', item_json, b"}")
+    return parts
 
 
 OPERATION = Operation(name="TransactGetItems", request=TransactGetItemsRequest, run=transact_get_items, wording="older")
