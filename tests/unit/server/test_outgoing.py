@@ -76,13 +76,15 @@ def test_pipelined_replies_stay_in_order(front: FrontEnd, turns: Turns) -> None:
 
 
 @pytest.mark.parametrize("end", ["eof", "close", "malformed", "stop"])
-def test_a_connection_that_ends_gets_its_reply_first(front: FrontEnd, end: str) -> None:
+def test_a_connection_that_ends_gets_its_reply_first(front: FrontEnd, turns: Turns, end: str) -> None:
     front.connect()
     connection, transport = front.connect()
     headers = {"Connection": "close"} if end == "close" else None
     connection.data_received(front.request(headers=headers))
     if end == "eof":
-        assert connection.eof_received() is False
+        assert connection.eof_received() is True
+        turns.turn()
+        assert transport.is_closed
     elif end == "malformed":
         connection.data_received(b"nonsense\r\n\r\n")
     elif end == "stop":

@@ -346,9 +346,11 @@ def test_a_client_that_has_sent_all_still_gets_its_reply(front: FrontEnd) -> Non
 
 
 def test_a_finished_client_is_closed_at_once(front: FrontEnd) -> None:
-    connection, _ = front.connect()
+    connection, transport = front.connect()
     connection.data_received(front.request())
-    assert connection.eof_received() is False
+    connection.eof_received()
+    assert reply(transport.take()).status == 200
+    assert transport.is_closed
 
 
 def test_head_requests_get_no_body(front: FrontEnd) -> None:
