@@ -101,7 +101,7 @@ class Server:
         while connections.open and connections.monotonic() < deadline_seconds:
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()
-        for connection in list(connections.open):
+        for connection in connections.everyone():
             connection.transport.abort()
         await self.jobs.stop()
 

@@ -17,6 +17,7 @@ from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server import bounds
 from hashrange.server.access_log import AccessLog
+from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
@@ -40,6 +41,8 @@ class Connections:
         self.writer = ReplyWriter()
         self.outgoing = Outgoing()
         self.open: set[Connection] = set()
+        self.turned_away: set[Connection] = set()
+        """Those above the limit that still read why."""
         self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log
@@ -61,7 +64,7 @@ class Connections:
         """End the connections that passed a deadline."""
         self.outgoing.flush()
         now = self.tick_seconds = self.monotonic()
-        for connection in list(self.open):
+        for connection in self.everyone():
             connection.check_deadline(now)
 
     def stop(self) -> None:
@@ -69,8 +72,12 @@ class Connections:
         self.incoming.drain()
         self.is_stopping = True
         self.outgoing.flush()
-        for connection in list(self.open):
+        for connection in self.everyone():
             connection.stop()
+
+    def everyone(self) -> "tuple[Connection, ...]":
+        """Every connection that is not closed yet."""
+        return (*self.open, *self.turned_away)
 
 
 class Connection(asyncio.Protocol):
@@ -104,13 +111,18 @@ class Connection(asyncio.Protocol):
         """A client has connected."""
         self.transport = cast("asyncio.Transport", transport)
         connections = self.connections
-        if len(connections.open) >= connections.connections_max or connections.is_stopping:
-            self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
-        connections.open.add(self)
+        if len(connections.open) < connections.connections_max and not connections.is_stopping:
+            connections.open.add(self)
+            return
+        connections.turned_away.add(self)
+        self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
+        if len(connections.turned_away) > TURNED_AWAY_MAX:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone; a reply still pending is dropped when it comes."""
         self.connections.open.discard(self)
+        self.connections.turned_away.discard(self)
         self.is_discarding = True
         self.rest = b""
         self.reading.close()

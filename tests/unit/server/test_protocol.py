@@ -3,6 +3,7 @@
 import pytest
 
 from hashrange.server import bounds
+from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import BODY_BYTES_MAX, Request
 from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
 
@@ -305,6 +306,23 @@ def test_connections_over_the_cap_hear_503() -> None:
     _, refused = front.connect()
     assert reply(refused.take()).status == 503
     first.connection_lost(None)
+
+
+def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
+    front.connections.connections_max = 1
+    connection, _ = front.connect()
+    refused = [front.connect() for _ in range(TURNED_AWAY_MAX + 2)]
+    assert [reply(transport.take()).status for _, transport in refused] == [503] * len(refused)
+    # So many may read why; the others are closed at once, for each of them holds a descriptor.
+    assert [transport.is_closed for _, transport in refused] == [False] * TURNED_AWAY_MAX + [True] * 2
+    connection.connection_lost(None)
+    assert reply(front.ask(front.request())).status == 200
+    front.clock.advance(bounds.LINGER_SECONDS + 0.1)
+    front.connections.sweep()
+    assert all(transport.is_closed for _, transport in refused)
+    for refused_connection, _ in refused:
+        refused_connection.connection_lost(None)
+    assert not front.connections.everyone()
 
 
 def test_a_place_is_free_again_after_a_connection_ends() -> None:
