@@ -4,6 +4,7 @@ import asyncio
 import errno
 import ssl
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from hashrange.clock import Clock
@@ -15,9 +16,10 @@ from hashrange.jobs.settling import Settle
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
+from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
-from hashrange.server.protocol import Connections
+from hashrange.server.protocol import Connection
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import Store
 
@@ -74,7 +76,11 @@ class Server:
         self.connections.take_turns(loop)
         try:
             self._listener = await loop.create_server(
-                self.connections.connect, settings.host, settings.port, ssl=self._tls, backlog=BACKLOG_CONNECTIONS
+                partial(Connection, self.connections),
+                settings.host,
+                settings.port,
+                ssl=self._tls,
+                backlog=BACKLOG_CONNECTIONS,
             )
         except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error

@@ -2,7 +2,7 @@
 
 One `Connection` per socket, without a task, in the turns of `incoming.py`; `reading.py` makes requests of its bytes. While a reply is pending,
 further requests of the same connection wait, and reading pauses: what waits is bounded by one read of the socket, of which no more is parsed
-than completes a request. Deadlines of slow clients are checked by one sweep over all connections (`Connections.sweep`), not by a timer per
+than completes a request. Deadlines of slow clients are checked by one sweep over all connections (`connections.py`), not by a timer per
 request.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
@@ -13,16 +13,14 @@ from typing import cast
 
 import httptools
 
-from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server import bounds
-from hashrange.server.access_log import AccessLog
+from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
-from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
-from hashrange.server.incoming import Handle, Incoming
-from hashrange.server.outgoing import Outgoing
+from hashrange.server.hints import TLS_HANDSHAKE
 from hashrange.server.reading import PIECE_BYTES, Reading, Refusal
-from hashrange.wire.http import CONTINUE, ReplyWriter, Request
+from hashrange.server.room import Share
+from hashrange.wire.http import CONTINUE, Request
 
 PIECES_MAX = 4
 """So many pieces of a long read are parsed in a row when none of them completes a request."""
@@ -30,62 +28,12 @@ PIECES_MAX = 4
 _log = logging.getLogger("hashrange.server")
 
 
-class Connections:
-    """All open connections, what they share, and the sweep that ends slow ones."""
-
-    def __init__(
-        self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
-    ) -> None:
-        self.wall_time = clock.wall_time
-        self.monotonic = clock.monotonic
-        self.writer = ReplyWriter()
-        self.outgoing = Outgoing()
-        self.open: set[Connection] = set()
-        self.turned_away: set[Connection] = set()
-        """Those above the limit that still read why."""
-        self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
-        self.connections_max = connections_max
-        self.access_log = access_log
-        self.hint_https = HttpsHint()
-        self.is_stopping = False
-        self.tick_seconds = clock.monotonic()
-        """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
-
-    def connect(self) -> "Connection":
-        """The protocol factory."""
-        return Connection(self)
-
-    def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, requests are read, and replies written, together at the end of a turn of `loop`."""
-        self.incoming.hold(loop)
-        self.outgoing.hold(loop)
-
-    def sweep(self) -> None:
-        """End the connections that passed a deadline."""
-        self.outgoing.flush()
-        now = self.tick_seconds = self.monotonic()
-        for connection in self.everyone():
-            connection.check_deadline(now)
-
-    def stop(self) -> None:
-        """Close every idle connection, and each other one once its replies are out."""
-        self.incoming.drain()
-        self.is_stopping = True
-        self.outgoing.flush()
-        for connection in self.everyone():
-            connection.stop()
-
-    def everyone(self) -> "tuple[Connection, ...]":
-        """Every connection that is not closed yet."""
-        return (*self.open, *self.turned_away)
-
-
 class Connection(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "active_at_seconds", "connections", "is_busy", "is_discarding", "is_reading_paused", "is_write_paused", "reading", "ready",
-        "refusal", "request", "rest", "started_at_seconds", "transport", "wants_end",
+        "active_at_seconds", "connections", "is_busy", "is_discarding", "is_reading_paused", "is_write_paused",
+        "reading", "ready", "refusal", "request", "rest", "share", "started_at_seconds", "transport", "wants_end",
     )  # fmt: skip
 
     def __init__(self, connections: Connections) -> None:
@@ -104,6 +52,7 @@ class Connection(asyncio.Protocol):
         self.is_busy = self.is_discarding = False
         self.is_reading_paused = self.is_write_paused = False
         self.wants_end = False
+        self.share = Share(connections.room)
 
     # --- the transport's calls ------------------------------------------------------------------
 
@@ -123,27 +72,44 @@ class Connection(asyncio.Protocol):
         """The connection is gone; a reply still pending is dropped when it comes."""
         self.connections.open.discard(self)
         self.connections.turned_away.discard(self)
-        self.is_discarding = True
-        self.rest = b""
+        self.drop()
         self.reading.close()
+        if not self.is_busy:
+            self.share.answer()
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client: they wait for their turn."""
+        if len(data) > PIECE_BYTES and not self.expect_long(data):
+            return
         self.connections.incoming.add(self, data)
+
+    def expect_long(self, data: bytes) -> bool:
+        """No more is read before this is parsed; False: it is not even kept."""
+        if self.is_discarding:
+            return False
+        if not self.connections.room.begin(len(data)):
+            self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
+            return False
+        self.pause_reading()
+        return True
 
     def receive(self, data: bytes) -> None:
         """Read them."""
+        is_long = len(data) > PIECE_BYTES
+        if is_long:
+            self.connections.room.end(len(data))
         if self.is_discarding:
             return
         self.active_at_seconds = self.connections.tick_seconds
-        if self.rest or len(data) > PIECE_BYTES:
+        if is_long or self.rest:
             self.rest = memoryview(b"".join((self.rest, data)) if self.rest else data)
             self.read_on()
             return
         self.parse(data)
         if self.ready:
             self.reading.message_bytes = 0
-            self.started_at_seconds = None
+            if self.started_at_seconds is not None:
+                self.complete()
         elif not self.is_discarding:
             self.check_partial()
 
@@ -169,14 +135,15 @@ class Connection(asyncio.Protocol):
     def read_on(self) -> None:
         """Parse what is left of a long read until a request is whole, or some pieces of it: then others have their turn."""
         for _ in range(PIECES_MAX):
-            if self.ready or self.is_discarding or not self.rest:
+            if self.ready or self.is_discarding or self.share.is_waiting or not self.rest:
                 break
             size = self.reading.next_bytes()
             piece, self.rest = self.rest[:size], self.rest[size:]
             self.parse(piece)
         if self.ready:
             self.reading.message_bytes = 0
-            self.started_at_seconds = None
+            if self.started_at_seconds is not None:
+                self.complete()
         elif not self.is_discarding:
             self.check_partial()
         if self.rest:
@@ -208,7 +175,8 @@ class Connection(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Nothing of what the client has sent is in the way."""
-        if self.is_reading_paused and not self.is_write_paused and not self.transport.is_closing():
+        is_wanted = not self.is_write_paused and not self.share.is_waiting
+        if self.is_reading_paused and is_wanted and not self.transport.is_closing():
             self.is_reading_paused = False
             self.transport.resume_reading()
 
@@ -250,6 +218,8 @@ class Connection(asyncio.Protocol):
         assert request is not None
         self.is_busy = False
         self.request = None
+        if self.share.answering_bytes and not self.ready:
+            self.share.answer()
         if self.transport.is_closing():
             return
         connections = self.connections
@@ -269,8 +239,7 @@ class Connection(asyncio.Protocol):
             return
         if not request.keeps_alive:
             self.ready.clear()
-            self.rest = b""
-            self.is_discarding = True
+            self.drop()
             connections.outgoing.flush()
             self.transport.close()
         else:
@@ -285,7 +254,7 @@ class Connection(asyncio.Protocol):
         """After a reply or a pause: the next requests, then further reading."""
         has_more = self.ready or self.rest
         if has_more:
-            if not self.is_busy and not self.is_write_paused:
+            if not self.is_busy and not self.is_write_paused and (self.ready or not self.share.is_waiting):
                 self.connections.incoming.add(self, b"")
         elif not self.is_busy:
             if self.refusal is not None:
@@ -305,7 +274,7 @@ class Connection(asyncio.Protocol):
 
     def send_continue(self) -> None:
         """Tell the client to send its body, unless earlier replies are still to come."""
-        if not self.is_busy and not self.ready:
+        if not self.is_busy and not self.ready and not self.share.is_waiting:
             self.reading.wants_continue = False
             self.write_now(CONTINUE)
 
@@ -315,15 +284,40 @@ class Connection(asyncio.Protocol):
         """A read ended inside a request: start its deadline, and bound what it may hold."""
         if self.started_at_seconds is None:
             self.started_at_seconds = self.connections.tick_seconds
-        if self.reading.is_too_large():
+        reading = self.reading
+        if reading.is_too_large():
             self.refuse(400, sentences.MALFORMED_REQUEST)
-        elif self.reading.wants_continue and not self.rest:
+            return
+        share = self.share
+        if not share.reserved_bytes:
+            if not share.count(reading.message_bytes + len(self.rest)):
+                self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
+                return
+            size_bytes = reading.large_body_bytes()
+            if size_bytes and not share.reserve(size_bytes, self.let_in):
+                self.pause_reading()
+        if reading.wants_continue and not self.rest:
             self.send_continue()
+
+    def let_in(self) -> None:
+        """There is room for the body: its time begins anew."""
+        self.started_at_seconds = self.active_at_seconds = self.connections.tick_seconds
+        self.go_on()
+
+    def complete(self) -> None:
+        """A request that came in several reads is whole."""
+        self.started_at_seconds = None
+        self.share.complete()
+
+    def drop(self) -> None:
+        """Nothing more is read."""
+        self.is_discarding = True
+        self.rest = self.reading.body = b""
+        self.share.leave()
 
     def refuse(self, status: int, body: bytes) -> None:
         """Say why, and close once earlier replies are out; nothing more is read."""
-        self.is_discarding = True
-        self.rest = b""
+        self.drop()
         self.refusal = (status, body)
         if not self.is_busy and not self.ready:
             self.end()
@@ -351,7 +345,7 @@ class Connection(asyncio.Protocol):
         if self.is_write_paused:
             if now_seconds - self.active_at_seconds > bounds.WRITE_SECONDS_MAX:
                 self.transport.abort()
-        elif self.is_busy:
+        elif self.is_busy or self.share.is_waiting:
             return
         elif self.started_at_seconds is None:
             if now_seconds - self.active_at_seconds > bounds.IDLE_SECONDS_MAX:
@@ -360,7 +354,10 @@ class Connection(asyncio.Protocol):
             if now_seconds - self.started_at_seconds > bounds.LINGER_SECONDS:
                 self.transport.abort()
         elif bounds.is_too_slow(
-            now_seconds - self.started_at_seconds, self.reading.message_bytes, has_head=self.reading.layout is not None
+            now_seconds - self.started_at_seconds,
+            self.reading.message_bytes,
+            has_head=self.reading.layout is not None,
+            is_in_the_way=self.share.reserved_bytes > 0 and self.connections.room.is_wanted,
         ):
             self.refuse(408, sentences.REQUEST_TOO_SLOW)
 

@@ -10,6 +10,7 @@ import httptools
 
 from hashrange.messages import http as sentences
 from hashrange.server.bounds import Framing, head_bytes
+from hashrange.server.room import SMALL_BYTES
 from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, Layout, Request, layout_of
 
 PIECE_BYTES = 8 * 1024
@@ -56,6 +57,7 @@ class Reading:
     def close(self) -> None:
         """Nothing more is read: without the parser, nothing refers to this object but its connection."""
         self.ready.clear()
+        self.body = b""
         self.on_header = None  # type: ignore[assignment]
         self.parser = None  # type: ignore[assignment]
 
@@ -71,6 +73,16 @@ class Reading:
         if layout is None or layout.content_length < 0:
             return PIECE_BYTES
         return max(PIECE_BYTES, int(self.head_values[layout.content_length] or b"0") - len(self.body))
+
+    def large_body_bytes(self) -> int:
+        """What the body that comes may hold in all; 0 while it is a small one."""
+        layout = self.layout
+        if layout is None:
+            return 0
+        if layout.content_length >= 0:
+            length_bytes = int(self.head_values[layout.content_length] or b"0")
+            return length_bytes if length_bytes > SMALL_BYTES else 0
+        return BODY_BYTES_MAX if len(self.body) > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """Asked when a read has ended inside a message: does it hold more than it may, besides the data of its body?"""

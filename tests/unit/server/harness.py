@@ -10,9 +10,10 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
+from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.dispatch import Dispatcher
-from hashrange.server.protocol import Connection, Connections
+from hashrange.server.protocol import Connection
 from hashrange.settings import Settings
 from tests.support.signing import sign
 
@@ -193,7 +194,7 @@ class FrontEnd:
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """A new client."""
-        connection = self.connections.connect()
+        connection = Connection(self.connections)
         transport = FakeTransport()
         connection.connection_made(transport)
         return connection, transport
