@@ -4,6 +4,7 @@ This file must not know how a connection lives (`protocol.py`).
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from hashrange.clock import Clock
@@ -13,6 +14,9 @@ from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.room import Room
 from hashrange.wire.http import ReplyWriter
+
+VISIT_SECONDS_MAX = 0.002
+"""After so long the loop has other turns to give: a sweep over 65,536 connections takes 17 ms, and closing all of them 140."""
 
 
 class Member(Protocol):
@@ -46,6 +50,8 @@ class Connections:
         self.access_log = access_log
         self.hint_https = HttpsHint()
         self.is_stopping = False
+        self._unswept: list[Member] = []
+        self._unstopped: list[Member] = []
         self.tick_seconds = clock.monotonic()
         """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
 
@@ -54,21 +60,33 @@ class Connections:
         self.incoming.hold(loop)
         self.outgoing.hold(loop)
 
-    def everyone(self) -> tuple[Member, ...]:
+    def everyone(self) -> list[Member]:
         """Every connection that is not closed yet."""
-        return (*self.open, *self.turned_away)
+        return [*self.open, *self.turned_away]
 
-    def sweep(self) -> None:
-        """End the connections that passed a deadline."""
-        self.outgoing.flush()
-        now = self.tick_seconds = self.monotonic()
-        for connection in self.everyone():
-            connection.check_deadline(now)
+    def sweep(self) -> bool:
+        """End the connections that passed a deadline, for some milliseconds; True: some are left, to be looked at soon."""
+        if not self._unswept:
+            self.outgoing.flush()
+            self.tick_seconds = self.monotonic()
+            self._unswept = self.everyone()
+        return self._visit(self._unswept, lambda connection: connection.check_deadline(self.tick_seconds))
 
-    def stop(self) -> None:
-        """Close every idle connection, and each other one once its replies are out."""
-        self.incoming.drain()
-        self.is_stopping = True
-        self.outgoing.flush()
-        for connection in self.everyone():
-            connection.stop()
+    def stop(self) -> bool:
+        """Close idle connections, and each other one once its replies are out, for some milliseconds; True: some are left."""
+        if not self.is_stopping:
+            self.incoming.drain()
+            self.is_stopping = True
+        if not self._unstopped:
+            self.outgoing.flush()
+            self._unstopped = self.everyone()
+        return self._visit(self._unstopped, lambda connection: connection.stop())
+
+    def _visit(self, left: list[Member], visit: Callable[[Member], None]) -> bool:
+        """Visit and take out as many as there is time for."""
+        ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
+        while left:
+            visit(left.pop())
+            if self.monotonic() >= ends_seconds:
+                break
+        return bool(left)

@@ -113,8 +113,8 @@ class Server:
 
     def _turn(self) -> None:
         """Sweep, again and again."""
-        self.connections.sweep()
-        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._turn)
+        has_more = self.connections.sweep()
+        self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:

@@ -3,9 +3,10 @@
 import pytest
 
 from hashrange.server import bounds
+from hashrange.server.connections import VISIT_SECONDS_MAX
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import BODY_BYTES_MAX, Request
-from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
+from tests.unit.server.harness import FakeTransport, FrontEnd, as_bytes, replies, reply
 
 
 @pytest.fixture
@@ -295,6 +296,28 @@ def test_a_request_in_work_has_no_deadline(front: FrontEnd) -> None:
     assert not transport.is_closed
     front.store.sync()
     assert reply(transport.take()).status == 200
+
+
+@pytest.mark.parametrize("way", ["sweep", "stop"])
+def test_many_connections_are_ended_in_several_turns(
+    front: FrontEnd, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = [front.connect() for _ in range(90)]
+    front.clock.advance(bounds.IDLE_SECONDS_MAX + 1)
+    close = FakeTransport.close
+
+    def close_slowly(transport: FakeTransport) -> None:
+        front.clock.advance(VISIT_SECONDS_MAX / 10)
+        close(transport)
+
+    monkeypatch.setattr(FakeTransport, "close", close_slowly)
+    visit = front.connections.sweep if way == "sweep" else front.connections.stop
+    closed = 0
+    while visit():
+        before, closed = closed, sum(transport.is_closed for _, transport in clients)
+        assert 0 < closed - before <= 11
+    assert closed > 70
+    assert all(transport.is_closed for _, transport in clients)
 
 
 # --- many connections, and the end --------------------------------------------------------------
