@@ -13,6 +13,7 @@ from hashrange.server.hints import HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.room import Room
+from hashrange.server.unread import Unread
 from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
@@ -42,6 +43,7 @@ class Connections:
         self.writer = ReplyWriter()
         self.outgoing = Outgoing()
         self.room = Room()
+        self.unread = Unread()
         self.open: set[Member] = set()
         self.turned_away: set[Member] = set()
         """Those above the limit that still read why."""

@@ -72,6 +72,7 @@ class Connection(asyncio.Protocol):
         """The connection is gone; a reply still pending is dropped when it comes."""
         self.connections.open.discard(self)
         self.connections.turned_away.discard(self)
+        self.connections.unread.remove(self)
         self.drop()
         self.reading.close()
         if not self.is_busy:
@@ -166,6 +167,7 @@ class Connection(asyncio.Protocol):
         """The client reads too slowly: no further request is started until it has read on."""
         self.is_write_paused = True
         self.pause_reading()
+        self.connections.unread.add(self)
 
     def pause_reading(self) -> None:
         """The client is not listened to until what it has sent is out of the way."""
@@ -183,6 +185,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The client has read on."""
         self.is_write_paused = False
+        self.connections.unread.remove(self)
         self.go_on()
 
     # --- requests and replies -------------------------------------------------------------------

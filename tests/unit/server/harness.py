@@ -28,6 +28,10 @@ class FakeTransport(asyncio.Transport):
         self.is_aborted = False
         self.reads = True
         self.has_sent_end = False
+        self.unread_bytes = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread_bytes
 
     def write(self, data: Any) -> None:
         assert not self.is_closed
