@@ -16,6 +16,7 @@ from hashrange.jobs.settling import Settle
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
+from hashrange.server.bounds import HEAD_SECONDS_MAX
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
@@ -28,6 +29,8 @@ STOP_SECONDS_MAX = 10.0
 """So long open requests may take after the server was asked to stop."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
+HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
+"""Until then a connection with TLS is not among those that are counted."""
 
 
 class TlsFilesError(SettingUnusable):
@@ -81,6 +84,7 @@ class Server:
                 settings.port,
                 ssl=self._tls,
                 backlog=BACKLOG_CONNECTIONS,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self._tls is not None else None,
             )
         except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error
