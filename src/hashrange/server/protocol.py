@@ -177,8 +177,8 @@ class Connection(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Nothing of what the client has sent is in the way."""
-        is_wanted = not self.is_write_paused and not self.share.is_waiting
-        if self.is_reading_paused and is_wanted and not self.transport.is_closing():
+        is_free = not self.is_write_paused and not self.share.is_waiting
+        if self.is_reading_paused and is_free and not self.transport.is_closing():
             self.is_reading_paused = False
             self.transport.resume_reading()
 
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
             elif self.wants_end:
                 self.connections.outgoing.flush()
                 self.transport.close()
-        if not has_more:
+        if self.is_reading_paused and not has_more:
             self.resume_reading()
         if self.reading.wants_continue:
             self.send_continue()
