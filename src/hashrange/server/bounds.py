@@ -14,6 +14,10 @@ BODY_SECONDS_FREE = 20.0
 BODY_BYTES_PER_SECOND_MIN = 16 * 1024
 BODY_BYTES_PER_SECOND_WANTED = 1024 * 1024
 """The same for a large body while others wait for the room that it takes."""
+STALL_SECONDS_MAX = 2.0
+"""So long a large body may bring nothing while others wait for the room that it takes."""
+ROOM_SECONDS_MAX = 5.0
+"""So long a large body waits for room; then its client hears 503, and tries again later."""
 IDLE_SECONDS_MAX = 600.0
 WRITE_SECONDS_MAX = 60.0
 """So long a client may leave a reply unread."""

@@ -348,21 +348,32 @@ class Connection(asyncio.Protocol):
         if self.is_write_paused:
             if now_seconds - self.active_at_seconds > bounds.WRITE_SECONDS_MAX:
                 self.transport.abort()
-        elif self.is_busy or self.share.is_waiting:
+        elif self.is_busy:
             return
+        elif self.share.is_waiting:
+            if now_seconds - self.active_at_seconds > bounds.ROOM_SECONDS_MAX:
+                self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
         elif self.started_at_seconds is None:
             if now_seconds - self.active_at_seconds > bounds.IDLE_SECONDS_MAX:
                 self.transport.close()
         elif self.is_discarding:
             if now_seconds - self.started_at_seconds > bounds.LINGER_SECONDS:
                 self.transport.abort()
-        elif bounds.is_too_slow(
-            now_seconds - self.started_at_seconds,
-            self.reading.message_bytes,
-            has_head=self.reading.layout is not None,
-            is_in_the_way=self.share.reserved_bytes > 0 and self.connections.room.is_wanted,
-        ):
+        elif self.is_too_slow(now_seconds, self.started_at_seconds):
             self.refuse(408, sentences.REQUEST_TOO_SLOW)
+
+    def is_too_slow(self, now_seconds: float, started_at_seconds: float) -> bool:
+        """Does the request that comes take too long? Sooner if others wait for its room."""
+        reading = self.reading
+        is_in_the_way = self.share.reserved_bytes > 0 and self.connections.room.is_wanted
+        if is_in_the_way and now_seconds - self.active_at_seconds > bounds.STALL_SECONDS_MAX:
+            return True
+        return bounds.is_too_slow(
+            now_seconds - started_at_seconds,
+            reading.message_bytes,
+            has_head=reading.layout is not None,
+            is_in_the_way=is_in_the_way,
+        )
 
     def stop(self) -> None:
         """The server stops: close now if idle, else after the replies that are due."""
