@@ -26,7 +26,8 @@ from benchmarks.workloads import Plan, Workload, read_plan
 from hashrange.clock import SystemClock
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.operations.registry import OPERATIONS
-from hashrange.server.protocol import Connections
+from hashrange.server.connections import Connections
+from hashrange.server.protocol import Connection
 from hashrange.tables.keys import lookup_key
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,7 +124,7 @@ class Discarding:
 def time_http(requests: Sequence[bytes], body: bytes) -> float:
     """Parsing a request and writing its reply, with nothing in between."""
     connections = Connections(lambda calls: [respond(200, body) for _, respond in calls], SystemClock())
-    connection = connections.connect()
+    connection = Connection(connections)
     transport: Any = Discarding()
     connection.connection_made(transport)
     return best_us(connection.data_received, requests)

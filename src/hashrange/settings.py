@@ -61,7 +61,12 @@ class Settings(msgspec.Struct, frozen=True):
         ),
     ] = ITEM_COLLECTION_SIZE_MAX_BYTES
     max_connections: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Connections open at a time; further ones are refused.")
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Connections open at a time; further ones are refused. Fewer where the process may open few files.",
+        ),
     ] = 65_536
 
 

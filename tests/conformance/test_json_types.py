@@ -80,6 +80,60 @@ def test_other_types_inside_a_value_are_refused(table: str, raw: RawClient, body
     )  # fmt: skip
 
 
+THROUGHPUT = b'{"TableName":"never","ProvisionedThroughput":{"ReadCapacityUnits":%b,"WriteCapacityUnits":1}}'
+ON_DEMAND = b'{"TableName":"never","OnDemandThroughput":{"MaxReadRequestUnits":%b}}'
+WARM = b'{"TableName":"never","WarmThroughput":{"WriteUnitsPerSecond":%b}}'
+INDEX = (
+    b'{"TableName":"never","GlobalSecondaryIndexUpdates":[{"Update":{"IndexName":"abc","ProvisionedThroughput":'
+    b'{"ReadCapacityUnits":1,"WriteCapacityUnits":%b}}}]}'
+)
+STATEMENT = b'{"Statement":"SELECT * FROM \\"json-types\\"","Limit":%b}'
+QUERY = b'{"TableName":"json-types","KeyConditions":{"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"a"}]}},"Limit":%b}'
+RANGES: list[tuple[str, bytes, str]] = [
+    ("Scan", b'{"TableName":"json-types","Limit":%b}', "Integer"),
+    ("Scan", b'{"TableName":"json-types","Segment":0,"TotalSegments":%b}', "Integer"),
+    ("Query", QUERY, "Integer"),
+    ("ListTables", b'{"Limit":%b}', "Integer"),
+    ("ListBackups", b'{"Limit":%b}', "Integer"),
+    ("ListContributorInsights", b'{"MaxResults":%b}', "Integer"),
+    ("ListExports", b'{"MaxResults":%b}', "Integer"),
+    ("ListImports", b'{"PageSize":%b}', "Integer"),
+    ("ExecuteStatement", STATEMENT, "Integer"),
+    ("UpdateTable", THROUGHPUT, "Long"),
+    ("UpdateTable", ON_DEMAND, "Long"),
+    ("UpdateTable", WARM, "Long"),
+    ("UpdateTable", INDEX, "Long"),
+    ("ListBackups", b'{"TimeRangeLowerBound":%b}', "Double"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"9223372036854775808", b"-9223372036854775809"])
+@pytest.mark.parametrize(("operation", "body", "kind"), RANGES, ids=lambda part: str(part)[:60])
+def test_a_number_beyond_the_range_of_its_type_is_refused(
+    table: str, raw: RawClient, operation: str, body: bytes, kind: str, number: bytes
+) -> None:
+    reply = raw(operation, body % number)
+    if kind == "Double" and b"e" not in number:
+        assert reply.status == 200
+        return
+    token = "DECIMAL_VALUE" if b"e" in number else "NUMBER_VALUE"
+    assert (reply.status, reply.json()) == (
+        400,
+        {
+            "__type": "com.amazon.coral.service#SerializationException",
+            "Message": f"{token} cannot be converted to {kind}",
+        },
+    )
+
+
+@pytest.mark.parametrize("operation", ["Scan", "ExecuteStatement", "ListContributorInsights"])
+@pytest.mark.parametrize("number", [b"2147483648", b"-2147483649", b"3e9"])
+def test_an_integer_has_32_bits(table: str, raw: RawClient, operation: str, number: bytes) -> None:
+    body = next(body for name, body, _ in RANGES if name == operation)
+    reply = raw(operation, body % number)
+    assert reply.json()["Message"].endswith("_VALUE cannot be converted to Integer")
+
+
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 
 

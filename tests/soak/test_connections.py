@@ -1,5 +1,6 @@
 """Many open connections and slow clients harm nobody: a share of it in `make test`, the whole in `make soak`."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -64,6 +66,47 @@ def signed(operation: str, request: dict[str, Any]) -> tuple[dict[str, str], byt
     return sign(headers, body, seconds=time.time()), body
 
 
+FEW_DESCRIPTORS = 400
+CROWD = 1_000
+LARGE_TEXT = "x" * 40_000
+"""Some hundred of these fill a memtable: then the engine opens files."""
+
+
+@pytest.mark.parametrize("options", [[], ["--max-connections", "1000"]], ids=["default", "asked-for-more"])
+def test_a_crowd_of_connections_leaves_the_engine_its_files(tmp_path: Path, options: list[str]) -> None:
+    """A process that may open few files serves those who came first, tells the others, and stores whatever comes."""
+    resource = pytest.importorskip("resource", reason="Windows has no limit of open files")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CROWD + 500
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip(f"this machine allows {hard} open files; {wanted} are needed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    crowd: list[socket.socket] = []
+    try:
+        with run_server("--data-dir", str(tmp_path), *options, descriptors=FEW_DESCRIPTORS) as port:
+            client = Client(port)
+            client("CreateTable", TABLE)
+            crowd += [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(CROWD)]
+            refused = 0
+            for number in range(300):
+                client("PutItem", {"TableName": "soak", "Item": {"pk": {"S": str(number)}, "text": {"S": LARGE_TEXT}}})
+            for waiting in crowd[200:]:
+                with contextlib.suppress(ConnectionError):
+                    refused += waiting.recv(65_536).startswith(b"HTTP/1.1 503 ")
+            assert refused > (CROWD - 200) // 2
+            headers, body = signed("GetItem", KEY)
+            crowd[0].sendall(as_bytes(headers, body))
+            assert crowd[0].recv(65_536).startswith(b"HTTP/1.1 200 OK\r\n")
+            for waiting in crowd:
+                waiting.close()
+            client("GetItem", KEY)
+            client.connection.close()
+    finally:
+        for waiting in crowd:
+            waiting.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 @pytest.fixture
 def port() -> Iterator[int]:
     """Port of a server in a process of its own, with one item; descriptors suffice on either side."""
@@ -73,32 +116,38 @@ def port() -> Iterator[int]:
     if hard != resource.RLIM_INFINITY and hard < wanted:
         pytest.skip(f"this machine allows {hard} open files; {wanted} are needed")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-    command = [
-        sys.executable,
-        "-m",
-        "hashrange",
-        "serve",
-        "--port",
-        "0",
-        "--in-memory",
-        "--max-connections",
-        str(IDLE + 500),
-    ]
+    try:
+        with run_server("--in-memory", "--max-connections", str(IDLE + 500)) as port:
+            client = Client(port)
+            client("CreateTable", TABLE)
+            client("PutItem", {"TableName": "soak", "Item": KEY["Key"]})
+            client.connection.close()
+            yield port
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
+def run_server(*options: str, descriptors: int | None = None) -> Iterator[int]:
+    """Port of a server in a process of its own, which may open so many files."""
+    begin = "import sys; from hashrange.cli.main import main; sys.exit(main())"
+    if descriptors is not None:
+        begin = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {descriptors})); {begin}"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-c", begin, "serve", "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     try:
         assert process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
         assert found
-        client = Client(int(found[1]))
-        client("CreateTable", TABLE)
-        client("PutItem", {"TableName": "soak", "Item": KEY["Key"]})
-        client.connection.close()
         yield int(found[1])
     finally:
         process.terminate()
         process.communicate(timeout=30)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert process.returncode == 0
 
 

@@ -67,7 +67,7 @@ def presign(
     access_key: str = ACCESS_KEY,
     secret: str = SECRET_KEY,
     region: str = REGION,
-    expires_seconds: int | None = None,
+    expires_seconds: int = 900,
     token: str | None = None,
 ) -> str:
     """The URL (path and query) of a POST whose signature stands in its query; all `headers` are signed."""
@@ -78,10 +78,9 @@ def presign(
         "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
         "X-Amz-Credential": f"{access_key}/{scope}",
         "X-Amz-Date": date,
+        "X-Amz-Expires": str(expires_seconds),
         "X-Amz-SignedHeaders": names,
     }
-    if expires_seconds is not None:
-        pairs["X-Amz-Expires"] = str(expires_seconds)
     if token is not None:
         pairs["X-Amz-Security-Token"] = token
     query = "&".join(f"{name}={quote(value, safe='~')}" for name, value in sorted(pairs.items()))

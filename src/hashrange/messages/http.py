@@ -11,4 +11,5 @@ INTERNAL_ERROR = "The server encountered an internal error trying to fulfill the
 MALFORMED_REQUEST = b"Bad Request\n"
 BODY_TOO_LARGE = b"Request Entity Too Large\n"
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"
+TOO_MUCH_UNFINISHED = b"Service Unavailable: too many requests are on their way at a time\n"
 REQUEST_TOO_SLOW = b"Request Timeout\n"

@@ -23,6 +23,11 @@ CREDENTIAL_SHAPE = (
 )
 HOST_NOT_SIGNED = "'Host' must be a 'SignedHeader' in the AWS Authorization."
 
+# Words of other services for their presigned requests; of this one none are known (unconfirmed).
+EXPIRES_NO_NUMBER = "X-Amz-Expires should be a number"
+EXPIRES_NEGATIVE = "X-Amz-Expires must be non-negative"
+EXPIRES_TOO_LONG = "X-Amz-Expires must be less than a week (in seconds) that is 604800"
+
 # --- time ---------------------------------------------------------------------------------------
 
 EXPIRED = "Signature expired: {date} is now earlier than {earliest} ({now} - {minutes} min.)"

@@ -42,8 +42,8 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 
 # --- numbers ------------------------------------------------------------------------------------
 
-PositiveInteger = Annotated[int, Meta(ge=1, extra={"shape": "Integer"})]
-"""Limit, TotalSegments: Java's Integer in messages."""
+PositiveInteger = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
+"""Limit: Java's Integer in messages, so no larger one gets past the fast decoder."""
 TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]

@@ -6,11 +6,14 @@ The only place that puts a store, the operations and a server together. It print
 import asyncio
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
+from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import handled_signals, raise_descriptor_limit, run_on_best_loop, settle_collector
+from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 
@@ -49,6 +52,9 @@ async def serve(
 
 
 def run(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """`serve` on the quickest event loop of this platform; returns when the server has stopped."""
-    raise_descriptor_limit(settings.max_connections)
-    run_on_best_loop(serve(settings, on_ready))
+    """`serve` on the quickest event loop of this platform; returns when the server has stopped.
+
+    Raises DescriptorsTooFewError too.
+    """
+    connections_max = take_descriptors(settings.max_connections)
+    run_on_best_loop(serve(msgspec.structs.replace(settings, max_connections=connections_max), on_ready))

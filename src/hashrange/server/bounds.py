@@ -12,6 +12,12 @@ HEAD_SECONDS_MAX = 10.0
 BODY_SECONDS_FREE = 20.0
 """So long a body may take at any speed; from then on it must have come at `BODY_BYTES_PER_SECOND_MIN` on average."""
 BODY_BYTES_PER_SECOND_MIN = 16 * 1024
+BODY_BYTES_PER_SECOND_WANTED = 1024 * 1024
+"""The same for a large body while others wait for the room that it takes."""
+STALL_SECONDS_MAX = 2.0
+"""So long a large body may bring nothing while others wait for the room that it takes."""
+ROOM_SECONDS_MAX = 5.0
+"""So long a large body waits for room; then its client hears 503, and tries again later."""
 IDLE_SECONDS_MAX = 600.0
 WRITE_SECONDS_MAX = 60.0
 """So long a client may leave a reply unread."""
@@ -23,11 +29,12 @@ FRAME_BYTES_FREE = 16
 TRAILERS_MAX = 64
 
 
-def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool) -> bool:
-    """May a request not take this long? `message_bytes` have come of it."""
+def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in_the_way: bool = False) -> bool:
+    """May a request not take this long? `message_bytes` have come of it; others may wait for the room that it takes."""
     if not has_head:
         return age_seconds > HEAD_SECONDS_MAX
-    return age_seconds > BODY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_MIN
+    bytes_per_second = BODY_BYTES_PER_SECOND_WANTED if is_in_the_way else BODY_BYTES_PER_SECOND_MIN
+    return age_seconds > BODY_SECONDS_FREE + message_bytes / bytes_per_second
 
 
 def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None]) -> int:

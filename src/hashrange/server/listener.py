@@ -4,6 +4,7 @@ import asyncio
 import errno
 import ssl
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from hashrange.clock import Clock
@@ -15,9 +16,11 @@ from hashrange.jobs.settling import Settle
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
+from hashrange.server.bounds import HEAD_SECONDS_MAX
+from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
-from hashrange.server.protocol import Connections
+from hashrange.server.protocol import Connection
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import Store
 
@@ -26,6 +29,8 @@ STOP_SECONDS_MAX = 10.0
 """So long open requests may take after the server was asked to stop."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
+HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
+"""Until then a connection with TLS is not among those that are counted."""
 
 
 class TlsFilesError(SettingUnusable):
@@ -75,7 +80,12 @@ class Server:
         self.dispatcher.workers.take_turns(loop)
         try:
             self._listener = await loop.create_server(
-                self.connections.connect, settings.host, settings.port, ssl=self._tls, backlog=BACKLOG_CONNECTIONS
+                partial(Connection, self.connections),
+                settings.host,
+                settings.port,
+                ssl=self._tls,
+                backlog=BACKLOG_CONNECTIONS,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self._tls is not None else None,
             )
         except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error
@@ -102,14 +112,14 @@ class Server:
         while connections.open and connections.monotonic() < deadline_seconds:
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()
-        for connection in list(connections.open):
+        for connection in connections.everyone():
             connection.transport.abort()
         await self.jobs.stop()
 
     def _turn(self) -> None:
         """Sweep, again and again."""
-        self.connections.sweep()
-        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._turn)
+        has_more = self.connections.sweep()
+        self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:

@@ -1,113 +1,58 @@
 """How does a connection live? Bytes in, requests to the dispatcher one at a time, replies out in order.
 
-One `Connection` per socket, parsed by httptools, without a task, in the turns of `incoming.py`. While a reply is pending, further
-requests of the same connection wait, and reading pauses: what waits is bounded by one read of the socket. Deadlines of slow clients are checked by one
-sweep over all connections (`Connections.sweep`), not by a timer per request.
+One `Connection` per socket, without a task, in the turns of `incoming.py`; `reading.py` makes requests of its bytes. While a reply is pending,
+further requests of the same connection wait, and reading pauses: what waits is bounded by one read of the socket, of which no more is parsed
+than completes a request. Deadlines of slow clients are checked by one sweep over all connections (`connections.py`), not by a timer per
+request.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
 import asyncio
 import logging
-from collections import deque
 from typing import cast
 
 import httptools
 
-from hashrange.clock import Clock
 from hashrange.messages import http as sentences
 from hashrange.server import bounds
-from hashrange.server.access_log import AccessLog
-from hashrange.server.hints import TLS_HANDSHAKE, HttpsHint
-from hashrange.server.incoming import Handle, Incoming
-from hashrange.server.outgoing import Outgoing
-from hashrange.wire.http import BODY_BYTES_MAX, CONTINUE, HEAD_BYTES_MAX, Layout, ReplyWriter, Request, layout_of
+from hashrange.server.connections import Connections
+from hashrange.server.descriptors import TURNED_AWAY_MAX
+from hashrange.server.hints import TLS_HANDSHAKE
+from hashrange.server.reading import PIECE_BYTES, Reading, Refusal
+from hashrange.server.room import Share
+from hashrange.wire.http import CONTINUE, Request
+
+PIECES_MAX = 4
+"""So many pieces of a long read are parsed in a row when none of them completes a request."""
 
 _log = logging.getLogger("hashrange.server")
 
 
-class Connections:
-    """All open connections, what they share, and the sweep that ends slow ones."""
-
-    def __init__(
-        self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
-    ) -> None:
-        self.wall_time = clock.wall_time
-        self.monotonic = clock.monotonic
-        self.writer = ReplyWriter()
-        self.outgoing = Outgoing()
-        self.open: set[Connection] = set()
-        self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
-        self.connections_max = connections_max
-        self.access_log = access_log
-        self.hint_https = HttpsHint()
-        self.is_stopping = False
-        self.tick_seconds = clock.monotonic()
-        """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
-
-    def connect(self) -> "Connection":
-        """The protocol factory."""
-        return Connection(self)
-
-    def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, requests are read, and replies written, together at the end of a turn of `loop`."""
-        self.incoming.hold(loop)
-        self.outgoing.hold(loop)
-
-    def sweep(self) -> None:
-        """End the connections that passed a deadline."""
-        self.outgoing.flush()
-        now = self.tick_seconds = self.monotonic()
-        for connection in list(self.open):
-            connection.check_deadline(now)
-
-    def stop(self) -> None:
-        """Close every idle connection, and each other one once its replies are out."""
-        self.incoming.drain()
-        self.is_stopping = True
-        self.outgoing.flush()
-        for connection in list(self.open):
-            connection.stop()
-
-
 class Connection(asyncio.Protocol):
-    """One client's connection. The methods `on_…` are called by the parser."""
+    """One client's connection."""
 
     __slots__ = (
-        "active_at_seconds", "body", "connections", "framing", "head_names", "head_values", "is_busy", "is_discarding", "is_reading_paused",
-        "is_write_paused", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "request",
-        "started_at_seconds", "transport", "url", "wants_continue", "wants_end",
+        "active_at_seconds", "connections", "is_busy", "is_discarding", "is_reading_paused", "is_write_paused",
+        "reading", "ready", "refusal", "request", "rest", "share", "started_at_seconds", "transport", "wants_end",
     )  # fmt: skip
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
         self.transport: asyncio.Transport = cast("asyncio.Transport", None)
-        self.head_names: list[bytes] = []
-        self.head_values: list[bytes | None] = []
-        append_name, append_value = self.head_names.append, self.head_values.append
-
-        def on_header(name: bytes, value: bytes) -> None:
-            append_name(name)
-            append_value(value)
-
-        self.on_header = on_header
-        self.parser = httptools.HttpRequestParser(self)
-        self.url = b""
-        self.layout: Layout | None = None
-        self.framing = cast("bounds.Framing", None)
-        """Of the last body in chunks."""
-        self.body: bytes | bytearray = b""
-        self.ready: deque[Request] = deque()
+        self.reading = Reading()
+        self.ready = self.reading.ready
+        self.rest: bytes | memoryview = b""
+        """Of a long read: what is not parsed yet."""
         self.request: Request | None = None
         """The request in work, while `is_busy`."""
-        self.refusal: tuple[int, bytes] | None = None
-        """Status and body of what ends this connection once all replies are out."""
-        self.message_bytes = 0
-        """Bytes received of a request that is not complete yet."""
+        self.refusal: Refusal | None = None
+        """What ends this connection once all replies are out."""
         self.started_at_seconds: float | None = None
         self.active_at_seconds = connections.tick_seconds
         self.is_busy = self.is_discarding = False
         self.is_reading_paused = self.is_write_paused = False
-        self.wants_continue = self.wants_end = False
+        self.wants_end = False
+        self.share = Share(connections.room)
 
     # --- the transport's calls ------------------------------------------------------------------
 
@@ -115,157 +60,160 @@ class Connection(asyncio.Protocol):
         """A client has connected."""
         self.transport = cast("asyncio.Transport", transport)
         connections = self.connections
-        if len(connections.open) >= connections.connections_max or connections.is_stopping:
-            self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
-        connections.open.add(self)
+        if len(connections.open) < connections.connections_max and not connections.is_stopping:
+            connections.open.add(self)
+            return
+        connections.turned_away.add(self)
+        self.refuse(503, sentences.TOO_MANY_CONNECTIONS)
+        if len(connections.turned_away) > TURNED_AWAY_MAX:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone; a reply still pending is dropped when it comes."""
         self.connections.open.discard(self)
-        self.is_discarding = True
-        self.ready.clear()
-        self.on_header = None  # type: ignore[assignment]  # breaks the reference cycle
-        self.parser = None  # type: ignore[assignment]
+        self.connections.turned_away.discard(self)
+        self.connections.unread.remove(self)
+        self.drop()
+        self.reading.close()
+        if not self.is_busy:
+            self.share.answer()
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client: they wait for their turn."""
+        if len(data) > PIECE_BYTES and not self.expect_long(data):
+            return
         self.connections.incoming.add(self, data)
+
+    def expect_long(self, data: bytes) -> bool:
+        """No more is read before this is parsed; False: it is not even kept."""
+        if self.is_discarding:
+            return False
+        if not self.connections.room.begin(len(data)):
+            self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
+            return False
+        self.pause_reading()
+        return True
 
     def receive(self, data: bytes) -> None:
         """Read them."""
+        is_long = len(data) > PIECE_BYTES
+        if is_long:
+            self.connections.room.end(len(data))
         if self.is_discarding:
             return
         self.active_at_seconds = self.connections.tick_seconds
-        self.message_bytes += len(data)
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self.read_past_upgrade(data[upgrade.args[0] :])
+        if is_long or self.rest:
+            self.rest = memoryview(b"".join((self.rest, data)) if self.rest else data)
+            self.read_on()
             return
-        except httptools.HttpParserError:
-            if not self.is_discarding:
-                if data.startswith(TLS_HANDSHAKE) and len(data) == self.message_bytes:
-                    self.connections.hint_https()
-                self.refuse(400, sentences.MALFORMED_REQUEST)
+        self.parse(data)
         if self.ready:
-            self.message_bytes = 0
-            self.started_at_seconds = None
+            self.reading.message_bytes = 0
+            if self.started_at_seconds is not None:
+                self.complete()
         elif not self.is_discarding:
             self.check_partial()
 
+    def parse(self, data: bytes | memoryview) -> None:
+        """Make requests of these bytes."""
+        reading = self.reading
+        reading.message_bytes += len(data)
+        try:
+            reading.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            request = reading.begin_again()
+            if request.method == b"CONNECT":
+                self.refuse(400, sentences.MALFORMED_REQUEST)
+                return
+            self.rest = memoryview(b"".join((request.head_without(b"upgrade"), data[upgrade.args[0] :], self.rest)))
+            self.read_on()
+        except httptools.HttpParserError:
+            if not self.is_discarding:
+                if len(data) == reading.message_bytes and bytes(data[: len(TLS_HANDSHAKE)]) == TLS_HANDSHAKE:
+                    self.connections.hint_https()
+                self.refuse(*reading.refusal)
+
+    def read_on(self) -> None:
+        """Parse what is left of a long read until a request is whole, or some pieces of it: then others have their turn."""
+        for _ in range(PIECES_MAX):
+            if self.ready or self.is_discarding or self.share.is_waiting or not self.rest:
+                break
+            size = self.reading.next_bytes()
+            piece, self.rest = self.rest[:size], self.rest[size:]
+            self.parse(piece)
+        if self.ready:
+            self.reading.message_bytes = 0
+            if self.started_at_seconds is not None:
+                self.complete()
+        elif not self.is_discarding:
+            self.check_partial()
+        if self.rest:
+            self.pause_reading()
+        elif not self.ready:
+            self.resume_reading()
+
     def eof_received(self) -> bool:
-        """The client sends nothing more: pending replies still go out."""
-        self.connections.incoming.drain()
+        """The client sends nothing more: what has come is answered in its turn, then `go_on` closes."""
         self.wants_end = True
-        self.connections.outgoing.flush()
-        return self.is_busy or bool(self.ready)
+        connections = self.connections
+        if self.transport.can_write_eof():
+            connections.incoming.add(self, b"")
+            return True
+        connections.incoming.drain()  # under TLS the transport closes now, whatever is returned
+        connections.outgoing.flush()
+        return False
 
     def pause_writing(self) -> None:
         """The client reads too slowly: no further request is started until it has read on."""
         self.is_write_paused = True
+        self.pause_reading()
+        self.connections.unread.add(self)
+
+    def pause_reading(self) -> None:
+        """The client is not listened to until what it has sent is out of the way."""
         if not self.is_reading_paused:
             self.is_reading_paused = True
             self.transport.pause_reading()
 
+    def resume_reading(self) -> None:
+        """Nothing of what the client has sent is in the way."""
+        is_free = not self.is_write_paused and not self.share.is_waiting
+        if self.is_reading_paused and is_free and not self.transport.is_closing():
+            self.is_reading_paused = False
+            self.transport.resume_reading()
+
     def resume_writing(self) -> None:
         """The client has read on."""
         self.is_write_paused = False
+        self.connections.unread.remove(self)
         self.go_on()
-
-    # --- the parser's calls ---------------------------------------------------------------------
-
-    def on_url(self, url: bytes) -> None:
-        """A piece of the request line's target."""
-        self.url += url
-
-    def on_headers_complete(self) -> None:
-        """The head is whole: refuse what is too large before its body comes."""
-        names = self.head_names
-        values = self.head_values
-        layout = self.layout = layout_of(tuple(names))
-        if self.message_bytes > HEAD_BYTES_MAX and bounds.head_bytes(self.url, names, values) > HEAD_BYTES_MAX:
-            self.refuse(400, sentences.MALFORMED_REQUEST)
-            raise ValueError("head too large")
-        if layout.content_length >= 0:
-            length = values[layout.content_length]
-            if length is not None and len(length) > 7 and int(length) > BODY_BYTES_MAX:
-                self.refuse(413, sentences.BODY_TOO_LARGE)
-                raise ValueError("body too large")
-        elif layout.transfer_encoding >= 0:
-            self.framing = bounds.Framing(bounds.head_bytes(self.url, names, values))
-        if layout.expect >= 0:
-            self.wants_continue = True
-
-    def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
-        if not self.body:
-            self.body = body
-            return
-        if type(self.body) is bytes:
-            self.body = bytearray(self.body)
-        self.body += body
-        if len(self.body) > BODY_BYTES_MAX:
-            self.refuse(413, sentences.BODY_TOO_LARGE)
-            raise ValueError("body too large")
-
-    def on_chunk_complete(self) -> None:
-        """A chunk is whole; the last one's trailers too."""
-        assert self.layout is not None
-        if len(self.head_names) > len(self.layout.names):
-            whole_bytes = bounds.head_bytes(self.url, self.head_names, self.head_values)
-            if whole_bytes - self.framing.head_bytes > HEAD_BYTES_MAX:
-                self.refuse(400, sentences.MALFORMED_REQUEST)
-                raise ValueError("trailers too large")
-
-    def on_message_complete(self) -> None:
-        """The request is whole: it waits for its turn."""
-        parser = self.parser
-        values = self.head_values.copy()
-        layout = self.layout
-        assert layout is not None
-        del values[len(layout.names) :]  # trailers of a chunked body
-        values.append(None)
-        body = self.body
-        self.ready.append(
-            Request(
-                parser.get_method(),
-                self.url,
-                layout,
-                values,
-                body if type(body) is bytes else bytes(body),
-                parser.should_keep_alive(),
-            )
-        )
-        self.head_names.clear()
-        self.head_values.clear()
-        self.url = self.body = b""
-        self.layout = None
-        self.wants_continue = False
-
-    def read_past_upgrade(self, rest: bytes) -> None:
-        """A client offers another protocol (Java's does): the parser has stopped before the body, so it reads again without the offer."""
-        request = self.ready.pop()
-        self.message_bytes = 0
-        self.parser = httptools.HttpRequestParser(self)
-        if request.method == b"CONNECT":
-            self.refuse(400, sentences.MALFORMED_REQUEST)
-            return
-        self.receive(request.head_without(b"upgrade") + rest)
 
     # --- requests and replies -------------------------------------------------------------------
 
     def take(self) -> Request | None:
         """The next request to be answered, now in work; None while there is one, and while the client leaves replies unread."""
         ready = self.ready
+        if not ready and (self.rest or self.wants_end) and not self.is_busy and not self.is_write_paused:
+            self.take_rest()
         request = None
         if ready:
             if not self.is_busy and not self.is_write_paused:
                 self.request = request = ready.popleft()
                 self.is_busy = True
             if ready and not self.is_reading_paused:
-                self.is_reading_paused = True
-                self.transport.pause_reading()
+                self.pause_reading()
         return request
+
+    def take_rest(self) -> None:
+        """Go on with a long read, or end. Never raises: others have the same turn."""
+        try:
+            if self.rest:
+                self.read_on()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+            self.lose(error)
+            return
+        if not self.ready:
+            self.go_on()
 
     def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
         """Answer the request in work. Never raises: others are answered in the same turn."""
@@ -273,6 +221,8 @@ class Connection(asyncio.Protocol):
         assert request is not None
         self.is_busy = False
         self.request = None
+        if self.share.answering_bytes and not self.ready:
+            self.share.answer()
         if self.transport.is_closing():
             return
         connections = self.connections
@@ -292,7 +242,7 @@ class Connection(asyncio.Protocol):
             return
         if not request.keeps_alive:
             self.ready.clear()
-            self.is_discarding = True
+            self.drop()
             connections.outgoing.flush()
             self.transport.close()
         else:
@@ -305,8 +255,9 @@ class Connection(asyncio.Protocol):
 
     def go_on(self) -> None:
         """After a reply or a pause: the next requests, then further reading."""
-        if self.ready:
-            if not self.is_busy and not self.is_write_paused:
+        has_more = self.ready or self.rest
+        if has_more:
+            if not self.is_busy and not self.is_write_paused and (self.ready or not self.share.is_waiting):
                 self.connections.incoming.add(self, b"")
         elif not self.is_busy:
             if self.refusal is not None:
@@ -314,10 +265,9 @@ class Connection(asyncio.Protocol):
             elif self.wants_end:
                 self.connections.outgoing.flush()
                 self.transport.close()
-        if self.is_reading_paused and not self.ready and not self.is_write_paused and not self.transport.is_closing():
-            self.is_reading_paused = False
-            self.transport.resume_reading()
-        if self.wants_continue:
+        if self.is_reading_paused and not has_more:
+            self.resume_reading()
+        if self.reading.wants_continue:
             self.send_continue()
 
     def write_now(self, data: bytes) -> None:
@@ -327,8 +277,8 @@ class Connection(asyncio.Protocol):
 
     def send_continue(self) -> None:
         """Tell the client to send its body, unless earlier replies are still to come."""
-        if not self.is_busy and not self.ready:
-            self.wants_continue = False
+        if not self.is_busy and not self.ready and not self.share.is_waiting:
+            self.reading.wants_continue = False
             self.write_now(CONTINUE)
 
     # --- limits ---------------------------------------------------------------------------------
@@ -337,20 +287,40 @@ class Connection(asyncio.Protocol):
         """A read ended inside a request: start its deadline, and bound what it may hold."""
         if self.started_at_seconds is None:
             self.started_at_seconds = self.connections.tick_seconds
-        layout = self.layout
-        if layout is None:
-            if self.message_bytes > HEAD_BYTES_MAX:
-                self.refuse(400, sentences.MALFORMED_REQUEST)
-        elif layout.transfer_encoding >= 0 and self.framing.is_too_large(
-            self.message_bytes, len(self.body), len(self.head_names) - len(layout.names)
-        ):
+        reading = self.reading
+        if reading.is_too_large():
             self.refuse(400, sentences.MALFORMED_REQUEST)
-        elif self.wants_continue:
+            return
+        share = self.share
+        if not share.reserved_bytes:
+            if not share.count(reading.message_bytes + len(self.rest)):
+                self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
+                return
+            size_bytes = reading.large_body_bytes()
+            if size_bytes and not share.reserve(size_bytes, self.let_in):
+                self.pause_reading()
+        if reading.wants_continue and not self.rest:
             self.send_continue()
+
+    def let_in(self) -> None:
+        """There is room for the body: its time begins anew."""
+        self.started_at_seconds = self.active_at_seconds = self.connections.tick_seconds
+        self.go_on()
+
+    def complete(self) -> None:
+        """A request that came in several reads is whole."""
+        self.started_at_seconds = None
+        self.share.complete()
+
+    def drop(self) -> None:
+        """Nothing more is read."""
+        self.is_discarding = True
+        self.rest = self.reading.body = b""
+        self.share.leave()
 
     def refuse(self, status: int, body: bytes) -> None:
         """Say why, and close once earlier replies are out; nothing more is read."""
-        self.is_discarding = True
+        self.drop()
         self.refusal = (status, body)
         if not self.is_busy and not self.ready:
             self.end()
@@ -359,7 +329,7 @@ class Connection(asyncio.Protocol):
         """Send the refusal; what the client still sends is dropped, until it closes or the sweep does."""
         assert self.refusal is not None
         (status, body), self.refusal = self.refusal, None
-        self.wants_continue = False
+        self.reading.wants_continue = False
         connections = self.connections
         self.started_at_seconds = connections.monotonic()
         if self.transport.is_closing():
@@ -371,9 +341,7 @@ class Connection(asyncio.Protocol):
             self.transport.write_eof()
         else:
             self.transport.close()
-        if self.is_reading_paused and not self.transport.is_closing():
-            self.is_reading_paused = False
-            self.transport.resume_reading()
+        self.resume_reading()
 
     def check_deadline(self, now_seconds: float) -> None:
         """Called by the sweep."""
@@ -382,18 +350,32 @@ class Connection(asyncio.Protocol):
                 self.transport.abort()
         elif self.is_busy:
             return
+        elif self.share.is_waiting:
+            if now_seconds - self.active_at_seconds > bounds.ROOM_SECONDS_MAX:
+                self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
         elif self.started_at_seconds is None:
             if now_seconds - self.active_at_seconds > bounds.IDLE_SECONDS_MAX:
                 self.transport.close()
         elif self.is_discarding:
             if now_seconds - self.started_at_seconds > bounds.LINGER_SECONDS:
                 self.transport.abort()
-        elif bounds.is_too_slow(
-            now_seconds - self.started_at_seconds, self.message_bytes, has_head=self.layout is not None
-        ):
+        elif self.is_too_slow(now_seconds, self.started_at_seconds):
             self.refuse(408, sentences.REQUEST_TOO_SLOW)
+
+    def is_too_slow(self, now_seconds: float, started_at_seconds: float) -> bool:
+        """Does the request that comes take too long? Sooner if others wait for its room."""
+        reading = self.reading
+        is_in_the_way = self.share.reserved_bytes > 0 and self.connections.room.is_wanted
+        if is_in_the_way and now_seconds - self.active_at_seconds > bounds.STALL_SECONDS_MAX:
+            return True
+        return bounds.is_too_slow(
+            now_seconds - started_at_seconds,
+            reading.message_bytes,
+            has_head=reading.layout is not None,
+            is_in_the_way=is_in_the_way,
+        )
 
     def stop(self) -> None:
         """The server stops: close now if idle, else after the replies that are due."""
-        if not self.is_busy and not self.ready:
+        if not self.is_busy and not self.ready and not self.rest:
             self.transport.close()

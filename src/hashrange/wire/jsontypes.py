@@ -4,8 +4,8 @@
 declared, fractions are floored where an Integer or Long is. The first fault, in the order of the document, raises
 SerializationException. Must not know bounds or required members. Source: service behaviour, captures to October 2026.
 
-Unconfirmed, our choice: a null among attribute values becomes an empty attribute value, so that it is refused and
-nothing is lost; a null in a list of anything else is an unexpected value type; a null in a map of strings is left out.
+Unconfirmed, our choice: a number beyond the range of its Java type cannot be converted, as a value of another type;
+a null among attribute values becomes an empty attribute value, so that it is refused and nothing is lost; a null in a list of anything else is an unexpected value type; a null in a map of strings is left out.
 """
 
 import math
@@ -110,19 +110,17 @@ def _boolean(value: Any) -> bool:
 
 
 def _number(value: Any, shape: Shape) -> int | float:
+    """The number as declared; one beyond the range of its type cannot be converted."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse_scalar(value, shape.kind)
+    try:
+        number = float(value) if shape.kind == "Double" else math.floor(value)
+    except OverflowError:  # an infinite number, or one that no float holds
+        _refuse_scalar(value, shape.kind)
     if shape.kind == "Double":
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
-    if isinstance(value, int):
-        return value
-    if math.isinf(value):
-        largest = _INTEGER_MAX if shape.kind == "Integer" else _LONG_MAX
-        return largest if value > 0 else -largest - 1
-    return math.floor(value)
+        return number if math.isfinite(number) else _refuse_scalar(value, shape.kind)
+    largest = _INTEGER_MAX if shape.kind == "Integer" else _LONG_MAX
+    return number if -largest - 1 <= number <= largest else _refuse_scalar(value, shape.kind)
 
 
 def _blob(value: Any) -> str:

@@ -23,9 +23,12 @@ SKEW_SECONDS_MAX = 15 * 60
 """Source: signing.md 4."""
 EXPIRES_SECONDS_MAX = 7 * 24 * 3600
 """The longest life of a presigned request."""
+EXPIRES_DIGITS_MAX = 20
+"""More digits are too many seconds, whatever they are: Python refuses to read more than 4300."""
 
 _QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
 _is_region = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62})").fullmatch
+_is_whole_number = re.compile(r"-?[0-9]+").fullmatch
 _is_basic_date = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII).fullmatch
 
 
@@ -160,12 +163,24 @@ def _read_query(query: dict[str, str]) -> _Parts:
     missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
     if missing:
         raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
-    expires = query.get("X-Amz-Expires", "")
-    is_number = expires.isascii() and expires.isdigit() and len(expires) < 10
     return _Parts(
         query["X-Amz-Algorithm"], query["X-Amz-Credential"], query["X-Amz-SignedHeaders"], query["X-Amz-Signature"],
-        query["X-Amz-Date"], min(int(expires), EXPIRES_SECONDS_MAX) if is_number else None, query.get("X-Amz-Security-Token"), True,
+        query["X-Amz-Date"], _expires_seconds(query.get("X-Amz-Expires", "")), query.get("X-Amz-Security-Token"), True,
     )  # fmt: skip
+
+
+def _expires_seconds(expires: str) -> int:
+    """How long a presigned request is good for. Its errors and their place, behind the other parts, are unconfirmed."""
+    if not expires:
+        missing = sentences.QUERY_MUST_INCLUDE.format(part="X-Amz-Expires")
+        raise IncompleteSignatureException(f"{missing} {sentences.QUERY_REEXAMINE}")
+    if not _is_whole_number(expires):
+        raise IncompleteSignatureException(sentences.EXPIRES_NO_NUMBER)
+    if expires.startswith("-"):
+        raise IncompleteSignatureException(sentences.EXPIRES_NEGATIVE)
+    if len(expires) > EXPIRES_DIGITS_MAX or int(expires) > EXPIRES_SECONDS_MAX:
+        raise IncompleteSignatureException(sentences.EXPIRES_TOO_LONG)
+    return int(expires)
 
 
 def _check_date(parts: _Parts, now_seconds: float) -> str:

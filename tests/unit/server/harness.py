@@ -10,9 +10,10 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
+from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.dispatch import Dispatcher
-from hashrange.server.protocol import Connection, Connections
+from hashrange.server.protocol import Connection
 from hashrange.settings import Settings
 from tests.support.signing import sign
 from tests.support.working import Turns as Turns  # noqa: PLC0414 - tests of the server find it here
@@ -28,6 +29,10 @@ class FakeTransport(asyncio.Transport):
         self.is_aborted = False
         self.reads = True
         self.has_sent_end = False
+        self.unread_bytes = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread_bytes
 
     def write(self, data: Any) -> None:
         assert not self.is_closed
@@ -177,7 +182,7 @@ class FrontEnd:
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """A new client."""
-        connection = self.connections.connect()
+        connection = Connection(self.connections)
         transport = FakeTransport()
         connection.connection_made(transport)
         return connection, transport

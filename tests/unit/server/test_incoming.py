@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hashrange.server.incoming import GROUP_MAX, TURN_SECONDS_MAX, Respond
+from hashrange.server.reading import PIECE_BYTES
 from hashrange.wire.http import Request
 from tests.unit.server.harness import FrontEnd, Turns, replies
 
@@ -100,12 +101,69 @@ def test_a_request_that_is_not_complete_keeps_nobody_waiting(front: FrontEnd, tu
     assert len(replies(first_transport.written)) == 1
 
 
-def test_what_came_before_the_end_of_the_input_is_answered(front: FrontEnd) -> None:
+@pytest.mark.parametrize("count", [1, 200])
+def test_what_came_before_the_end_of_the_input_is_answered(front: FrontEnd, turns: Turns, count: int) -> None:
     front.connect()
     connection, transport = front.connect()
-    connection.data_received(front.request())
+    connection.data_received(front.request() * count)
+    assert connection.eof_received() is True
+    assert not transport.written
+    turns.turn()
+    assert [answer.status for answer in replies(transport.written)] == [200] * count
+    assert transport.is_closed
+
+
+def test_under_tls_what_came_before_the_end_of_the_input_is_answered_at_once(front: FrontEnd) -> None:
+    front.connect()
+    connection, transport = front.connect()
+    transport.can_write_eof = lambda: False  # type: ignore[method-assign]
+    connection.data_received(front.request() * 200)
     assert connection.eof_received() is False
+    assert [answer.status for answer in replies(transport.written)] == [200] * 200
+
+
+SIMPLE = b"GET / HTTP/1.1\r\n\r\n"
+UPGRADE = b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
+
+
+@pytest.mark.parametrize("piece", [SIMPLE, UPGRADE], ids=["simple", "upgrade"])
+def test_of_a_long_read_no_more_is_parsed_than_completes_a_request(front: FrontEnd, turns: Turns, piece: bytes) -> None:
+    groups_of(front, TURN_SECONDS_MAX)  # each request takes a turn of its own
+    front.connect()
+    connection, transport = front.connect()
+    count = 30_000 // len(piece)
+    connection.data_received(piece * count)
+    for answered in range(count + 3):
+        turns.turn()
+        assert len(replies(transport.take())) == 1
+        assert len(connection.ready) <= PIECE_BYTES // len(piece) + 1
+        assert transport.reads == (answered == count + 2)
+        if answered == 0:
+            connection.data_received(piece * 3)  # what the loop had read before it was told to pause
+
+
+@pytest.mark.parametrize("framing", ["length", "chunks"])
+def test_a_long_read_without_a_whole_request_is_parsed_in_several_turns(
+    front: FrontEnd, turns: Turns, framing: str
+) -> None:
+    groups_of(front, TURN_SECONDS_MAX)  # each portion takes a turn of its own
+    front.connect()
+    connection, transport = front.connect()
+    body = b'{"TableName":"music","Filler":"' + b"x" * 300_000 + b'"}'
+    data = front.request(body)
+    if framing == "chunks":
+        data = data.partition(b"\r\n\r\n")[0].replace(b"Content-Length: 300033", b"Transfer-Encoding: chunked")
+        data += b"\r\n\r\n" + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+    connection.data_received(data[:200_000])
+    connection.data_received(data[200_000:])
+    count = 0
+    while not transport.written:
+        assert not transport.reads
+        turns.turn()
+        count += 1
+    assert (count > 10) == (framing == "chunks")
     assert replies(transport.written)[0].status == 200
+    assert transport.reads
 
 
 def test_a_client_that_is_gone_before_its_turn_is_passed_over(front: FrontEnd, turns: Turns) -> None:
@@ -127,7 +185,7 @@ def test_an_error_of_ours_costs_only_its_own_connection(
     clients = [front.connect() for _ in range(3)]
     (broken, broken_transport), *others = clients
     if step == "receive":
-        monkeypatch.setattr(broken, "parser", None)
+        monkeypatch.setattr(broken.reading, "parser", None)
     else:
         errors = iter([OSError("the log's disk is full")])
 

@@ -111,6 +111,19 @@ def test_tls(play: Callable[..., None]) -> None:
     play(scenario, tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key"))
 
 
+def test_a_tls_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "HANDSHAKE_SECONDS_MAX", 0.01)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            assert await reader.read() == b""
+        finally:
+            writer.close()
+
+    play(scenario, tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key"))
+
+
 def test_stopping_answers_what_is_open_and_refuses_what_comes(play: Callable[..., None]) -> None:
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", port)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hashrange.server.outgoing import HELD_MAX, HELD_SECONDS_MAX, LARGE_BYTES
+from hashrange.server.unread import UNREAD_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies
 
 
@@ -76,13 +77,15 @@ def test_pipelined_replies_stay_in_order(front: FrontEnd, turns: Turns) -> None:
 
 
 @pytest.mark.parametrize("end", ["eof", "close", "malformed", "stop"])
-def test_a_connection_that_ends_gets_its_reply_first(front: FrontEnd, end: str) -> None:
+def test_a_connection_that_ends_gets_its_reply_first(front: FrontEnd, turns: Turns, end: str) -> None:
     front.connect()
     connection, transport = front.connect()
     headers = {"Connection": "close"} if end == "close" else None
     connection.data_received(front.request(headers=headers))
     if end == "eof":
-        assert connection.eof_received() is False
+        assert connection.eof_received() is True
+        turns.turn()
+        assert transport.is_closed
     elif end == "malformed":
         connection.data_received(b"nonsense\r\n\r\n")
     elif end == "stop":
@@ -99,3 +102,19 @@ def test_a_client_that_is_gone_is_passed_over(front: FrontEnd, turns: Turns) -> 
     first_transport.close()
     turns.turn()
     assert written([first_transport, second_transport]) == [0, 1]
+
+
+def test_those_who_leave_most_replies_unread_for_longest_are_cut_off(front: FrontEnd) -> None:
+    clients = [front.connect() for _ in range(6)]
+    for connection, transport in clients[:5]:
+        transport.unread_bytes = UNREAD_BYTES_MAX // 5
+        connection.pause_writing()
+    assert not any(transport.is_aborted for _, transport in clients)
+    clients[0][0].resume_writing()  # it reads on, and stops again: so it is no longer the first
+    clients[0][0].pause_writing()
+    clients[5][1].unread_bytes = UNREAD_BYTES_MAX // 4
+    clients[5][0].pause_writing()
+    assert [transport.is_aborted for _, transport in clients] == [False, True, True, False, False, False]
+    for connection, _ in clients:
+        connection.connection_lost(None)
+    assert front.connections.unread._bytes == 0

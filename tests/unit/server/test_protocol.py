@@ -3,8 +3,10 @@
 import pytest
 
 from hashrange.server import bounds
+from hashrange.server.connections import VISIT_SECONDS_MAX
+from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import BODY_BYTES_MAX, Request
-from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
+from tests.unit.server.harness import FakeTransport, FrontEnd, as_bytes, replies, reply
 
 
 @pytest.fixture
@@ -296,6 +298,28 @@ def test_a_request_in_work_has_no_deadline(front: FrontEnd) -> None:
     assert reply(transport.take()).status == 200
 
 
+@pytest.mark.parametrize("way", ["sweep", "stop"])
+def test_many_connections_are_ended_in_several_turns(
+    front: FrontEnd, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = [front.connect() for _ in range(90)]
+    front.clock.advance(bounds.IDLE_SECONDS_MAX + 1)
+    close = FakeTransport.close
+
+    def close_slowly(transport: FakeTransport) -> None:
+        front.clock.advance(VISIT_SECONDS_MAX / 10)
+        close(transport)
+
+    monkeypatch.setattr(FakeTransport, "close", close_slowly)
+    visit = front.connections.sweep if way == "sweep" else front.connections.stop
+    closed = 0
+    while visit():
+        before, closed = closed, sum(transport.is_closed for _, transport in clients)
+        assert 0 < closed - before <= 11
+    assert closed > 70
+    assert all(transport.is_closed for _, transport in clients)
+
+
 # --- many connections, and the end --------------------------------------------------------------
 
 
@@ -305,6 +329,23 @@ def test_connections_over_the_cap_hear_503() -> None:
     _, refused = front.connect()
     assert reply(refused.take()).status == 503
     first.connection_lost(None)
+
+
+def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
+    front.connections.connections_max = 1
+    connection, _ = front.connect()
+    refused = [front.connect() for _ in range(TURNED_AWAY_MAX + 2)]
+    assert [reply(transport.take()).status for _, transport in refused] == [503] * len(refused)
+    # So many may read why; the others are closed at once, for each of them holds a descriptor.
+    assert [transport.is_closed for _, transport in refused] == [False] * TURNED_AWAY_MAX + [True] * 2
+    connection.connection_lost(None)
+    assert reply(front.ask(front.request())).status == 200
+    front.clock.advance(bounds.LINGER_SECONDS + 0.1)
+    front.connections.sweep()
+    assert all(transport.is_closed for _, transport in refused)
+    for refused_connection, _ in refused:
+        refused_connection.connection_lost(None)
+    assert not front.connections.everyone()
 
 
 def test_a_place_is_free_again_after_a_connection_ends() -> None:
@@ -346,9 +387,11 @@ def test_a_client_that_has_sent_all_still_gets_its_reply(front: FrontEnd) -> Non
 
 
 def test_a_finished_client_is_closed_at_once(front: FrontEnd) -> None:
-    connection, _ = front.connect()
+    connection, transport = front.connect()
     connection.data_received(front.request())
-    assert connection.eof_received() is False
+    connection.eof_received()
+    assert reply(transport.take()).status == 200
+    assert transport.is_closed
 
 
 def test_head_requests_get_no_body(front: FrontEnd) -> None:

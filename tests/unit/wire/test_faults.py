@@ -1,6 +1,7 @@
 """The slow path as a whole: which fault comes first, and what a request without one becomes."""
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -9,7 +10,9 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, SerializationException, ValidationException
 from hashrange.operations import shapes
+from hashrange.operations.registry import ANSWERED
 from hashrange.wire.faults import decode_object, explain
+from hashrange.wire.shape import Shape, structure_of
 
 
 class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -95,9 +98,34 @@ def test_a_sound_request_comes_back_with_lenient_forms_undone() -> None:
     )
 
 
-def test_infinite_numbers_become_the_largest() -> None:
-    request = explain(ReadRequest, "GetItem", b'{"TableName":"a","Key":{},"Limit":1e400}')
-    assert request.Limit == 2**31 - 1
+@pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"2147483648", b"9" * 5000])
+def test_a_number_beyond_its_range_comes_before_broken_constraints(number: bytes) -> None:
+    error = fault_of(ReadRequest, "GetItem", b'{"TableName":"","Key":{},"Limit":%b}' % number)
+    assert isinstance(error, SerializationException)
+    assert (error.message or "").endswith("_VALUE cannot be converted to Integer")
+
+
+def numbers_of(shape: Shape, path: str) -> Iterator[tuple[str, Shape]]:
+    """Every number that a request may hold, by its path."""
+    if shape.kind in ("Integer", "Long", "Double"):
+        yield path, shape
+    if shape.member is not None:
+        yield from numbers_of(shape.member, path)
+    for member in shape.members:
+        yield from numbers_of(member.shape, f"{path}.{member.name}")
+
+
+def test_the_fast_decoder_takes_no_integer_beyond_its_range() -> None:
+    numbers = dict(
+        pair for operation in ANSWERED.values() for pair in numbers_of(structure_of(operation.request), operation.name)
+    )
+    assert numbers["Query.Limit"].kind == "Integer"
+    for path, shape in numbers.items():
+        if shape.kind == "Integer":
+            assert shape.bounds.minimum is not None, path
+            assert shape.bounds.minimum >= -(2**31), path
+            assert shape.bounds.maximum is not None, path
+            assert shape.bounds.maximum < 2**31, path
 
 
 @pytest.mark.parametrize("levels", [32, 63, 64, 65, 200, 450])

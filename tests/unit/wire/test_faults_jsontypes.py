@@ -21,6 +21,12 @@ class Element(msgspec.Struct):
     Name: str | None = None
 
 
+class Numbered(msgspec.Struct):
+    """A structure with a number."""
+
+    Limit: Annotated[int, Meta(ge=1, extra={"shape": "Integer"})] | None = None
+
+
 class Everything(msgspec.Struct):
     """One member of each declared type."""
 
@@ -38,6 +44,7 @@ class Everything(msgspec.Struct):
     Item: shapes.AttributeMap | None = None
     Items: list[shapes.AttributeMap] | None = None
     Requests: dict[str, list[Element]] | None = None
+    Numbers: dict[str, list[Numbered]] | None = None
 
 
 EVERYTHING = structure_of(Everything)
@@ -88,6 +95,22 @@ REFUSALS: list[tuple[str, Any, str]] = [
     ("Long", {}, START),
     ("Fraction", "1", "STRING_VALUE cannot be converted to Double"),
     ("Fraction", [], "Unrecognized collection type class java.lang.Double"),
+    *(
+        (member, value, f"{token} cannot be converted to {kind}")
+        for member, kind, largest in (("Short", "Integer", 2**31 - 1), ("Long", "Long", 2**63 - 1))
+        for value, token in (
+            (largest + 1, "NUMBER_VALUE"),
+            (-largest - 2, "NUMBER_VALUE"),
+            (float(largest + 1), "DECIMAL_VALUE"),
+            (-1e30, "DECIMAL_VALUE"),
+            (float("inf"), "DECIMAL_VALUE"),
+            (float("-inf"), "DECIMAL_VALUE"),
+        )
+    ),
+    ("Fraction", float("inf"), "DECIMAL_VALUE cannot be converted to Double"),
+    ("Fraction", float("-inf"), "DECIMAL_VALUE cannot be converted to Double"),
+    ("Fraction", 10**400, "NUMBER_VALUE cannot be converted to Double"),
+    ("Numbers", {"a": [{"Limit": float("inf")}]}, "DECIMAL_VALUE cannot be converted to Integer"),
     ("Bytes", True, BASE64),
     ("Bytes", 12.5, BASE64),
     ("Bytes", [], "Unrecognized collection type class java.nio.ByteBuffer"),
@@ -166,7 +189,8 @@ def test_a_value_of_another_type_is_refused(member: str, value: Any, message: st
 LENIENT: list[tuple[str, Any, Any]] = [
     ("Flag", "true", True), ("Flag", "YES", True), ("Flag", "1", True), ("Flag", "False", False), ("Flag", "no", False),
     ("Flag", "0", False), ("Short", 1.9, 1), ("Short", -0.5, -1), ("Short", 7, 7), ("Long", 1e3, 1000),
-    ("Long", float("inf"), 2**63 - 1), ("Short", float("-inf"), -(2**31)), ("Fraction", 1, 1.0), ("Bytes", "", ""),
+    ("Long", 2**63 - 1, 2**63 - 1), ("Long", -(2**63), -(2**63)), ("Short", 2**31 - 1, 2**31 - 1), ("Short", 2147483647.9, 2**31 - 1),
+    ("Short", -(2**31), -(2**31)), ("Fraction", 1, 1.0), ("Fraction", 1e308, 1e308), ("Bytes", "", ""),
     ("Bytes", "AA==", "AA=="), ("Bytes", "AAA=", "AAA="), ("Bytes", "+/zz", "+/zz"), ("Names", {"a": None}, {}),
     ("Item", {"a": None}, {"a": {}}), ("Item", {"a": {"L": [None]}}, {"a": {"L": [{}]}}),
     ("Item", {"a": {"M": {"b": None}}}, {"a": {"M": {"b": {}}}}), ("Item", {"a": {"S": None, "X": 1}}, {"a": {}}),

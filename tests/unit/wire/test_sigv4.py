@@ -20,7 +20,7 @@ SIGNATURE = "0" * 64
 GOOD = f"AWS4-HMAC-SHA256 Credential={CREDENTIAL}, SignedHeaders=host;x-amz-date, Signature={SIGNATURE}"
 QUERY = {
     "X-Amz-Algorithm": "AWS4-HMAC-SHA256", "X-Amz-Credential": CREDENTIAL.replace("/", "%2F"), "X-Amz-Signature": SIGNATURE,
-    "X-Amz-SignedHeaders": "host", "X-Amz-Date": DATE,
+    "X-Amz-SignedHeaders": "host", "X-Amz-Date": DATE, "X-Amz-Expires": "900",
 }  # fmt: skip
 
 
@@ -149,6 +149,38 @@ def test_a_presigned_request_lives_as_long_as_it_says() -> None:
     assert fault(None, None, old)[0] == "InvalidSignatureException"
     assert claim_of(None, None, {**old, "X-Amz-Expires": "3600"}).is_presigned
     assert fault(None, None, {**old, "X-Amz-Expires": "3599"})[0] == "InvalidSignatureException"
+    assert fault(None, None, {**old, "X-Amz-Expires": "0"})[0] == "InvalidSignatureException"
+    assert claim_of(None, None, {**QUERY, "X-Amz-Date": "20261114T120000Z", "X-Amz-Expires": "604800",
+                                 "X-Amz-Credential": CREDENTIAL.replace("20261121", "20261114")}).is_presigned  # fmt: skip
+
+
+@pytest.mark.parametrize(("expires", "sentence"), [
+    (None, "AWS query-string parameters must include 'X-Amz-Expires'. Re-examine the query-string parameters."),
+    ("", "AWS query-string parameters must include 'X-Amz-Expires'. Re-examine the query-string parameters."),
+    ("-1", "X-Amz-Expires must be non-negative"),
+    ("-99999999999999999999", "X-Amz-Expires must be non-negative"),
+    ("abc", "X-Amz-Expires should be a number"),
+    ("1.5", "X-Amz-Expires should be a number"),
+    ("+60", "X-Amz-Expires should be a number"),
+    ("1_0", "X-Amz-Expires should be a number"),
+    ("%D9%A3", "X-Amz-Expires should be a number"),
+    ("604801", "X-Amz-Expires must be less than a week (in seconds) that is 604800"),
+    ("9" * 5000, "X-Amz-Expires must be less than a week (in seconds) that is 604800"),
+])  # fmt: skip
+def test_a_presigned_request_says_for_how_long(expires: str | None, sentence: str) -> None:
+    query = {name: value for name, value in QUERY.items() if name != "X-Amz-Expires"}
+    if expires is not None:
+        query["X-Amz-Expires"] = expires
+    assert fault(None, None, query) == ("IncompleteSignatureException", sentence)
+
+
+def test_the_life_of_a_presigned_request_is_checked_behind_its_parts_and_before_its_date() -> None:
+    without_parts = {"X-Amz-Algorithm": "AWS4-HMAC-SHA256", "X-Amz-Date": DATE, "X-Amz-Expires": "-1"}
+    assert "must include 'X-Amz-Credential'" in (fault(None, None, without_parts)[1] or "")
+    assert (
+        fault(None, None, {**QUERY, "X-Amz-Date": "bad", "X-Amz-Expires": "-1"})[1]
+        == "X-Amz-Expires must be non-negative"
+    )
 
 
 def test_host_must_be_signed() -> None:

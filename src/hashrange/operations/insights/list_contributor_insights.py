@@ -20,7 +20,7 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
 
     TableName: NameOrArn | None = None
     NextToken: str | None = None
-    MaxResults: Annotated[int, Meta(le=100, extra={"shape": "Integer"})] | None = None
+    MaxResults: Annotated[int, Meta(ge=-(2**31), le=100, extra={"shape": "Integer"})] | None = None
 
 
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> bytes:

@@ -13,6 +13,7 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
+from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 from hashrange.store.embedded.recovery import stops_at_hole
 from hashrange.store.embedded.threads import let_the_loop_go_first
 
@@ -38,7 +39,6 @@ COMPRESSED = ":".join(["kLZ4Compression"] * LEVELS)
 COMPRESSED_BELOW_BASE = ":".join(["kNoCompression"] * 2 + ["kLZ4Compression"] * (LEVELS - 2))
 """What is merged again soon is not worth compressing; that is 32 MB at most, and what waits to be merged into them."""
 BLOOM_BITS_PER_KEY = 10
-OPEN_FILES_MAX = 512
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
 BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, BACKGROUND_WRITE_BYTES = 256 * MIB, 1_000, 128 * 1024
@@ -217,7 +217,7 @@ def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options.set_max_bytes_for_level_base(LEVEL_BASE_BYTES)
     options.set_max_write_buffer_number(3)
     options.set_max_background_jobs(BACKGROUND_JOBS)
-    options.set_max_open_files(OPEN_FILES_MAX)
+    options.set_max_open_files(open_files_max(descriptors_max()))
     options.set_compression_per_level([rocksdict.DBCompressionType.lz4()] * LEVELS)
     options.set_level_compaction_dynamic_level_bytes(True)
     options.set_max_log_file_size(LOG_FILE_BYTES_MAX)

@@ -1,0 +1,94 @@
+"""What do all connections share, and who ends the slow ones? The open ones, what serves them together, and the sweep.
+
+This file must not know how a connection lives (`protocol.py`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from hashrange.clock import Clock
+from hashrange.server.access_log import AccessLog
+from hashrange.server.hints import HttpsHint
+from hashrange.server.incoming import Handle, Incoming
+from hashrange.server.outgoing import Outgoing
+from hashrange.server.room import Room
+from hashrange.server.unread import Unread
+from hashrange.wire.http import ReplyWriter
+
+VISIT_SECONDS_MAX = 0.002
+"""After so long the loop has other turns to give: a sweep over 65,536 connections takes 17 ms, and closing all of them 140."""
+
+
+class Member(Protocol):
+    """A connection, as far as this file knows it."""
+
+    transport: asyncio.Transport
+
+    def check_deadline(self, now_seconds: float) -> None:
+        """End it if it has passed a deadline."""
+
+    def stop(self) -> None:
+        """End it as soon as its replies are out."""
+
+
+class Connections:
+    """All open connections, what they share, and the sweep that ends slow ones."""
+
+    def __init__(
+        self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
+    ) -> None:
+        self.wall_time = clock.wall_time
+        self.monotonic = clock.monotonic
+        self.writer = ReplyWriter()
+        self.outgoing = Outgoing()
+        self.room = Room()
+        self.unread = Unread()
+        self.open: set[Member] = set()
+        self.turned_away: set[Member] = set()
+        """Those above the limit that still read why."""
+        self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
+        self.connections_max = connections_max
+        self.access_log = access_log
+        self.hint_https = HttpsHint()
+        self.is_stopping = False
+        self._unswept: list[Member] = []
+        self._unstopped: list[Member] = []
+        self.tick_seconds = clock.monotonic()
+        """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
+
+    def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on, requests are read, and replies written, together at the end of a turn of `loop`."""
+        self.incoming.hold(loop)
+        self.outgoing.hold(loop)
+
+    def everyone(self) -> list[Member]:
+        """Every connection that is not closed yet."""
+        return [*self.open, *self.turned_away]
+
+    def sweep(self) -> bool:
+        """End the connections that passed a deadline, for some milliseconds; True: some are left, to be looked at soon."""
+        if not self._unswept:
+            self.outgoing.flush()
+            self.tick_seconds = self.monotonic()
+            self._unswept = self.everyone()
+        return self._visit(self._unswept, lambda connection: connection.check_deadline(self.tick_seconds))
+
+    def stop(self) -> bool:
+        """Close idle connections, and each other one once its replies are out, for some milliseconds; True: some are left."""
+        if not self.is_stopping:
+            self.incoming.drain()
+            self.is_stopping = True
+        if not self._unstopped:
+            self.outgoing.flush()
+            self._unstopped = self.everyone()
+        return self._visit(self._unstopped, lambda connection: connection.stop())
+
+    def _visit(self, left: list[Member], visit: Callable[[Member], None]) -> bool:
+        """Visit and take out as many as there is time for."""
+        ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
+        while left:
+            visit(left.pop())
+            if self.monotonic() >= ends_seconds:
+                break
+        return bool(left)
