@@ -128,6 +128,9 @@ MEMBERS_IN_ORDER = {
 }
 """Structure → its first members in the order in which their faults are reported (captures)."""
 
+RANGES: dict[str, tuple[int, int]] = {"Integer": (-(2**31), 2**31 - 1), "Long": (-(2**63), 2**63 - 1)}
+"""What the Java types of numbers can hold."""
+
 
 def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]]:
     """Where a declared shape departs from the model's, as (path, what)."""
@@ -145,8 +148,11 @@ def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]
     least, most = model.get("min"), model.get("max")
     compare("min_length", shape.bounds.min_length or None, None if is_number else least or None)
     compare("max_length", shape.bounds.max_length, None if is_number else most)
-    compare("minimum", shape.bounds.minimum, least if is_number else None)
-    compare("maximum", shape.bounds.maximum, most if is_number else None)
+    range_min, range_max = RANGES.get(shape.kind, (None, None))  # which the fast decoder is told, and the model implies
+    compare(
+        "minimum", None if shape.bounds.minimum == range_min else shape.bounds.minimum, least if is_number else None
+    )
+    compare("maximum", None if shape.bounds.maximum == range_max else shape.bounds.maximum, most if is_number else None)
     compare("pattern", shape.bounds.pattern, model.get("pattern"))
     if shape.keys is not None:
         key_model = SHAPES[model["key"]]

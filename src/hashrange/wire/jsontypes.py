@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from hashrange.errors import SerializationException
 from hashrange.messages import requests as messages
+from hashrange.steps import walk
 from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
 
 VALUE_LEVELS_MAX = 64
@@ -147,12 +148,12 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
     member = shape.member
     assert member is not None
     if member.kind == "AttributeValue":
-        return [_attribute_value(element, levels, is_member=True) for element in value]
+        return [_attribute_value(element, levels, is_member=True) for element in walk(value)]
     if member.kind == "String" and _are_texts(value):
         return value
     if member.kind == "Blob" and _are_texts(value) and _are_base64(value):
         return value
-    return [normalise(element, member, levels, is_member=True) for element in value]
+    return [normalise(element, member, levels, is_member=True) for element in walk(value)]
 
 
 def _are_texts(values: Iterable[Any]) -> bool:
@@ -172,11 +173,13 @@ def _map(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, An
             _refuse(messages.UNRECOGNIZED_COLLECTION, java_type=messages.JAVA_MAP.format(value=_java_type(member)))
         _refuse(messages.GENERIC_MEMBER if is_member else messages.UNEXPECTED_FIELD_TYPE)
     if member.kind == "AttributeValue":
-        return {key: _attribute_value(element, levels, is_member=True) for key, element in value.items()}
+        return {key: _attribute_value(element, levels, is_member=True) for key, element in walk(value.items())}
     if member.kind == "String" and _are_texts(value.values()):
         return value
     return {
-        key: normalise(element, member, levels, is_member=True) for key, element in value.items() if element is not None
+        key: normalise(element, member, levels, is_member=True)
+        for key, element in walk(value.items())
+        if element is not None
     }
 
 
@@ -204,7 +207,7 @@ def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
         if inner.__class__ is _PLAIN_CLASSES.get(name) or (not inner and inner.__class__ is _EMPTY_CLASSES.get(name)):
             return value
         if name == "L" and inner.__class__ is list:
-            return {"L": [_attribute_value(element, levels + 1, is_member=True) for element in inner]}
+            return {"L": [_attribute_value(element, levels + 1, is_member=True) for element in walk(inner)]}
     return {
         name: normalise(inner, VALUE_MEMBERS[name], levels + 1)
         for name, inner in value.items()
