@@ -56,7 +56,7 @@ def test_constraints(raw: RawClient) -> None:
     )
 
 
-@pytest.mark.parametrize("bound", [b"1" + b"0" * 400, b"1e999", b"-1e999", b"1.5"])
+@pytest.mark.parametrize("bound", [b"1" + b"0" * 300, b"1e300", b"-1e300", b"1.5"])
 def test_times_may_be_any_number(raw: RawClient, bound: bytes) -> None:
     assert raw("ListBackups", b'{"TimeRangeLowerBound":' + bound + b"}").status == 200
 

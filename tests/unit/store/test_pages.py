@@ -190,3 +190,26 @@ async def _go_on(coroutine: object) -> Page:
     """Await a coroutine that has already begun."""
     page: Page = await asyncio.get_running_loop().create_task(coroutine)  # type: ignore[arg-type]
     return page
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+@pytest.mark.parametrize(("limit_bytes", "rows"), [(1, 1), (20_000, 1), (20_001, 2), (100_000, 5), (10**6, 10)])
+def test_of_large_rows_no_more_is_read_than_the_page_holds(
+    store: EmbeddedStore, table: Table, monkeypatch: pytest.MonkeyPatch, limit_bytes: int, rows: int, is_reverse: bool
+) -> None:
+    """24 rows that are read ahead may be 10 MB of items, and much more of JSON."""
+    keys = [b"%02d" % number for number in range(10)]
+    for key in keys:
+        row = row_of(20_000, key * 10_000)
+        finish(store.mutate(table, Key(key), lambda _, row=row: row))  # type: ignore[misc]
+    measured: list[Row] = []
+
+    def measure(row: Row) -> tuple[int]:
+        measured.append(row)
+        return (20_000,)
+
+    monkeypatch.setattr(reading, "_item_size", measure)
+    page = read(store, table, ALL._replace(is_reverse=is_reverse), size_bytes=limit_bytes)
+    assert [row[5:7] for row in page.rows] == sorted(keys, reverse=is_reverse)[:rows]
+    assert page.last_key == (None if limit_bytes > 200_000 else sorted(keys, reverse=is_reverse)[rows - 1])
+    assert len(set(measured)) == rows

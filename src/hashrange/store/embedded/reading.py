@@ -21,6 +21,8 @@ CHUNK_ROWS = 256
 """Rows read between two looks at the clock: some 0.1 ms from memory."""
 FIRST_ROWS = 24
 """Read one by one. They also tell how long rows are, so that no chunk reads far beyond the page's end."""
+LARGE_ROW_BYTES = 16 * 1024
+"""FIRST_ROWS of this length stay below a page's limit, unless other spans of the page have used most of it up."""
 SOURCE_BYTES = 6
 
 _item_size = Struct(">xI").unpack_from
@@ -98,11 +100,12 @@ def row_sizes_bytes(rows: list[Row]) -> list[int]:
 
 
 def first_rows(
-    engine: Engine, source: bytes, span: Span, limit_rows: int, *, is_kept: bool
+    engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> tuple[list[Row], Key | None]:
     """The first rows of a span, at most FIRST_ROWS, and the last one's key; no key when the span holds nothing more.
 
-    Raises the engine's bare exception for damage, or when too many deleted keys lie in the way.
+    Large rows are read only until they reach `limit_bytes`. Raises the engine's bare exception for damage, or when too many deleted
+    keys lie in the way.
     """
     lower, upper, is_reverse = span
     rows: list[Row] = []
@@ -124,6 +127,10 @@ def first_rows(
             if row is None or (is_reverse and iterator.key() < lower):
                 break
             add(row)
+            if len(row) > LARGE_ROW_BYTES:
+                limit_bytes -= _item_size(row)[0]
+                if limit_bytes <= 0:
+                    return rows, Key(iterator.key()[SOURCE_BYTES:])
             step()
         else:
             if valid() and not (is_reverse and iterator.key() < lower):
@@ -249,12 +256,15 @@ def begin_page(
     """The page, if its rows are few, or what reads on. Limits as in `Store.page`. Never raises: the reader does."""
     begun = None
     try:
-        rows, last_key = first_rows(engine, source, span, limit_rows, is_kept=is_kept)
-        size_bytes = sum(row_sizes_bytes(rows))
+        rows, last_key = first_rows(engine, source, span, limit_rows, limit_bytes, is_kept=is_kept)
+        sizes = row_sizes_bytes(rows)
+        size_bytes = sum(sizes)
         if size_bytes < limit_bytes:
             if last_key is None or len(rows) == limit_rows:
                 return Page(rows, size_bytes, last_key)
             begun = rows, size_bytes, last_key
+        elif last_key is not None and size_bytes - sizes[-1] < limit_bytes:
+            return Page(rows, size_bytes, last_key)  # the last row is the one that reached the limit
     except Exception:  # noqa: BLE001, S110 - the reader meets it again, and whoever calls it deals with it
         pass
     return PageReader(source, span, limit_rows, limit_bytes, begun, is_kept=is_kept)
