@@ -22,7 +22,7 @@ from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from tests.support.engines import FaultyEngine
 from tests.support.samples import durable, finish, row_of, table_maker
-from tests.unit.store.conftest import Run
+from tests.unit.store.conftest import Run, sync_thread_is_idle
 
 FULL = Exception("IO error: No space left on device: While appending to file: 000004.log")
 STALL = Exception("Result incomplete: Write stall")
@@ -62,7 +62,7 @@ class Patient:
             try:
                 self.get()
             except StorageError:
-                await asyncio.sleep(0.002)
+                await sync_thread_is_idle(self.store)
             else:
                 return
         raise AssertionError("never healed")
@@ -122,7 +122,7 @@ def test_reopening_waits_longer_each_time_and_only_for_requests(
 ) -> None:
     attempts: list[float] = []
 
-    def refuse(_data_dir: str) -> object:
+    def refuse(_data_dir: str, *, may_make: bool) -> object:
         attempts.append(patient.clock.monotonic())
         raise FULL
 
@@ -136,8 +136,7 @@ def test_reopening_waits_longer_each_time_and_only_for_requests(
             patient.clock.advance(0.1)
             with pytest.raises(StorageFull):
                 patient.get()
-            before = len(attempts)
-            await asyncio.sleep(0.003 if before < 9 else 0)
+            await sync_thread_is_idle(patient.store)
 
     run(knock(200))
     assert 4 <= len(attempts) <= 12, "twenty seconds of requests every tenth of a second"
@@ -151,7 +150,7 @@ def test_damage_is_not_reopened(patient: Patient, run: Run) -> None:
     with pytest.raises(StorageCorruption, match="hashrange check"):
         patient.get()
     patient.clock.advance(3600)
-    run(asyncio.sleep(0.01))
+    run(sync_thread_is_idle(patient.store))
     with pytest.raises(StorageCorruption):
         patient.get()
 

@@ -3,6 +3,8 @@
 Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
 """
 
+import contextlib
+import ctypes
 from enum import Enum
 from typing import Any
 
@@ -69,8 +71,8 @@ class Pace(Enum):
     BULK = (4, 4)
 
 
-def open_engine(data_dir: str | None) -> Engine:
-    """Open (or make) the engine of a locked folder; None: in memory. Raises StorageError.
+def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
+    """Open the engine of a locked folder, or make it if it `may_make` one and there is none; None: in memory. Raises StorageError.
 
     Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
     """
@@ -79,6 +81,7 @@ def open_engine(data_dir: str | None) -> Engine:
     path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
     options = _options(is_in_memory=data_dir is None)
     try:
+        options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
         if data_dir is not None and stops_at_hole(path, lambda: open_read_only(path).close()):
             options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
@@ -155,6 +158,22 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
             raise storage_error(error, place) from error
 
 
+def cancel_work(engine: Engine) -> None:
+    """Have flushes and compactions of `engine` end, for good; waits for none of them."""
+    with contextlib.suppress(Exception):
+        engine.cancel_all_background(False)
+
+
+def abandon_engine(engine: Engine) -> None:
+    """Never use `engine` again, and never close it: its folder is not there, or another one is.
+
+    Closing, and the end of the last reference, flush to, and delete, files by their paths: in a folder that has taken the place of the
+    engine's own, that destroys another store. So its work is cancelled and a reference is left over for ever.
+    """
+    cancel_work(engine)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+
+
 def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
     """Without sync, which the commit barrier does for many at once, and never waiting in a stall."""
     options = rocksdict.WriteOptions()
@@ -205,7 +224,6 @@ def _check_format(engine: Engine, place: str) -> None:
 
 def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options = rocksdict.Options(raw_mode=True)
-    options.create_if_missing(True)
     if is_in_memory:
         options.set_env(rocksdict.Env.mem_env())
     options.set_target_file_size_base(MEMORY_FILE_BYTES if is_in_memory else DISK_FILE_BYTES)

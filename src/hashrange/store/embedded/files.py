@@ -1,16 +1,15 @@
-"""Which files does a store own? The only place of the embedded store that touches the file system itself.
+"""Which files does a store own? What names them, makes them, reads and copies them; who has them is in `identity.py`.
 
 A data folder holds `lock` (ours; flock, with the owner's process id inside) and `engine/` (the engine's own files).
 """
 
-import contextlib
 import errno
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
-from hashrange.errors import StorageError, StorageLocked, StorageReadOnly
+from hashrange.errors import StorageError, StorageReadOnly
 from hashrange.settings import SettingUnusable
 
 ENGINE_FOLDER = "engine"
@@ -18,53 +17,15 @@ LOCK_FILE = "lock"
 CURRENT_FILE = "CURRENT"
 """The engine's: names its manifest, which names the files that count."""
 
-if os.name == "nt":  # pragma: no cover - exercised on Windows only
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
 
 class FolderUnfit(StorageError, SettingUnusable):
     """What was named as the data folder is none and cannot become one."""
 
 
-class FolderLock:
-    """The right to use a data folder, held until `release` or the end of the process, however it ends."""
+def make_folder(data_dir: str) -> None:
+    """Make the data folder if it is missing.
 
-    def __init__(self, descriptor: int, *, is_signed: bool) -> None:
-        """Below 0 the descriptor is that of no file: there is nothing to lock. `is_signed`: the file names this process."""
-        self._descriptor = descriptor
-        self._is_signed = is_signed
-
-    def release(self) -> None:
-        """Let another process have the folder; may be called twice."""
-        if self._descriptor >= 0:
-            if self._is_signed:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-
-def prepare_folder(data_dir: str) -> FolderLock:
-    """Make the folder if it is missing and lock it.
-
-    Raises StorageLocked, StorageReadOnly, or FolderUnfit when `data_dir` is not a folder or holds something else.
+    Raises StorageError, or FolderUnfit when `data_dir` is not a folder or holds something else.
     """
     folder = Path(data_dir)
     try:
@@ -76,15 +37,14 @@ def prepare_folder(data_dir: str) -> FolderLock:
             f"the folder {data_dir} cannot be made: {error.strerror}. Name another one with --data-dir."
         ) from error
     _refuse_foreign(folder)
-    lock = _lock(folder)
-    try:
-        (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
-        for each in (folder, folder.absolute().parent):
-            sync_folder(str(each))
-    except OSError as error:
-        lock.release()
-        raise _unwritable(data_dir, error) from error
-    return lock
+
+
+def make_engine_folder(data_dir: str) -> None:
+    """Make the engine's folder if it is missing, and the names of all these folders durable. Raises OSError."""
+    folder = Path(data_dir)
+    (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
+    for each in (folder, folder.absolute().parent):
+        sync_folder(str(each))
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -92,7 +52,7 @@ def _refuse_foreign(folder: Path) -> None:
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
-        raise _unreadable(folder, error) from error
+        raise unreadable(folder, error) from error
     strangers = names - {LOCK_FILE, ENGINE_FOLDER, "lost+found"}
     if strangers and ENGINE_FOLDER not in names:
         raise FolderUnfit(
@@ -100,61 +60,13 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _lock(folder: Path) -> FolderLock:
-    try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    _take(folder, descriptor)
-    with contextlib.suppress(OSError):  # the process id is a courtesy; a full disk must not keep the store from opening
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
-    return FolderLock(descriptor, is_signed=True)
-
-
-def lock_for_reading(data_dir: str) -> FolderLock:
-    """Lock a folder and change nothing in it. One without a lock file is a copy that no server has had: it needs none.
-
-    Raises StorageLocked, or StorageError when this user may not look.
-    """
-    folder = Path(data_dir)
-    try:
-        try:
-            # Some file systems lock nothing that is open for reading only.
-            descriptor = os.open(folder / LOCK_FILE, os.O_RDWR)
-        except OSError as error:
-            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
-                raise
-            descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY)
-    except FileNotFoundError:
-        return FolderLock(-1, is_signed=False)
-    except OSError as error:
-        raise _unreadable(folder, error) from error
-    _take(folder, descriptor)
-    return FolderLock(descriptor, is_signed=False)
-
-
-def _take(folder: Path, descriptor: int) -> None:
-    """Lock an open lock file, or close it and raise StorageLocked, or StorageError where files cannot be locked."""
-    try:
-        if _try_lock(descriptor):
-            return
-        owner = os.read(descriptor, 32).decode("ascii", "replace").strip()
-    except OSError as error:
-        os.close(descriptor)
-        raise StorageError(
-            f"{folder} cannot be locked: {error.strerror}. Name a folder on a file system that has locks."
-        ) from error
-    os.close(descriptor)
-    process = f" (process {owner})" if owner else ""
-    raise StorageLocked(f"{folder} is in use by another Hashrange{process}. Stop that one, or name another folder.")
-
-
-def _unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
+def unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
+    """For a folder that this user may not write."""
     return StorageReadOnly(f"{folder} cannot be written ({error.strerror}). Give this user the right to write there.")
 
 
-def _unreadable(folder: str | Path, error: OSError) -> StorageError:
+def unreadable(folder: str | Path, error: OSError) -> StorageError:
+    """For a folder that this user may not read."""
     return StorageError(
         f"{folder} cannot be read ({error.strerror}). Give this user the right to read all that is in it."
     )
@@ -187,7 +99,14 @@ def has_engine(data_dir: str) -> bool:
     try:
         return (Path(data_dir) / ENGINE_FOLDER / CURRENT_FILE).is_file()
     except OSError as error:
-        raise _unreadable(data_dir, error) from error
+        raise unreadable(data_dir, error) from error
+
+
+def may_make_engine(folder: str) -> bool:
+    """True unless the engine's `folder` holds an engine's data: then the file that leads to it is missing, and making it anew would
+    delete the data.
+    """
+    return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
 def copy_head(data_dir: str) -> str:

@@ -2,17 +2,20 @@
 
 From the first failure on, a refusing engine stands in for the real one, so that the data path needs no check. The sync
 thread closes the engine and opens it again, each time when a request arrives after a growing delay; what the disk then
-holds is the truth. Damage is not reopened: it needs the operator.
+holds is the truth. Damage is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one
+that was opened (`identity.py`), and know the last commit that was acknowledged.
 """
 
+import asyncio
 import logging
 from typing import NoReturn, Protocol
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption, StorageError
-from hashrange.store.embedded.durability import CommitBarrier
-from hashrange.store.embedded.engine import Engine, close_engine, open_engine
+from hashrange.errors import StorageCorruption, StorageError, StorageLost
+from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
+from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_engine
 from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
@@ -53,21 +56,42 @@ class RefusingEngine:
 
 
 class Health:
-    """Whether the engine can be trusted, and the way back. All but `_reopen` runs on the loop."""
+    """Whether the engine can be trusted, and the way back. All but `_sync` and `_reopen` runs on the loop."""
 
-    def __init__(self, store: Patient, barrier: CommitBarrier, clock: Clock, *, is_in_memory: bool) -> None:
+    def __init__(
+        self, store: Patient, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
+    ) -> None:
+        """`lock` is that of the folder; None: the store is in memory."""
+        barrier_kind = VolatileBarrier if lock is None else CommitBarrier
+        self.barrier: CommitBarrier = barrier_kind(loop, self._sync, self._sync_failed)
         self.generation = 0
         """Grows whenever the engine was replaced or lost: what was read before may not be there any more."""
         self.failure: StorageError | None = None
         self._store = store
-        self._barrier = barrier
         self._clock = clock
-        self._is_in_memory = is_in_memory
+        self._lock = lock
         self._broken: Engine = None
         self._reopened: Engine = None
+        self._synced_sequence = 0
+        """The engine's number of the last write that a sync covered."""
         self._is_reopening = False
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = 0.0
+
+    def _sync(self) -> None:
+        """On the sync thread: make every commit so far durable, in the folder that was opened. Raises the engine's bare exceptions."""
+        engine = self._store.engine
+        sequence = engine.latest_sequence_number()
+        engine.flush_wal(True)
+        if self._lock is not None:
+            self._lock.require_engine()
+        self._synced_sequence = sequence
+
+    def _sync_failed(self, error: Exception) -> StorageError:
+        """Whatever kept a sync from success: nothing is served until a reopening. Returns what those who wait hear."""
+        fault = storage_error(error, self._store.place)
+        self.fail(fault)
+        return fault
 
     def fail(self, error: StorageError) -> None:
         """Take the engine out of use; everybody who waits for a sync hears `error`."""
@@ -78,9 +102,11 @@ class Health:
         self.generation += 1
         self._broken = self._store.engine
         self._store.use(RefusingEngine(self))
+        if isinstance(error, StorageLost):
+            cancel_work(self._broken)
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
-        self._barrier.fail(error)
+        self.barrier.fail(error)
 
     def require(self, generation: int) -> None:
         """Raise StorageError if the engine has been lost since `generation`: for whoever suspended."""
@@ -91,18 +117,21 @@ class Health:
         """What a request hears now. Starts a reopening when it is time for one."""
         error = self.failure
         assert error is not None
-        is_hopeless = self._is_in_memory or isinstance(error, StorageCorruption)
+        is_hopeless = self._lock is None or isinstance(error, StorageCorruption)
         now_seconds = self._clock.monotonic()
         if not is_hopeless and not self._is_reopening and now_seconds >= self._next_attempt_seconds:
             self._is_reopening = True
             self._delay_seconds = min(2 * self._delay_seconds, REOPEN_DELAY_SECONDS_MAX)
             self._next_attempt_seconds = now_seconds + self._delay_seconds
-            self._barrier.run_on_thread(self._reopen)
+            self.barrier.run_on_thread(self._reopen)
         return type(error)(*error.args)
 
     def shut(self) -> Engine:
         """Refuse everything from now on; returns the engine still to be closed, or None. The thread has ended."""
         engine = self._broken or self._reopened if self.failure is not None else self._store.engine
+        if engine is not None and self._lock is not None and not self._lock.is_engine_there():
+            abandon_engine(engine)
+            engine = None
         self._broken = self._reopened = None
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
@@ -113,23 +142,38 @@ class Health:
     def _reopen(self) -> None:
         """On the thread: close what is broken, open again, and prove that writing and syncing work."""
         place = self._store.place
+        lock = self._lock
+        assert lock is not None
         try:
+            lock.require_folder()
             if self._broken is not None:
+                lock.require_engine()
                 broken, self._broken = self._broken, None
                 self._store.stop_housekeeping(broken)
                 close_engine(broken, place, may_fail=True)  # what the disk holds is read by the next one
-            engine = open_engine(place)
-            try:
-                engine.put(PROBE_KEY, b"")
-                engine.flush_wal(True)
-            except Exception:
-                self._broken = engine
-                raise
-            self._reopened = engine
+            self._reopened = self._proved(open_engine(place, may_make=False))
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-            self._barrier.report(self._still_failing, storage_error(error, place))
+            self.barrier.report(self._still_failing, storage_error(error, place))
         else:
-            self._barrier.report(self._heal)
+            self.barrier.report(self._heal)
+
+    def _proved(self, engine: Engine) -> Engine:
+        """The engine, just reopened, once it has shown that it holds what was acknowledged, and that it can write and sync."""
+        assert self._lock is not None
+        self._lock.note_engine()
+        try:
+            if engine.latest_sequence_number() < self._synced_sequence:
+                raise StorageLost(
+                    f"{self._store.place} was opened again and holds less than was acknowledged: files are missing or older"
+                    " than they were. Keep a copy of the folder, and put the missing files back or restore a backup, with the"
+                    " server stopped."
+                )
+            engine.put(PROBE_KEY, b"")
+            engine.flush_wal(True)
+        except Exception:
+            self._broken = engine
+            raise
+        return engine
 
     def _still_failing(self, error: StorageError) -> None:
         self._is_reopening = False
@@ -152,5 +196,5 @@ class Health:
             return
         self._is_reopening = False
         self.failure = None
-        self._barrier.restart()
+        self.barrier.restart()
         _log.warning("%s was reopened and serves again.", self._store.place)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hashrange.errors import HashrangeError, StorageFormatUnknown
-from hashrange.store.embedded import files, layout
+from hashrange.store.embedded import files, identity, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
@@ -19,7 +19,7 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
     if not files.has_engine(data_dir):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
-    lock = files.lock_for_reading(data_dir)
+    lock = identity.lock_for_reading(data_dir)
     head = ""
     try:
         head = files.copy_head(data_dir)

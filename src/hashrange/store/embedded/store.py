@@ -12,16 +12,16 @@ from typing import TypeVar
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, StorageBusy, StorageError
 from hashrange.items.types import Item, Key, Row
-from hashrange.store.embedded import files
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog, existing
-from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
+from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, is_behind, new_batch, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
+from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.read_cache import ReadCache
@@ -56,7 +56,7 @@ class EmbeddedStore:
         data_dir: str | None,
         clock: Clock,
         loop: asyncio.AbstractEventLoop | None,
-        lock: files.FolderLock | None,
+        lock: FolderLock | None,
         index_delay: IndexDelay | None,
         collection_size_max_bytes: int,
     ) -> None:
@@ -76,14 +76,15 @@ class EmbeddedStore:
         self._outbox = Outbox(self, clock, index_delay)
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
-        barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
-        self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
-        self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
+        self._health = Health(self, clock, loop, lock)
+        self._barrier = self._health.barrier
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
         self.reads = ReadCache(Admission(is_in_memory=data_dir is None))
         self.committed = self._barrier.commit
         try:
+            if lock is not None:
+                lock.note_engine()
             self.load()
         except Exception as error:
             close_engine(self.engine, self.place, may_fail=True)
@@ -282,10 +283,6 @@ class EmbeddedStore:
     def when_durable(self, position: int, callback: Waiter) -> None:
         """Call `callback` once everything up to `position` is durable (at once if it is), or with the error."""
         self._barrier.when_durable(position, callback)
-
-    def _sync(self) -> None:
-        """On the sync thread: make every commit so far durable."""
-        self.engine.flush_wal(True)
 
     # --- what the catalog needs ------------------------------------------------------------------
 
