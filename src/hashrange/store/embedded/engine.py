@@ -15,7 +15,7 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
-from hashrange.store.embedded.recovery import stops_at_hole
+from hashrange.store.embedded.recovery import stops_at_hole, torn_logs
 from hashrange.store.embedded.threads import let_the_loop_go_first
 
 MIB = 1024 * 1024
@@ -82,8 +82,10 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
     options = _options(is_in_memory=data_dir is None)
     try:
         options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
-        if data_dir is not None and stops_at_hole(path, lambda: open_read_only(path).close()):
-            options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
+        if data_dir is not None:
+            _cut_torn_logs(path)
+            if stops_at_hole(path, lambda: open_read_only(path).close()):
+                options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
         raise storage_error(error, place, OPENING) from error
@@ -103,16 +105,31 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
     return engine
 
 
-def open_read_only(path: str, head: str | None = None) -> Engine:
+def _cut_torn_logs(path: str) -> None:
+    """Take zeros that are no data off the end of the last log, once a replay without them has found no damage."""
+    torn = torn_logs(path)
+    if not torn:
+        return
+    head = files.copy_head(path, torn)
+    try:
+        open_read_only(path, head, has_logs=True).close()
+    finally:
+        files.remove_folder(head)
+    for log, size_bytes in torn.items():
+        files.truncate(log, size_bytes)
+
+
+def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
     """The engine in folder `path` as it would recover, for reading. Raises the engine's bare exceptions.
 
     rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder that holds a copy of the
-    files that say which others count (`files.copy_head`), it writes there, and nothing in `path` changes.
+    files that say which others count (`files.copy_head`), it writes there, and nothing in `path` changes. `has_logs`: the logs to be
+    replayed are those in `head`.
     """
     options = _options(is_in_memory=False)
     if head is not None:
         options.set_db_paths([rocksdict.DBPath(path, PATH_BYTES_MAX)])
-        options.set_wal_dir(path)
+        options.set_wal_dir(head if has_logs else path)
     return rocksdict.Rdict(head or path, options, {"default": options}, rocksdict.AccessType.read_only(False))
 
 

@@ -109,13 +109,20 @@ def may_make_engine(folder: str) -> bool:
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
-def copy_head(data_dir: str) -> str:
-    """A scratch folder with what tells the engine which of its files count: some MB at most. `remove_folder` it later."""
+def copy_head(folder: str, torn_logs: dict[str, int]) -> str:
+    """A scratch folder with what tells the engine which of the files in `folder` count: some MB at most. `remove_folder` it later.
+
+    If there are `torn_logs` (`recovery.py`), it has the logs as well, these cut to their sizes.
+    """
     scratch = make_scratch_folder()
     try:
-        engine = Path(data_dir) / ENGINE_FOLDER
-        for path in (engine / CURRENT_FILE, *engine.glob("MANIFEST-*")):
+        for path in (Path(folder) / CURRENT_FILE, *Path(folder).glob("MANIFEST-*")):
             shutil.copyfile(path, Path(scratch) / path.name)
+        for log in log_files(folder) if torn_logs else ():
+            copy = Path(scratch) / Path(log).name
+            shutil.copyfile(log, copy)
+            if log in torn_logs:
+                os.truncate(copy, torn_logs[log])
     except BaseException:
         remove_folder(scratch)
         raise
@@ -150,6 +157,22 @@ def log_files(folder: str) -> list[str]:
 def read_bytes(path: str) -> bytes:
     """All of a file."""
     return Path(path).read_bytes()
+
+
+def ends_with_zero(path: str) -> bool:
+    """Is the last byte of a file 0? False for an empty one."""
+    with open(path, "rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\0"
+
+
+def truncate(path: str, size_bytes: int) -> None:
+    """Cut a file off at a size, and sync it."""
+    with open(path, "r+b") as file:
+        file.truncate(size_bytes)
+        os.fsync(file.fileno())
 
 
 def append_bytes(path: str, content: bytes) -> None:
