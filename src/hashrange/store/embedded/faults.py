@@ -52,7 +52,7 @@ def storage_error(error: BaseException, place: str, advice: Advice = SERVING) ->
     text = str(error)
     lowered = text.lower()
     if any(mark in lowered for mark in _FULL):
-        return StorageFull(f"the disk that holds {place} is full. Make room: writing goes on by itself. ({text})")
+        return StorageFull(f"the disk that holds {place} is full. Make room: writing then goes on by itself. ({text})")
     if any(mark in lowered for mark in _STALLED):
         return StorageBusy(f"the engine of {place} is catching up; the same call may succeed in a moment. ({text})")
     if any(mark in lowered for mark in _READ_ONLY):

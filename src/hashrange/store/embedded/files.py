@@ -17,6 +17,9 @@ LOCK_FILE = "lock"
 CURRENT_FILE = "CURRENT"
 """The engine's: names its manifest, which names the files that count."""
 
+SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
+"""What opening an engine writes beside the rows of its logs, amply; and how much of it is tried at a time."""
+
 
 class FolderUnfit(StorageError, SettingUnusable):
     """What was named as the data folder is none and cannot become one."""
@@ -152,6 +155,28 @@ def log_files(folder: str) -> list[str]:
     while logs and not logs[-1].stat().st_size:
         logs.pop()
     return [str(path) for path in logs]
+
+
+def sync_logs(folder: str) -> None:
+    """Make durable what the engine's write-ahead logs hold by now, and their names. Raises OSError."""
+    for path in log_files(folder):
+        try:
+            file = open(path, "r+b")  # noqa: SIM115 - closed below; one that is no longer needed may be deleted meanwhile
+        except FileNotFoundError:
+            continue
+        with file:
+            os.fsync(file.fileno())
+    sync_folder(folder)
+
+
+def prove_room(folder: str) -> None:
+    """Write and sync a nameless file as large as what opening the engine in `folder` writes. Raises OSError, as for a full disk."""
+    left_bytes = SPARE_BYTES + sum(os.path.getsize(path) for path in log_files(folder))
+    with tempfile.TemporaryFile(dir=folder) as file:
+        while left_bytes > 0:
+            left_bytes -= file.write(os.urandom(PIECE_BYTES))  # what can be compressed would prove less
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_bytes(path: str) -> bytes:

@@ -1,22 +1,28 @@
 """May the store be used? What happens after a failed read, write or sync.
 
-From the first failure on, a refusing engine stands in for the real one, so that the data path needs no check. The sync
-thread closes the engine and opens it again, each time when a request arrives after a growing delay; what the disk then
-holds is the truth. Damage is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one
-that was opened (`identity.py`), and know the last commit that was acknowledged.
+From the first failure on, a stand-in takes the engine's place, so that the data path needs no check. The sync thread closes the engine
+and opens it again, each time when a request arrives after a growing delay; what the disk then holds is the truth. Damage
+is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one that was opened
+(`identity.py`), and know the last commit that was acknowledged.
+
+A write that failed because the disk is full is the one failure after which reading goes on, with the same engine: the write is
+neither in the log nor in memory. Commits before it become durable by a sync as ever, and replies wait for that as ever;
+if that fails, nothing is read any more. The engine is reopened once a file of the size that this needs could be written.
 """
 
 import asyncio
 import logging
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption, StorageError, StorageLost
+from hashrange.errors import StorageCorruption, StorageError, StorageFull, StorageLost
+from hashrange.store.embedded import files
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
 from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
+from hashrange.store.embedded.stand_ins import ReadingEngine, RefusingEngine
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
 REOPEN_DELAY_SECONDS_MAX = 5.0
@@ -43,20 +49,8 @@ class Patient(Protocol):
         ...
 
 
-class RefusingEngine:
-    """Stands where an engine was: every call raises."""
-
-    def __init__(self, health: "Health") -> None:
-        self._health = health
-
-    def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
-        raise self._health.refusal()
-
-    get = put = delete = write = items = iter = flush_wal = compact_range = property_int_value = _refuse
-
-
 class Health:
-    """Whether the engine can be trusted, and the way back. All but `_sync` and `_reopen` runs on the loop."""
+    """Whether the engine can be trusted, and the way back. All but `_sync`, `_find_room` and `_reopen` runs on the loop."""
 
     def __init__(
         self, store: Patient, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
@@ -74,9 +68,17 @@ class Health:
         self._reopened: Engine = None
         self._synced_sequence = 0
         """The engine's number of the last write that a sync covered."""
+        self._is_reading = False
+        """The disk is full, and reading goes on."""
         self._is_reopening = False
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = 0.0
+
+    def begin(self) -> None:
+        """The store's engine has been opened for the first time. Raises OSError."""
+        self._synced_sequence = self._store.engine.latest_sequence_number()
+        if self._lock is not None:
+            self._lock.note_engine()
 
     def _sync(self) -> None:
         """On the sync thread: make every commit so far durable, in the folder that was opened. Raises the engine's bare exceptions."""
@@ -90,23 +92,44 @@ class Health:
     def _sync_failed(self, error: Exception) -> StorageError:
         """Whatever kept a sync from success: nothing is served until a reopening. Returns what those who wait hear."""
         fault = storage_error(error, self._store.place)
-        self.fail(fault)
+        self._lose(fault)
         return fault
 
     def fail(self, error: StorageError) -> None:
+        """A read or a write has failed with `error`: nothing is served until a reopening, or, with a full disk, nothing written."""
+        if isinstance(error, StorageFull) and self._lock is not None:
+            self._only_read(error)
+        else:
+            self._lose(error)
+
+    def _only_read(self, error: StorageFull) -> None:
+        """Refuse writes from now on."""
+        if self.failure is None:
+            self._note_failure(error)
+            self._is_reading = True
+            engine, folder = self._broken, files.engine_folder(self._store.place)
+            self._store.use(ReadingEngine(engine, folder, self.refusal))
+
+    def _lose(self, error: StorageError) -> None:
         """Take the engine out of use; everybody who waits for a sync hears `error`."""
-        if self.failure is not None:
+        if self.failure is not None and not self._is_reading:
             return
-        _log.error("%s", error)
-        self.failure = error
+        self._note_failure(error)
+        self._is_reading = False
         self.generation += 1
-        self._broken = self._store.engine
-        self._store.use(RefusingEngine(self))
+        self._store.use(RefusingEngine(self.refusal))
         if isinstance(error, StorageLost):
             cancel_work(self._broken)
+        self.barrier.fail(error)
+
+    def _note_failure(self, error: StorageError) -> None:
+        if error is not self.failure:
+            _log.error("%s", error)
+        if self.failure is None:
+            self._broken = self._store.engine
+        self.failure = error
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
-        self.barrier.fail(error)
 
     def require(self, generation: int) -> None:
         """Raise StorageError if the engine has been lost since `generation`: for whoever suspended."""
@@ -123,7 +146,7 @@ class Health:
             self._is_reopening = True
             self._delay_seconds = min(2 * self._delay_seconds, REOPEN_DELAY_SECONDS_MAX)
             self._next_attempt_seconds = now_seconds + self._delay_seconds
-            self.barrier.run_on_thread(self._reopen)
+            self.barrier.run_on_thread(self._find_room if self._is_reading else self._reopen)
         return type(error)(*error.args)
 
     def shut(self) -> Engine:
@@ -136,8 +159,26 @@ class Health:
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
         self._is_reopening = True
-        self._store.use(RefusingEngine(self))
+        self._store.use(RefusingEngine(self.refusal))
         return engine
+
+    def _find_room(self) -> None:
+        """On the thread, while others read: would a reopening have room for what it writes?"""
+        place = self._store.place
+        try:
+            files.prove_room(files.engine_folder(place))
+        except Exception as error:  # noqa: BLE001 - whatever it is, a reopening would meet it too
+            self.barrier.report(self._still_failing, storage_error(error, place))
+        else:
+            self.barrier.report(self._found_room)
+
+    def _found_room(self) -> None:
+        """On the loop: nobody may read any more what is going to be closed."""
+        if self._is_reading and self.failure is not None:
+            self._lose(self.failure)
+            self.barrier.run_on_thread(self._reopen)
+        else:
+            self._is_reopening = False
 
     def _reopen(self) -> None:
         """On the thread: close what is broken, open again, and prove that writing and syncing work."""
@@ -177,7 +218,9 @@ class Health:
 
     def _still_failing(self, error: StorageError) -> None:
         self._is_reopening = False
-        if self.failure is not None and str(error) != str(self.failure):
+        if self._is_reading and not isinstance(error, StorageFull):
+            self._lose(error)
+        elif self.failure is not None and not self._is_reading and str(error) != str(self.failure):
             _log.error("%s", error)
             self.failure = error
 
@@ -191,7 +234,7 @@ class Health:
             self._store.load()
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self._broken = engine
-            self._store.use(RefusingEngine(self))
+            self._store.use(RefusingEngine(self.refusal))
             self._still_failing(storage_error(error, self._store.place))
             return
         self._is_reopening = False

@@ -2,7 +2,8 @@
 
 `get`, `mutate`, `transact` and every catalog change run from their read to their commit without suspending: that is the whole
 concurrency control. A commit is atomic in the engine, and durable once the barrier says so. After a failed write, sync
-or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds.
+or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds; with a full
+disk, reading goes on.
 """
 
 import asyncio
@@ -83,8 +84,7 @@ class EmbeddedStore:
         self.reads = ReadCache(Admission(is_in_memory=data_dir is None))
         self.committed = self._barrier.commit
         try:
-            if lock is not None:
-                lock.note_engine()
+            self._health.begin()
             self.load()
         except Exception as error:
             close_engine(self.engine, self.place, may_fail=True)
@@ -323,7 +323,7 @@ class EmbeddedStore:
     # --- trouble ---------------------------------------------------------------------------------
 
     def fail(self, error: Exception) -> StorageError:
-        """The StorageError to raise for `error`; unless it is only a stall, nothing is served until a reopening."""
+        """The StorageError to raise for `error`; unless it is only a stall, less or nothing is served until a reopening."""
         if isinstance(error, StorageError):
             return error
         fault = storage_error(error, self.place)
