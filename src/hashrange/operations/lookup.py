@@ -29,8 +29,10 @@ def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
         table = _find_other(scope, name_or_arn)
         if table is None:
             return None
-    if table.deleted_at_seconds is None and table.active_at_seconds <= scope.clock.service_time():
-        return table
+    if table.deleted_at_seconds is None:
+        clock = scope.clock
+        if table.active_at_seconds <= clock.seen_seconds or table.active_at_seconds <= clock.service_time():
+            return table
     return None
 
 
