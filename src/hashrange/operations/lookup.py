@@ -22,7 +22,7 @@ _ARN_START = "arn:"
 def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
     """The table that serves items (ACTIVE or UPDATING), or None; raises `Malformed` for an impossible name.
 
-    Costs 0.13 µs on a hit by name, 0.6 µs by ARN.
+    Costs 0.1 µs on a hit by name, 0.6 µs by ARN.
     """
     table = scope.tables.get(name_or_arn)
     if table is None:
