@@ -1,8 +1,10 @@
 """Which files does a store own? What names them, makes them, reads and copies them; who has them is in `identity.py`.
 
-A data folder holds `lock` (ours; flock, with the owner's process id inside) and `engine/` (the engine's own files).
+A data folder holds `lock` (ours; flock, with the owner's process id inside), `engine/` (the engine's own files), and while it is
+served `synced` (ours; how far syncs have come).
 """
 
+import contextlib
 import errno
 import os
 import shutil
@@ -14,6 +16,7 @@ from hashrange.settings import SettingUnusable
 
 ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
+SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
 """The engine's: names its manifest, which names the files that count."""
 
@@ -95,6 +98,11 @@ def sync_folder(path: str) -> None:
 def engine_folder(data_dir: str) -> str:
     """Where the engine's own files are."""
     return str(Path(data_dir) / ENGINE_FOLDER)
+
+
+def synced_file(data_dir: str) -> str:
+    """Where `synced.py` keeps its number."""
+    return str(Path(data_dir) / SYNCED_FILE)
 
 
 def has_engine(data_dir: str) -> bool:
@@ -182,6 +190,29 @@ def prove_room(folder: str) -> None:
 def read_bytes(path: str) -> bytes:
     """All of a file."""
     return Path(path).read_bytes()
+
+
+def read_if_there(path: str) -> bytes:
+    """All of a file; nothing if there is none."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def overwrite(path: str, content: bytes) -> None:
+    """Write to the beginning of a file, which is made if it is missing; nothing is synced. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file if it is there; one that cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        os.remove(path)
 
 
 def ends_with_zero(path: str) -> bool:

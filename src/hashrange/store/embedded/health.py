@@ -23,9 +23,12 @@ from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
 from hashrange.store.embedded.stand_ins import ReadingEngine, RefusingEngine
+from hashrange.store.embedded.synced import forget_synced, note_synced
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
 REOPEN_DELAY_SECONDS_MAX = 5.0
+MARK_SECONDS = 0.01
+"""Between two marks of how far syncs have come; one with each sync makes a sync 11 µs longer."""
 
 _log = logging.getLogger("hashrange.store")
 
@@ -64,6 +67,7 @@ class Health:
         self._store = store
         self._clock = clock
         self._lock = lock
+        self._next_mark_seconds = float("-inf")
         self._broken: Engine = None
         self._reopened: Engine = None
         self._synced_sequence = 0
@@ -87,6 +91,10 @@ class Health:
         engine.flush_wal(True)
         if self._lock is not None:
             self._lock.require_engine()
+            now_seconds = self._clock.monotonic()
+            if now_seconds >= self._next_mark_seconds:
+                self._next_mark_seconds = now_seconds + MARK_SECONDS
+                note_synced(self._store.place, sequence)
         self._synced_sequence = sequence
 
     def _sync_failed(self, error: Exception) -> StorageError:
@@ -161,6 +169,11 @@ class Health:
         self._is_reopening = True
         self._store.use(RefusingEngine(self.refusal))
         return engine
+
+    def closed_in_order(self) -> None:
+        """What `shut` returned has been closed, and has moved all that it held into data files."""
+        if self._lock is not None:
+            forget_synced(self._store.place)
 
     def _find_room(self) -> None:
         """On the thread, while others read: would a reopening have room for what it writes?"""

@@ -12,6 +12,7 @@ from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.recovery import torn_logs
+from hashrange.store.embedded.synced import require_synced
 from hashrange.tables.schema import Table
 
 
@@ -27,6 +28,7 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
         head = files.copy_head(folder, torn)
         engine = open_read_only(folder, head, has_logs=bool(torn))
         try:
+            require_synced(data_dir, engine.latest_sequence_number())
             version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
             if version != layout.FORMAT_VERSION:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")

@@ -381,6 +381,8 @@ class EmbeddedStore:
             if engine is not None:
                 is_cut_short = self.stop_housekeeping(engine)
                 close_engine(engine, self.place, may_fail=is_cut_short or self._data_dir is None)
+                if not is_cut_short:
+                    self._health.closed_in_order()
         finally:
             if self._lock is not None:
                 self._lock.release()
