@@ -16,7 +16,7 @@ from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.recovery import stops_at_hole, torn_logs
-from hashrange.store.embedded.synced import require_synced, synced_sequence
+from hashrange.store.embedded.synced import missing_synced_log, require_synced
 from hashrange.store.embedded.threads import let_the_loop_go_first
 
 MIB = 1024 * 1024
@@ -85,10 +85,8 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
         options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
         if data_dir is not None:
             _cut_torn_logs(path)
-            if synced_sequence(data_dir):
-                replayed = open_read_only(
-                    path
-                )  # opened for good, the engine would delete logs that a missing one belongs between
+            if missing_synced_log(data_dir):
+                replayed = open_read_only(path)  # opened for good, it would delete older logs
                 sequence = replayed.latest_sequence_number()
                 replayed.close()
                 require_synced(data_dir, sequence)
