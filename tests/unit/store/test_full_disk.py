@@ -1,13 +1,14 @@
 """With a full disk reading goes on, tells nothing that a power cut could undo, and writing returns once there is room."""
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from hashrange.errors import StorageError, StorageFull
+from hashrange.errors import StorageError, StorageFull, StorageLost
 from hashrange.items.types import Key
 from hashrange.store.embedded import files, open_store
 from hashrange.store.interface import Statistics
@@ -166,6 +167,16 @@ def test_a_read_that_fails_meanwhile_ends_reading(patient: Patient) -> None:
     for _ in range(2):
         with pytest.raises(StorageError, match="Input/output error"):
             patient.get()
+
+
+@pytest.mark.usefixtures("room")
+def test_a_folder_that_is_lost_meanwhile_ends_reading(patient: Patient, run: Run) -> None:
+    fill(patient)
+    shutil.rmtree(patient.store.place)
+    run(knock(patient, 1))
+    with pytest.raises(StorageLost):
+        patient.get()
+    assert not Path(patient.store.place).exists()
 
 
 @pytest.mark.usefixtures("room")

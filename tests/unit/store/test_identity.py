@@ -144,6 +144,16 @@ def test_a_folder_that_comes_back_is_served_again(served: Served, run: Run, was_
     assert rows == [row_of(10, b"first"), row_of(10, b"third")]
 
 
+def test_a_server_that_ends_without_having_noticed_changes_nothing_either(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    replace_by_another_store(served)
+    left = contents(served.data)
+    served.store.close_now()
+    assert contents(served.data) == left
+    assert "is not the folder that was opened" in caplog.text
+
+
 def test_an_engine_that_failed_is_not_made_anew_where_its_folder_was(served: Served) -> None:
     """The folder goes while the store refuses for another reason."""
     served.store.fail(Exception("IO error: input/output error"))

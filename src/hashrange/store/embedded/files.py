@@ -217,7 +217,7 @@ def read_if_there(path: str) -> bytes:
 
 def overwrite(path: str, content: bytes) -> None:
     """Write to the beginning of a file, which is made if it is missing; nothing is synced. Raises OSError."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
     try:
         os.write(descriptor, content)
     finally:

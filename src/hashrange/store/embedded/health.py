@@ -160,9 +160,14 @@ class Health:
     def shut(self) -> Engine:
         """Refuse everything from now on; returns the engine still to be closed, or None. The thread has ended."""
         engine = self._broken or self._reopened if self.failure is not None else self._store.engine
-        if engine is not None and self._lock is not None and not self._lock.is_engine_there():
-            abandon_engine(engine)
-            engine = None
+        if engine is not None and self._lock is not None:
+            try:
+                self._lock.require_engine()
+            except StorageLost as error:
+                if not isinstance(self.failure, StorageLost):
+                    _log.error("%s", error)
+                abandon_engine(engine)
+                engine = None
         self._broken = self._reopened = None
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
@@ -178,7 +183,9 @@ class Health:
     def _find_room(self) -> None:
         """On the thread, while others read: would a reopening have room for what it writes?"""
         place = self._store.place
+        assert self._lock is not None
         try:
+            self._lock.require_engine()
             files.prove_room(files.engine_folder(place))
         except Exception as error:  # noqa: BLE001 - whatever it is, a reopening would meet it too
             self.barrier.report(self._still_failing, storage_error(error, place))

@@ -104,15 +104,12 @@ class FolderLock:
 
     def require_engine(self) -> None:
         """Raise StorageLost unless the folder of the open engine stands at its path. 2 µs."""
-        if not self.is_engine_there():
-            raise self._lost()
-
-    def is_engine_there(self) -> bool:
-        """True if the open engine's lock file stands at its path."""
         try:
-            return _number(os.stat(self._engine_lock_path)) == self._engine_lock
+            is_there = _number(os.stat(self._engine_lock_path)) == self._engine_lock
         except OSError:
-            return False
+            is_there = False
+        if not is_there:
+            raise self._lost()
 
     def require_folder(self) -> None:
         """Raise StorageLost unless the folder, and the engine in it, are those that were opened: before they are opened again."""
