@@ -112,6 +112,15 @@ def test_commits_before_the_disk_was_full_become_durable_by_a_sync(
     assert patient.get(b"second") == row_of(10, b"second")
 
 
+def test_a_sync_that_the_engine_refuses_after_a_failed_write_is_done_without_it(patient: Patient, run: Run) -> None:
+    """The sync thread may meet the refusal before the loop has heard of its failed write."""
+    patient.engine.faults["flush_wal"] = [Exception("IO error: Writer has previous error.")]
+    patient.put(b"second", b"second")
+    run(durable(patient.store))
+    assert not patient.engine.faults["flush_wal"]
+    assert patient.get(b"second") == row_of(10, b"second")
+
+
 @pytest.mark.usefixtures("room")
 def test_what_cannot_be_made_durable_is_told_to_nobody(
     patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""What does an engine's error mean? The only function of Hashrange that looks at an error's text.
+"""What does an engine's error mean? The only file of Hashrange that looks at an error's text.
 
 The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). Sentences here are
 for the operator: what is wrong, where, and the way out, which depends on who met it.
@@ -43,6 +43,14 @@ READING = Advice(
 _FULL = ("no space left", "disk quota exceeded", "file too large", "space limit", "max allowed space")
 _STALLED = ("write stall", "too many internal keys skipped", "resource busy", "operation timed out")
 _READ_ONLY = ("read-only file system", "permission denied", "operation not permitted")
+
+
+_UNTRIED = "writer has previous error"
+
+
+def is_sync_untried(error: BaseException) -> bool:
+    """True when the engine did not even try to sync a log, because a write to it had failed before."""
+    return _UNTRIED in str(error).lower()
 
 
 def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:

@@ -19,7 +19,7 @@ from hashrange.errors import StorageCorruption, StorageError, StorageFull, Stora
 from hashrange.store.embedded import files
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
 from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_engine
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import is_sync_untried, storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
 from hashrange.store.embedded.stand_ins import ReadingEngine, RefusingEngine
@@ -88,7 +88,12 @@ class Health:
         """On the sync thread: make every commit so far durable, in the folder that was opened. Raises the engine's bare exceptions."""
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
-        engine.flush_wal(True)
+        try:
+            engine.flush_wal(True)
+        except Exception as error:
+            if not is_sync_untried(error):
+                raise
+            files.sync_logs(files.engine_folder(self._store.place))  # the loop has not heard yet that its write failed
         if self._lock is not None:
             self._lock.require_engine()
             now_seconds = self._clock.monotonic()
