@@ -26,7 +26,13 @@ ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 SHARED_ROOMS = {"errors", "messages", "limits"}
 """Row 0 is plain facts: `messages` may use `errors` and `limits`."""
 
-FILE_ROOMS = ("store/embedded/files.py", "store/embedded/threads.py", "server/credentials.py", "cli/sources.py")
+FILE_ROOMS = (
+    "store/embedded/files.py",
+    "store/embedded/identity.py",
+    "store/embedded/threads.py",
+    "server/credentials.py",
+    "cli/sources.py",
+)
 """Who may open files. TLS keys are opened by the standard library (server/listener.py)."""
 TIME_ROOM = "clock.py"
 

@@ -225,6 +225,10 @@ class StorageLocked(StorageError):
     """Another process has the data folder open."""
 
 
+class StorageLost(StorageError):
+    """The data folder is not the one that was opened, or holds less than was acknowledged."""
+
+
 class StorageFormatUnknown(StorageError):
     """The folder was written by a newer version, or by something else."""
 

@@ -6,7 +6,7 @@ is over, and go on in a later turn of the event loop. Where nobody has said anyt
 look does nothing. Must not know an event loop.
 
 Code that gives way may find the world changed behind a walk. On the embedded store that matters between reading a row and
-committing what was planned from it: `gave_way` tells. Figures: docs/adr/0022-giving-way.md.
+committing what was planned from it: `gave_way` tells. Figures: docs/adr/0023-giving-way.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

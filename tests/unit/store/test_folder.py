@@ -92,11 +92,24 @@ def test_a_missing_file_of_the_engine_is_told_with_a_way_out(tmp_path: Path) -> 
         open_engine(str(tmp_path))
 
 
+def test_an_engine_whose_first_file_is_missing_is_not_made_anew_over_its_data(tmp_path: Path) -> None:
+    engine = open_engine(str(tmp_path))
+    engine.flush()
+    engine.close()
+    for path in [*(tmp_path / "engine").glob("*.log"), tmp_path / "engine" / "CURRENT"]:
+        path.unlink()
+    data = {path.name for path in (tmp_path / "engine").glob("*.sst")}
+    assert data
+    with pytest.raises(StorageError, match=r"cannot open its files\. See that all are there"):
+        open_engine(str(tmp_path))
+    assert {path.name for path in (tmp_path / "engine").glob("*.sst")} == data
+
+
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hashrange.store.embedded.files.os.open", refuse)
+    monkeypatch.setattr("hashrange.store.embedded.identity.os.open", refuse)
     with pytest.raises(StorageReadOnly, match="cannot be written"):
         open_store(str(tmp_path), CLOCK, None)
 

@@ -15,16 +15,17 @@ from hashrange.errors import StorageBusy, StorageCorruption, StorageError, Stora
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import engine as engine_module
-from hashrange.store.embedded.health import RefusingEngine
+from hashrange.store.embedded.stand_ins import RefusingEngine
 from hashrange.store.embedded.store import STALL_DELAYS_SECONDS
 from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from tests.support.engines import FaultyEngine
 from tests.support.samples import durable, finish, row_of, table_maker
-from tests.unit.store.conftest import Run
+from tests.unit.store.conftest import Run, sync_thread_is_idle
 
 FULL = Exception("IO error: No space left on device: While appending to file: 000004.log")
+BROKEN = Exception("IO error: Input/output error: While appending to file: 000004.log")
 STALL = Exception("Result incomplete: Write stall")
 KEY = Key(b"k")
 
@@ -62,7 +63,7 @@ class Patient:
             try:
                 self.get()
             except StorageError:
-                await asyncio.sleep(0.002)
+                await sync_thread_is_idle(self.store)
             else:
                 return
         raise AssertionError("never healed")
@@ -77,7 +78,7 @@ def patient(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Patient
 
 @pytest.mark.parametrize("method", ["put", "get", "write", "items"])
 def test_after_a_failure_nothing_is_served(patient: Patient, method: str) -> None:
-    patient.engine.faults[method] = [FULL]
+    patient.engine.faults[method] = [BROKEN]
     calls: list[Callable[[], object]] = [
         patient.get,
         lambda: patient.put(KEY, b"other"),
@@ -86,10 +87,10 @@ def test_after_a_failure_nothing_is_served(patient: Patient, method: str) -> Non
         lambda: finish(patient.store.catalog.create(table_maker("u"))),
     ]
     failing = {"get": 0, "put": 1, "write": 2, "items": 3}[method]
-    with pytest.raises(StorageFull):
+    with pytest.raises(StorageError):
         calls[failing]()
     for call in calls:
-        with pytest.raises(StorageFull):
+        with pytest.raises(StorageError):
             call()
     assert patient.store.catalog.find("000000000000", "us-east-1", "u") is None
 
@@ -104,8 +105,8 @@ def test_a_failed_sync_is_heard_by_those_who_wait_and_stops_everything(patient: 
 
 
 def test_it_heals_inside_the_process_and_the_disk_is_the_truth(patient: Patient, run: Run) -> None:
-    patient.engine.faults["write"] = [FULL]
-    with pytest.raises(StorageFull):
+    patient.engine.faults["write"] = [BROKEN]
+    with pytest.raises(StorageError):
         patient.put(b"new", b"row")
     assert isinstance(patient.store.engine, RefusingEngine)
     run(patient.healed())
@@ -122,22 +123,21 @@ def test_reopening_waits_longer_each_time_and_only_for_requests(
 ) -> None:
     attempts: list[float] = []
 
-    def refuse(_data_dir: str) -> object:
+    def refuse(_data_dir: str, *, may_make: bool) -> object:
         attempts.append(patient.clock.monotonic())
-        raise FULL
+        raise BROKEN
 
     monkeypatch.setattr("hashrange.store.embedded.health.open_engine", refuse)
-    patient.engine.faults["put"] = [FULL]
-    with pytest.raises(StorageFull):
+    patient.engine.faults["put"] = [BROKEN]
+    with pytest.raises(StorageError):
         patient.put(KEY, b"x")
 
     async def knock(times: int) -> None:
         for _ in range(times):
             patient.clock.advance(0.1)
-            with pytest.raises(StorageFull):
+            with pytest.raises(StorageError):
                 patient.get()
-            before = len(attempts)
-            await asyncio.sleep(0.003 if before < 9 else 0)
+            await sync_thread_is_idle(patient.store)
 
     run(knock(200))
     assert 4 <= len(attempts) <= 12, "twenty seconds of requests every tenth of a second"
@@ -151,7 +151,7 @@ def test_damage_is_not_reopened(patient: Patient, run: Run) -> None:
     with pytest.raises(StorageCorruption, match="hashrange check"):
         patient.get()
     patient.clock.advance(3600)
-    run(asyncio.sleep(0.01))
+    run(sync_thread_is_idle(patient.store))
     with pytest.raises(StorageCorruption):
         patient.get()
 
@@ -204,8 +204,8 @@ def test_whoever_was_suspended_over_a_reopening_must_begin_again(patient: Patien
     async def scenario() -> None:
         delayed = asyncio.ensure_future(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))
         await asyncio.sleep(0)
-        patient.engine.faults["get"] = [FULL]
-        with pytest.raises(StorageFull):
+        patient.engine.faults["get"] = [BROKEN]
+        with pytest.raises(StorageError):
             patient.get()
         with pytest.raises(StorageError):
             await delayed

@@ -7,7 +7,9 @@ import pytest
 
 from hashrange.errors import StorageCorruption
 from hashrange.store.embedded.engine import open_engine
-from hashrange.store.embedded.recovery import log_sequences
+from hashrange.store.embedded.layout import FORMAT_KEY
+from hashrange.store.embedded.offline import read_offline
+from hashrange.store.embedded.recovery import crc32c, log_sequences, torn_logs
 
 ROWS_OLD, ROWS_NEW = 150, 60
 _VALUE = b"v" * 300
@@ -158,3 +160,123 @@ def test_an_empty_log_of_a_process_that_did_nothing_does_not_matter(tmp_path: Pa
     assert len(logs(third)) == 2
     assert recovered(third) == list(range(10))
     engine.close()
+
+
+LARGE = [bytes([number]) * 20_000 for number in range(1, 41)]
+
+
+@pytest.fixture
+def large_puts(tmp_path: Path) -> Path:
+    """40 puts of 20 KB as a kill leaves them: most records are in several fragments."""
+    running, copy = tmp_path / "running", tmp_path / "copy"
+    running.mkdir()
+    engine = open_engine(str(running))
+    for number, value in enumerate(LARGE):
+        engine.put(key(number), value)
+    engine.flush_wal(True)
+    shutil.copytree(running, copy)
+    engine.close()
+    return copy
+
+
+def zero(path: Path, first: int, end: int | None = None) -> None:
+    """Make zeros of the bytes from `first` up to `end`, which may be counted from the end."""
+    content = bytearray(path.read_bytes())
+    lower, upper, _ = slice(first, end).indices(len(content))
+    content[lower:upper] = bytes(upper - lower)
+    path.write_bytes(content)
+
+
+def checked(folder: Path) -> bool:
+    """True if the offline tools can read the folder; nothing in it may change."""
+    before = {path.name: path.read_bytes() for path in logs(folder)}
+    try:
+        with read_offline(str(folder)) as engine:
+            assert engine.get(FORMAT_KEY) is not None
+    except StorageCorruption:
+        return False
+    finally:
+        assert {path.name: path.read_bytes() for path in logs(folder)} == before
+    return True
+
+
+@pytest.mark.parametrize("size_bytes", [512, 600, 4096, 10_000, 32_768, 33_000, 100_000, 500_000])
+def test_zeros_at_the_end_of_the_last_log_are_a_torn_tail(large_puts: Path, size_bytes: int) -> None:
+    """Some file systems leave them where data had not reached the disk yet."""
+    zero(logs(large_puts)[-1], -size_bytes)
+    assert checked(large_puts)
+    numbers = recovered(large_puts)
+    assert numbers == list(range(len(numbers)))
+    assert len(LARGE) - 2 - size_bytes // 20_000 <= len(numbers) < len(LARGE)
+    assert recovered(large_puts) == numbers
+
+
+def test_checksums_are_those_of_the_engine() -> None:
+    assert crc32c(b"123456789") == 0xE3069283, "RFC 3720, appendix B.4, has others of the same kind"
+    assert crc32c(bytes(32)) == 0x8A9136AA
+
+
+def test_zeros_behind_whole_records_take_none_of_them_away(large_puts: Path) -> None:
+    with logs(large_puts)[-1].open("ab") as log:
+        log.write(bytes(10_000))
+    assert checked(large_puts)
+    assert recovered(large_puts) == list(range(len(LARGE)))
+
+
+def test_a_value_that_ends_in_zeros_is_no_torn_tail(tmp_path: Path) -> None:
+    running, copy = tmp_path / "running", tmp_path / "copy"
+    running.mkdir()
+    engine = open_engine(str(running))
+    engine.put(key(0), b"v" * 40_000)
+    engine.put(key(1), b"v" + bytes(40_000))
+    engine.flush_wal(True)
+    shutil.copytree(running, copy)
+    engine.close()
+    size_bytes = logs(copy)[-1].stat().st_size
+    assert checked(copy)
+    assert torn_logs(str(copy / "engine")) == {}
+    assert logs(copy)[-1].stat().st_size == size_bytes
+    assert recovered(copy) == [0, 1]
+
+
+def test_a_last_log_of_zeros_leaves_the_log_before_it(two_logs: Path) -> None:
+    older, younger = logs(two_logs)
+    zero(younger, 0)
+    zero(older, -2000)
+    assert checked(two_logs)
+    numbers = recovered(two_logs)
+    assert numbers == list(range(len(numbers)))
+    assert ROWS_OLD - 8 <= len(numbers) < ROWS_OLD
+
+
+@pytest.mark.parametrize("log, first, end", [(0, -2000, None), (1, 5000, 9000), (0, 5000, 9000)])
+def test_zeros_that_something_follows_are_damage(two_logs: Path, log: int, first: int, end: int | None) -> None:
+    path = logs(two_logs)[log]
+    zero(path, first, end)
+    spoilt = path.read_bytes()
+    assert not checked(two_logs)
+    with pytest.raises(StorageCorruption, match="hashrange check"):
+        open_engine(str(two_logs))
+    assert path.read_bytes() == spoilt
+
+
+@pytest.mark.parametrize("place", [20_000, 300_000])
+def test_damage_before_a_torn_tail_of_zeros_is_damage(large_puts: Path, place: int) -> None:
+    path = logs(large_puts)[-1]
+    zero(path, -10_000)
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+    assert not checked(large_puts)
+    with pytest.raises(StorageCorruption, match="hashrange check"):
+        open_engine(str(large_puts))
+    assert path.read_bytes() == content
+
+
+def test_garbage_at_the_end_of_the_last_log_is_damage(large_puts: Path) -> None:
+    path = logs(large_puts)[-1]
+    content = path.read_bytes()
+    path.write_bytes(content[:-10_000] + b"\xa5" * 10_000)
+    assert not checked(large_puts)
+    with pytest.raises(StorageCorruption, match="hashrange check"):
+        open_engine(str(large_puts))

@@ -1,10 +1,17 @@
 """States of a table follow service time: with a delay, without one, and for what is already gone."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from hashrange import limits
 from hashrange.errors import LimitExceededException, Malformed, ResourceInUseException, ResourceNotFoundException
 from hashrange.operations.lookup import find_active_table
+from hashrange.server.app import serve
+from hashrange.settings import Settings
+from tests.support.clocks import SetClock
+from tests.unit.jobs.world import World
 from tests.unit.tables.control_plane import ARN_PREFIX, ControlPlane
 
 
@@ -31,6 +38,59 @@ def test_creating_ends_at_its_deadline() -> None:
     plane.clock.advance(0.5)
     assert plane.describe()["TableStatus"] == "ACTIVE"
     assert find_active_table(plane.scope, "music") is not None
+
+
+def test_a_table_that_was_active_stays_so_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    clock = SetClock()
+    world = World(None, delay_seconds=10, clock=clock)
+    for seconds in (-5, -3600, -1e8):
+        clock.set_by(seconds)
+        assert world.described()["TableStatus"] == "ACTIVE"
+        assert find_active_table(world.scope, "orders") is not None
+    world.close()
+
+
+def test_a_wait_ends_after_its_delay_when_the_clock_is_set_back() -> None:
+    clock = SetClock()
+    world = World(None, delay_seconds=10, clock=clock)
+    world.create()
+    clock.set_by(-3600)
+    assert world.described()["TableStatus"] == "UPDATING"
+    clock.advance(10)
+    assert world.described()["TableStatus"] == "ACTIVE"
+    world.finish()
+    world.ask("DeleteTable")
+    clock.set_by(-3600)
+    clock.advance(10)
+    assert world.refusal("DescribeTable")[0] == "ResourceNotFoundException"
+    world.close()
+
+
+@pytest.mark.parametrize("delay_seconds", [0.0, 10.0])
+def test_a_server_that_starts_before_its_tables_were_made_serves_them(tmp_path: Path, delay_seconds: float) -> None:
+    now_seconds = 1_800_000_000.0
+    world = World(tmp_path / "data", delay_seconds=delay_seconds, clock=SetClock(now_seconds + 7200))
+    world.create()
+    world.put(1)
+    world.close()
+
+    class Stop(Exception):
+        """Ends the server once it has started."""
+
+    def stop(_endpoint: str) -> None:
+        raise Stop
+
+    clock = SetClock(now_seconds)
+    settings = Settings(port=0, data_dir=world.data_dir, table_state_delay_seconds=delay_seconds)
+    with pytest.raises(Stop):
+        asyncio.run(serve(settings, stop, clock=clock))
+    world.clock = clock
+    world.open()
+    assert find_active_table(world.scope, "orders") is not None
+    assert world.described()["TableStatus"] == "ACTIVE"
+    world.finish()
+    assert world.index()["IndexStatus"] == "ACTIVE"
+    assert world.close() == []
 
 
 def test_updating_serves_items_and_ends_at_its_deadline() -> None:

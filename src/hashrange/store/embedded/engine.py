@@ -3,6 +3,8 @@
 Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
 """
 
+import contextlib
+import ctypes
 from enum import Enum
 from typing import Any
 
@@ -14,7 +16,8 @@ from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
-from hashrange.store.embedded.recovery import stops_at_hole
+from hashrange.store.embedded.recovery import stops_at_hole, torn_logs
+from hashrange.store.embedded.synced import missing_synced_log, require_synced
 from hashrange.store.embedded.threads import let_the_loop_go_first
 
 MIB = 1024 * 1024
@@ -69,8 +72,8 @@ class Pace(Enum):
     BULK = (4, 4)
 
 
-def open_engine(data_dir: str | None) -> Engine:
-    """Open (or make) the engine of a locked folder; None: in memory. Raises StorageError.
+def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
+    """Open the engine of a locked folder, or make it if it `may_make` one and there is none; None: in memory. Raises StorageError.
 
     Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
     """
@@ -79,8 +82,16 @@ def open_engine(data_dir: str | None) -> Engine:
     path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
     options = _options(is_in_memory=data_dir is None)
     try:
-        if data_dir is not None and stops_at_hole(path, lambda: open_read_only(path).close()):
-            options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
+        options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
+        if data_dir is not None:
+            _cut_torn_logs(path)
+            if missing_synced_log(data_dir):
+                replayed = open_read_only(path)  # opened for good, it would delete older logs
+                sequence = replayed.latest_sequence_number()
+                replayed.close()
+                require_synced(data_dir, sequence)
+            if stops_at_hole(path, lambda: open_read_only(path).close()):
+                options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
         raise storage_error(error, place, OPENING) from error
@@ -100,16 +111,31 @@ def open_engine(data_dir: str | None) -> Engine:
     return engine
 
 
-def open_read_only(path: str, head: str | None = None) -> Engine:
+def _cut_torn_logs(path: str) -> None:
+    """Take zeros that are no data off the end of the last log, once a replay without them has found no damage."""
+    torn = torn_logs(path)
+    if not torn:
+        return
+    head = files.copy_head(path, torn)
+    try:
+        open_read_only(path, head, has_logs=True).close()
+    finally:
+        files.remove_folder(head)
+    for log, size_bytes in torn.items():
+        files.truncate(log, size_bytes)
+
+
+def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
     """The engine in folder `path` as it would recover, for reading. Raises the engine's bare exceptions.
 
     rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder that holds a copy of the
-    files that say which others count (`files.copy_head`), it writes there, and nothing in `path` changes.
+    files that say which others count (`files.copy_head`), it writes there, and nothing in `path` changes. `has_logs`: the logs to be
+    replayed are those in `head`.
     """
     options = _options(is_in_memory=False)
     if head is not None:
         options.set_db_paths([rocksdict.DBPath(path, PATH_BYTES_MAX)])
-        options.set_wal_dir(path)
+        options.set_wal_dir(head if has_logs else path)
     return rocksdict.Rdict(head or path, options, {"default": options}, rocksdict.AccessType.read_only(False))
 
 
@@ -153,6 +179,22 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
     except Exception as error:
         if not may_fail:
             raise storage_error(error, place) from error
+
+
+def cancel_work(engine: Engine) -> None:
+    """Have flushes and compactions of `engine` end, for good; waits for none of them."""
+    with contextlib.suppress(Exception):
+        engine.cancel_all_background(False)
+
+
+def abandon_engine(engine: Engine) -> None:
+    """Never use `engine` again, and never close it: its folder is not there, or another one is.
+
+    Closing, and the end of the last reference, flush to, and delete, files by their paths: in a folder that has taken the place of the
+    engine's own, that destroys another store. So its work is cancelled and a reference is left over for ever.
+    """
+    cancel_work(engine)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
 
 
 def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
@@ -205,7 +247,6 @@ def _check_format(engine: Engine, place: str) -> None:
 
 def _options(*, is_in_memory: bool) -> rocksdict.Options:
     options = rocksdict.Options(raw_mode=True)
-    options.create_if_missing(True)
     if is_in_memory:
         options.set_env(rocksdict.Env.mem_env())
     options.set_target_file_size_base(MEMORY_FILE_BYTES if is_in_memory else DISK_FILE_BYTES)

@@ -1,4 +1,4 @@
-"""What does an engine's error mean? The only function of Hashrange that looks at an error's text.
+"""What does an engine's error mean? The only file of Hashrange that looks at an error's text.
 
 The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). Sentences here are
 for the operator: what is wrong, where, and the way out, which depends on who met it.
@@ -45,6 +45,14 @@ _STALLED = ("write stall", "too many internal keys skipped", "resource busy", "o
 _READ_ONLY = ("read-only file system", "permission denied", "operation not permitted")
 
 
+_UNTRIED = "writer has previous error"
+
+
+def is_sync_untried(error: BaseException) -> bool:
+    """True when the engine did not even try to sync a log, because a write to it had failed before."""
+    return _UNTRIED in str(error).lower()
+
+
 def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:
     """The StorageError for whatever the engine or the operating system raised; `place` is the data folder."""
     if isinstance(error, StorageError):
@@ -52,7 +60,7 @@ def storage_error(error: BaseException, place: str, advice: Advice = SERVING) ->
     text = str(error)
     lowered = text.lower()
     if any(mark in lowered for mark in _FULL):
-        return StorageFull(f"the disk that holds {place} is full. Make room: writing goes on by itself. ({text})")
+        return StorageFull(f"the disk that holds {place} is full. Make room: writing then goes on by itself. ({text})")
     if any(mark in lowered for mark in _STALLED):
         return StorageBusy(f"the engine of {place} is catching up; the same call may succeed in a moment. ({text})")
     if any(mark in lowered for mark in _READ_ONLY):

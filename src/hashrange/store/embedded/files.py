@@ -1,6 +1,7 @@
-"""Which files does a store own? The only place of the embedded store that touches the file system itself.
+"""Which files does a store own? What names them, makes them, reads and copies them; who has them is in `identity.py`.
 
-A data folder holds `lock` (ours; flock, with the owner's process id inside) and `engine/` (the engine's own files).
+A data folder holds `lock` (ours; flock, with the owner's process id inside), `engine/` (the engine's own files), and while it is
+served `synced` (ours; how far syncs have come).
 """
 
 import contextlib
@@ -10,61 +11,27 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hashrange.errors import StorageError, StorageLocked, StorageReadOnly
+from hashrange.errors import StorageError, StorageReadOnly
 from hashrange.settings import SettingUnusable
 
 ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
+SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
 """The engine's: names its manifest, which names the files that count."""
 
-if os.name == "nt":  # pragma: no cover - exercised on Windows only
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
+"""What opening an engine writes beside the rows of its logs, amply; and how much of it is tried at a time."""
 
 
 class FolderUnfit(StorageError, SettingUnusable):
     """What was named as the data folder is none and cannot become one."""
 
 
-class FolderLock:
-    """The right to use a data folder, held until `release` or the end of the process, however it ends."""
+def make_folder(data_dir: str) -> None:
+    """Make the data folder if it is missing.
 
-    def __init__(self, descriptor: int, *, is_signed: bool) -> None:
-        """Below 0 the descriptor is that of no file: there is nothing to lock. `is_signed`: the file names this process."""
-        self._descriptor = descriptor
-        self._is_signed = is_signed
-
-    def release(self) -> None:
-        """Let another process have the folder; may be called twice."""
-        if self._descriptor >= 0:
-            if self._is_signed:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-
-def prepare_folder(data_dir: str) -> FolderLock:
-    """Make the folder if it is missing and lock it.
-
-    Raises StorageLocked, StorageReadOnly, or FolderUnfit when `data_dir` is not a folder or holds something else.
+    Raises StorageError, or FolderUnfit when `data_dir` is not a folder or holds something else.
     """
     folder = Path(data_dir)
     try:
@@ -76,15 +43,14 @@ def prepare_folder(data_dir: str) -> FolderLock:
             f"the folder {data_dir} cannot be made: {error.strerror}. Name another one with --data-dir."
         ) from error
     _refuse_foreign(folder)
-    lock = _lock(folder)
-    try:
-        (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
-        for each in (folder, folder.absolute().parent):
-            sync_folder(str(each))
-    except OSError as error:
-        lock.release()
-        raise _unwritable(data_dir, error) from error
-    return lock
+
+
+def make_engine_folder(data_dir: str) -> None:
+    """Make the engine's folder if it is missing, and the names of all these folders durable. Raises OSError."""
+    folder = Path(data_dir)
+    (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
+    for each in (folder, folder.absolute().parent):
+        sync_folder(str(each))
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -92,7 +58,7 @@ def _refuse_foreign(folder: Path) -> None:
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
-        raise _unreadable(folder, error) from error
+        raise unreadable(folder, error) from error
     strangers = names - {LOCK_FILE, ENGINE_FOLDER, "lost+found"}
     if strangers and ENGINE_FOLDER not in names:
         raise FolderUnfit(
@@ -100,61 +66,13 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _lock(folder: Path) -> FolderLock:
-    try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    _take(folder, descriptor)
-    with contextlib.suppress(OSError):  # the process id is a courtesy; a full disk must not keep the store from opening
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
-    return FolderLock(descriptor, is_signed=True)
-
-
-def lock_for_reading(data_dir: str) -> FolderLock:
-    """Lock a folder and change nothing in it. One without a lock file is a copy that no server has had: it needs none.
-
-    Raises StorageLocked, or StorageError when this user may not look.
-    """
-    folder = Path(data_dir)
-    try:
-        try:
-            # Some file systems lock nothing that is open for reading only.
-            descriptor = os.open(folder / LOCK_FILE, os.O_RDWR)
-        except OSError as error:
-            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
-                raise
-            descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY)
-    except FileNotFoundError:
-        return FolderLock(-1, is_signed=False)
-    except OSError as error:
-        raise _unreadable(folder, error) from error
-    _take(folder, descriptor)
-    return FolderLock(descriptor, is_signed=False)
-
-
-def _take(folder: Path, descriptor: int) -> None:
-    """Lock an open lock file, or close it and raise StorageLocked, or StorageError where files cannot be locked."""
-    try:
-        if _try_lock(descriptor):
-            return
-        owner = os.read(descriptor, 32).decode("ascii", "replace").strip()
-    except OSError as error:
-        os.close(descriptor)
-        raise StorageError(
-            f"{folder} cannot be locked: {error.strerror}. Name a folder on a file system that has locks."
-        ) from error
-    os.close(descriptor)
-    process = f" (process {owner})" if owner else ""
-    raise StorageLocked(f"{folder} is in use by another Hashrange{process}. Stop that one, or name another folder.")
-
-
-def _unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
+def unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
+    """For a folder that this user may not write."""
     return StorageReadOnly(f"{folder} cannot be written ({error.strerror}). Give this user the right to write there.")
 
 
-def _unreadable(folder: str | Path, error: OSError) -> StorageError:
+def unreadable(folder: str | Path, error: OSError) -> StorageError:
+    """For a folder that this user may not read."""
     return StorageError(
         f"{folder} cannot be read ({error.strerror}). Give this user the right to read all that is in it."
     )
@@ -182,21 +100,40 @@ def engine_folder(data_dir: str) -> str:
     return str(Path(data_dir) / ENGINE_FOLDER)
 
 
+def synced_file(data_dir: str) -> str:
+    """Where `synced.py` keeps its number."""
+    return str(Path(data_dir) / SYNCED_FILE)
+
+
 def has_engine(data_dir: str) -> bool:
     """True when the folder holds a store. Raises StorageError when this user may not look."""
     try:
         return (Path(data_dir) / ENGINE_FOLDER / CURRENT_FILE).is_file()
     except OSError as error:
-        raise _unreadable(data_dir, error) from error
+        raise unreadable(data_dir, error) from error
 
 
-def copy_head(data_dir: str) -> str:
-    """A scratch folder with what tells the engine which of its files count: some MB at most. `remove_folder` it later."""
+def may_make_engine(folder: str) -> bool:
+    """True unless the engine's `folder` holds an engine's data: then the file that leads to it is missing, and making it anew would
+    delete the data.
+    """
+    return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
+
+
+def copy_head(folder: str, torn_logs: dict[str, int]) -> str:
+    """A scratch folder with what tells the engine which of the files in `folder` count: some MB at most. `remove_folder` it later.
+
+    If there are `torn_logs` (`recovery.py`), it has the logs as well, these cut to their sizes.
+    """
     scratch = make_scratch_folder()
     try:
-        engine = Path(data_dir) / ENGINE_FOLDER
-        for path in (engine / CURRENT_FILE, *engine.glob("MANIFEST-*")):
+        for path in (Path(folder) / CURRENT_FILE, *Path(folder).glob("MANIFEST-*")):
             shutil.copyfile(path, Path(scratch) / path.name)
+        for log in log_files(folder) if torn_logs else ():
+            copy = Path(scratch) / Path(log).name
+            shutil.copyfile(log, copy)
+            if log in torn_logs:
+                os.truncate(copy, torn_logs[log])
     except BaseException:
         remove_folder(scratch)
         raise
@@ -228,9 +165,85 @@ def log_files(folder: str) -> list[str]:
     return [str(path) for path in logs]
 
 
+def sync_logs(folder: str) -> None:
+    """Make durable what the engine's write-ahead logs hold by now, and their names. Raises OSError."""
+    for path in log_files(folder):
+        try:
+            file = open(path, "r+b")  # noqa: SIM115 - closed below; one that is no longer needed may be deleted meanwhile
+        except FileNotFoundError:
+            continue
+        with file:
+            os.fsync(file.fileno())
+    sync_folder(folder)
+
+
+def prove_room(folder: str) -> None:
+    """Write and sync a nameless file as large as what opening the engine in `folder` writes. Raises OSError, as for a full disk."""
+    left_bytes = SPARE_BYTES + sum(os.path.getsize(path) for path in log_files(folder))
+    with tempfile.TemporaryFile(dir=folder) as file:
+        while left_bytes > 0:
+            left_bytes -= file.write(os.urandom(PIECE_BYTES))  # what can be compressed would prove less
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def log_name(number: int) -> str:
+    """The name of one of the engine's write-ahead logs."""
+    return f"{number:06}.log"
+
+
+def has_log(folder: str, number: int) -> bool:
+    """Is that log in the engine's `folder`?"""
+    return os.path.exists(os.path.join(folder, log_name(number)))
+
+
+def newest_log_number(folder: str) -> int:
+    """The number of the newest log in the engine's `folder`; 0 if there is none. 15 µs. Raises OSError."""
+    return max((int(name[:-4]) for name in os.listdir(folder) if name.endswith(".log")), default=0)
+
+
 def read_bytes(path: str) -> bytes:
     """All of a file."""
     return Path(path).read_bytes()
+
+
+def read_if_there(path: str) -> bytes:
+    """All of a file; nothing if there is none."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def overwrite(path: str, content: bytes) -> None:
+    """Write to the beginning of a file, which is made if it is missing; nothing is synced. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file if it is there; one that cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        os.remove(path)
+
+
+def ends_with_zero(path: str) -> bool:
+    """Is the last byte of a file 0? False for an empty one."""
+    with open(path, "rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\0"
+
+
+def truncate(path: str, size_bytes: int) -> None:
+    """Cut a file off at a size, and sync it."""
+    with open(path, "r+b") as file:
+        file.truncate(size_bytes)
+        os.fsync(file.fileno())
 
 
 def append_bytes(path: str, content: bytes) -> None:

@@ -1,22 +1,34 @@
 """May the store be used? What happens after a failed read, write or sync.
 
-From the first failure on, a refusing engine stands in for the real one, so that the data path needs no check. The sync
-thread closes the engine and opens it again, each time when a request arrives after a growing delay; what the disk then
-holds is the truth. Damage is not reopened: it needs the operator.
+From the first failure on, a stand-in takes the engine's place, so that the data path needs no check. The sync thread closes the engine
+and opens it again, each time when a request arrives after a growing delay; what the disk then holds is the truth. Damage
+is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one that was opened
+(`identity.py`), and know the last commit that was acknowledged.
+
+A write that failed because the disk is full is the one failure after which reading goes on, with the same engine: the write is
+neither in the log nor in memory. Commits before it become durable by a sync as ever, and replies wait for that as ever;
+if that fails, nothing is read any more. The engine is reopened once a file of the size that this needs could be written.
 """
 
+import asyncio
 import logging
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption, StorageError
-from hashrange.store.embedded.durability import CommitBarrier
-from hashrange.store.embedded.engine import Engine, close_engine, open_engine
-from hashrange.store.embedded.faults import storage_error
+from hashrange.errors import StorageCorruption, StorageError, StorageFull, StorageLost
+from hashrange.store.embedded import files
+from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
+from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_engine
+from hashrange.store.embedded.faults import is_sync_untried, storage_error
+from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
+from hashrange.store.embedded.stand_ins import ReadingEngine, RefusingEngine
+from hashrange.store.embedded.synced import forget_synced, note_synced
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
 REOPEN_DELAY_SECONDS_MAX = 5.0
+MARK_SECONDS = 0.01
+"""Between two marks of how far syncs have come; one with each sync makes a sync 11 µs longer."""
 
 _log = logging.getLogger("hashrange.store")
 
@@ -40,47 +52,97 @@ class Patient(Protocol):
         ...
 
 
-class RefusingEngine:
-    """Stands where an engine was: every call raises."""
-
-    def __init__(self, health: "Health") -> None:
-        self._health = health
-
-    def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
-        raise self._health.refusal()
-
-    get = put = delete = write = items = iter = flush_wal = compact_range = property_int_value = _refuse
-
-
 class Health:
-    """Whether the engine can be trusted, and the way back. All but `_reopen` runs on the loop."""
+    """Whether the engine can be trusted, and the way back. All but `_sync`, `_find_room` and `_reopen` runs on the loop."""
 
-    def __init__(self, store: Patient, barrier: CommitBarrier, clock: Clock, *, is_in_memory: bool) -> None:
+    def __init__(
+        self, store: Patient, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
+    ) -> None:
+        """`lock` is that of the folder; None: the store is in memory."""
+        barrier_kind = VolatileBarrier if lock is None else CommitBarrier
+        self.barrier: CommitBarrier = barrier_kind(loop, self._sync, self._sync_failed)
         self.generation = 0
         """Grows whenever the engine was replaced or lost: what was read before may not be there any more."""
         self.failure: StorageError | None = None
         self._store = store
-        self._barrier = barrier
         self._clock = clock
-        self._is_in_memory = is_in_memory
+        self._lock = lock
+        self._next_mark_seconds = float("-inf")
         self._broken: Engine = None
         self._reopened: Engine = None
+        self._synced_sequence = 0
+        """The engine's number of the last write that a sync covered."""
+        self._is_reading = False
+        """The disk is full, and reading goes on."""
         self._is_reopening = False
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = 0.0
 
+    def begin(self) -> None:
+        """The store's engine has been opened for the first time. Raises OSError."""
+        self._synced_sequence = self._store.engine.latest_sequence_number()
+        if self._lock is not None:
+            self._lock.note_engine()
+
+    def _sync(self) -> None:
+        """On the sync thread: make every commit so far durable, in the folder that was opened. Raises the engine's bare exceptions."""
+        engine = self._store.engine
+        sequence = engine.latest_sequence_number()
+        try:
+            engine.flush_wal(True)
+        except Exception as error:
+            if not is_sync_untried(error):
+                raise
+            files.sync_logs(files.engine_folder(self._store.place))  # the loop has not heard yet that its write failed
+        if self._lock is not None:
+            self._lock.require_engine()
+            now_seconds = self._clock.monotonic()
+            if now_seconds >= self._next_mark_seconds:
+                self._next_mark_seconds = now_seconds + MARK_SECONDS
+                note_synced(self._store.place, sequence)
+        self._synced_sequence = sequence
+
+    def _sync_failed(self, error: Exception) -> StorageError:
+        """Whatever kept a sync from success: nothing is served until a reopening. Returns what those who wait hear."""
+        fault = storage_error(error, self._store.place)
+        self._lose(fault)
+        return fault
+
     def fail(self, error: StorageError) -> None:
+        """A read or a write has failed with `error`: nothing is served until a reopening, or, with a full disk, nothing written."""
+        if isinstance(error, StorageFull) and self._lock is not None:
+            self._only_read(error)
+        else:
+            self._lose(error)
+
+    def _only_read(self, error: StorageFull) -> None:
+        """Refuse writes from now on."""
+        if self.failure is None:
+            self._note_failure(error)
+            self._is_reading = True
+            engine, folder = self._broken, files.engine_folder(self._store.place)
+            self._store.use(ReadingEngine(engine, folder, self.refusal))
+
+    def _lose(self, error: StorageError) -> None:
         """Take the engine out of use; everybody who waits for a sync hears `error`."""
-        if self.failure is not None:
+        if self.failure is not None and not self._is_reading:
             return
-        _log.error("%s", error)
-        self.failure = error
+        self._note_failure(error)
+        self._is_reading = False
         self.generation += 1
-        self._broken = self._store.engine
-        self._store.use(RefusingEngine(self))
+        self._store.use(RefusingEngine(self.refusal))
+        if isinstance(error, StorageLost):
+            cancel_work(self._broken)
+        self.barrier.fail(error)
+
+    def _note_failure(self, error: StorageError) -> None:
+        if error is not self.failure:
+            _log.error("%s", error)
+        if self.failure is None:
+            self._broken = self._store.engine
+        self.failure = error
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
-        self._barrier.fail(error)
 
     def require(self, generation: int) -> None:
         """Raise StorageError if the engine has been lost since `generation`: for whoever suspended."""
@@ -91,49 +153,99 @@ class Health:
         """What a request hears now. Starts a reopening when it is time for one."""
         error = self.failure
         assert error is not None
-        is_hopeless = self._is_in_memory or isinstance(error, StorageCorruption)
+        is_hopeless = self._lock is None or isinstance(error, StorageCorruption)
         now_seconds = self._clock.monotonic()
         if not is_hopeless and not self._is_reopening and now_seconds >= self._next_attempt_seconds:
             self._is_reopening = True
             self._delay_seconds = min(2 * self._delay_seconds, REOPEN_DELAY_SECONDS_MAX)
             self._next_attempt_seconds = now_seconds + self._delay_seconds
-            self._barrier.run_on_thread(self._reopen)
+            self.barrier.run_on_thread(self._find_room if self._is_reading else self._reopen)
         return type(error)(*error.args)
 
     def shut(self) -> Engine:
         """Refuse everything from now on; returns the engine still to be closed, or None. The thread has ended."""
         engine = self._broken or self._reopened if self.failure is not None else self._store.engine
+        if engine is not None and self._lock is not None:
+            try:
+                self._lock.require_engine()
+            except StorageLost as error:
+                if not isinstance(self.failure, StorageLost):
+                    _log.error("%s", error)
+                abandon_engine(engine)
+                engine = None
         self._broken = self._reopened = None
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
         self._is_reopening = True
-        self._store.use(RefusingEngine(self))
+        self._store.use(RefusingEngine(self.refusal))
         return engine
+
+    def closed_in_order(self) -> None:
+        """What `shut` returned has been closed, and has moved all that it held into data files."""
+        if self._lock is not None:
+            forget_synced(self._store.place)
+
+    def _find_room(self) -> None:
+        """On the thread, while others read: would a reopening have room for what it writes?"""
+        place = self._store.place
+        assert self._lock is not None
+        try:
+            self._lock.require_engine()
+            files.prove_room(files.engine_folder(place))
+        except Exception as error:  # noqa: BLE001 - whatever it is, a reopening would meet it too
+            self.barrier.report(self._still_failing, storage_error(error, place))
+        else:
+            self.barrier.report(self._found_room)
+
+    def _found_room(self) -> None:
+        """On the loop: nobody may read any more what is going to be closed."""
+        if self._is_reading and self.failure is not None:
+            self._lose(self.failure)
+            self.barrier.run_on_thread(self._reopen)
+        else:
+            self._is_reopening = False
 
     def _reopen(self) -> None:
         """On the thread: close what is broken, open again, and prove that writing and syncing work."""
         place = self._store.place
+        lock = self._lock
+        assert lock is not None
         try:
+            lock.require_folder()
             if self._broken is not None:
+                lock.require_engine()
                 broken, self._broken = self._broken, None
                 self._store.stop_housekeeping(broken)
                 close_engine(broken, place, may_fail=True)  # what the disk holds is read by the next one
-            engine = open_engine(place)
-            try:
-                engine.put(PROBE_KEY, b"")
-                engine.flush_wal(True)
-            except Exception:
-                self._broken = engine
-                raise
-            self._reopened = engine
+            self._reopened = self._proved(open_engine(place, may_make=False))
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-            self._barrier.report(self._still_failing, storage_error(error, place))
+            self.barrier.report(self._still_failing, storage_error(error, place))
         else:
-            self._barrier.report(self._heal)
+            self.barrier.report(self._heal)
+
+    def _proved(self, engine: Engine) -> Engine:
+        """The engine, just reopened, once it has shown that it holds what was acknowledged, and that it can write and sync."""
+        assert self._lock is not None
+        self._lock.note_engine()
+        try:
+            if engine.latest_sequence_number() < self._synced_sequence:
+                raise StorageLost(
+                    f"{self._store.place} was opened again and holds less than was acknowledged: files are missing or older"
+                    " than they were. Keep a copy of the folder, and put the missing files back or restore a backup, with the"
+                    " server stopped."
+                )
+            engine.put(PROBE_KEY, b"")
+            engine.flush_wal(True)
+        except Exception:
+            self._broken = engine
+            raise
+        return engine
 
     def _still_failing(self, error: StorageError) -> None:
         self._is_reopening = False
-        if self.failure is not None and str(error) != str(self.failure):
+        if self._is_reading and not isinstance(error, StorageFull):
+            self._lose(error)
+        elif self.failure is not None and not self._is_reading and str(error) != str(self.failure):
             _log.error("%s", error)
             self.failure = error
 
@@ -147,10 +259,10 @@ class Health:
             self._store.load()
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self._broken = engine
-            self._store.use(RefusingEngine(self))
+            self._store.use(RefusingEngine(self.refusal))
             self._still_failing(storage_error(error, self._store.place))
             return
         self._is_reopening = False
         self.failure = None
-        self._barrier.restart()
+        self.barrier.restart()
         _log.warning("%s was reopened and serves again.", self._store.place)

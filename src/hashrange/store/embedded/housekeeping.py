@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from hashrange.store.embedded.engine import Engine, compact
+from hashrange.store.embedded.engine import Engine, cancel_work, compact
 
 
 class Housekeeper:
@@ -35,8 +35,7 @@ class Housekeeper:
         executor, self._executor = self._executor, None
         was_running = self._last is not None and not self._last.done()
         if was_running:
-            with contextlib.suppress(Exception):
-                engine.cancel_all_background(False)
+            cancel_work(engine)
         if executor is not None:
             executor.shutdown()
         return was_running

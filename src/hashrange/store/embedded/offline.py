@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hashrange.errors import HashrangeError, StorageFormatUnknown
-from hashrange.store.embedded import files, layout
+from hashrange.store.embedded import files, identity, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.recovery import torn_logs
+from hashrange.store.embedded.synced import require_synced
 from hashrange.tables.schema import Table
 
 
@@ -19,12 +21,14 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
     if not files.has_engine(data_dir):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
-    lock = files.lock_for_reading(data_dir)
-    head = ""
+    lock = identity.lock_for_reading(data_dir)
+    folder, head = files.engine_folder(data_dir), ""
     try:
-        head = files.copy_head(data_dir)
-        engine = open_read_only(files.engine_folder(data_dir), head)
+        torn = torn_logs(folder)
+        head = files.copy_head(folder, torn)
+        engine = open_read_only(folder, head, has_logs=bool(torn))
         try:
+            require_synced(data_dir, engine.latest_sequence_number())
             version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
             if version != layout.FORMAT_VERSION:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")
@@ -34,7 +38,7 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     except HashrangeError:
         raise
     except Exception as error:
-        told = str(error).replace(head, files.engine_folder(data_dir)) if head else str(error)
+        told = str(error).replace(head, folder) if head else str(error)
         raise storage_error(Exception(told), data_dir, READING) from error
     finally:
         if head:

@@ -4,7 +4,7 @@ import asyncio
 
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
-from hashrange.store.embedded import files
+from hashrange.store.embedded import identity
 from hashrange.store.embedded.outbox import IndexDelay
 from hashrange.store.embedded.store import EmbeddedStore
 
@@ -23,7 +23,7 @@ def open_store(
     what no item collection may grow beyond.
     Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
-    lock = None if data_dir is None else files.prepare_folder(data_dir)
+    lock = None if data_dir is None else identity.take_folder(data_dir)
     try:
         return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes)
     except BaseException:

@@ -2,7 +2,8 @@
 
 With a delay, a commit holds one row more instead of these entries (docs/formats/store.md); they are written in the order of
 the commits, once their time has come. As long as anything waits, everything goes through the outbox, whatever the delay is
-by now, so nothing overtakes. Entries of local indexes are never delayed.
+by now, so nothing overtakes. Entries of local indexes are never delayed. Between two processes the clock may be set back: what was
+found in the folder and is not due within the delay that holds now is due at once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -66,6 +67,10 @@ class Outbox:
         self._first = self._next = 0
         """Number of the oldest row, and of the next one; equal when nothing waits."""
         self._last_due_ms = 0
+        self._found_end = 0
+        """Number behind the last row that was found in the folder."""
+        self._found_due_ms_max = 0
+        """What was found and is due later, is due at once."""
         self.is_used = delay is not None
 
     def load(self, engine: Engine) -> None:
@@ -78,14 +83,21 @@ class Outbox:
                 self._first = self._next - 1
             self._last_due_ms = decode_delayed(row).due_ms
         self.is_used = self._delay is not None or self._first < self._next
+        self._found_end = self._next
+        self._found_due_ms_max = self._due_ms()
+        self._last_due_ms = min(self._last_due_ms, self._found_due_ms_max)
+
+    def _due_ms(self) -> int:
+        """When what is written now is due."""
+        delay_seconds = 0.0 if self._delay is None else self._delay()
+        return int((self._clock.service_time() + delay_seconds) * 1000)
 
     def divert(self, batch: Engine, changes: Sequence[Change]) -> Sequence[Change]:
         """Put what is to come later into a row of `batch`; returns the changes without it. For a store whose outbox is used."""
         writes = [_delayed(entry) for change in changes for entry in change.entries if _is_global(entry)]
         if not writes:
             return changes
-        delay_seconds = 0.0 if self._delay is None else self._delay()
-        due_ms = max(self._last_due_ms, int((self._clock.service_time() + delay_seconds) * 1000))
+        due_ms = max(self._last_due_ms, self._due_ms())
         batch.put(_row_key(self._next), _encode(Delayed(due_ms, writes)))
         self._last_due_ms = due_ms
         return [
@@ -143,7 +155,8 @@ class Outbox:
                 chunk = cursor.read(_CHUNK_ROWS)
                 for _, row in chunk:
                     delayed = decode_delayed(row)
-                    if self._delay is not None and delayed.due_ms > now_ms:
+                    is_stray = delayed.due_ms > self._found_due_ms_max and self._first + len(due) < self._found_end
+                    if self._delay is not None and delayed.due_ms > now_ms and not is_stray:
                         return due, delayed.due_ms
                     due.append(delayed)
                     size_bytes += len(row)

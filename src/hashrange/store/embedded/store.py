@@ -2,7 +2,8 @@
 
 `get`, `mutate`, `transact` and every catalog change run from their read to their commit without suspending: that is the whole
 concurrency control. A commit is atomic in the engine, and durable once the barrier says so. After a failed write, sync
-or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds.
+or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds; with a full
+disk, reading goes on.
 """
 
 import asyncio
@@ -12,16 +13,16 @@ from typing import TypeVar
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy, StorageError
 from hashrange.items.types import Key, Row
-from hashrange.store.embedded import files
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog
-from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier, Waiter
+from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, is_behind, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
+from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import IndexDelay, Outbox
 from hashrange.store.embedded.read_cache import ReadCache
@@ -53,7 +54,7 @@ class EmbeddedStore:
         data_dir: str | None,
         clock: Clock,
         loop: asyncio.AbstractEventLoop | None,
-        lock: files.FolderLock | None,
+        lock: FolderLock | None,
         index_delay: IndexDelay | None,
         collection_size_max_bytes: int,
     ) -> None:
@@ -73,9 +74,8 @@ class EmbeddedStore:
         self.outbox = Outbox(self, clock, index_delay)
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
-        barrier_kind = VolatileBarrier if data_dir is None else CommitBarrier
-        self._barrier: CommitBarrier = barrier_kind(loop, self._sync, self.fail)
-        self._health = Health(self, self._barrier, clock, is_in_memory=data_dir is None)
+        self._health = Health(self, clock, loop, lock)
+        self._barrier = self._health.barrier
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
         self.reads = ReadCache(Admission(is_in_memory=data_dir is None))
@@ -84,6 +84,7 @@ class EmbeddedStore:
         self.mutate = writes.mutate
         self.transact = writes.transact
         try:
+            self._health.begin()
             self.load()
         except Exception as error:
             close_engine(self.engine, self.place, may_fail=True)
@@ -186,10 +187,6 @@ class EmbeddedStore:
         """Call `callback` once everything up to `position` is durable (at once if it is), or with the error."""
         self._barrier.when_durable(position, callback)
 
-    def _sync(self) -> None:
-        """On the sync thread: make every commit so far durable."""
-        self.engine.flush_wal(True)
-
     # --- what the catalog needs ------------------------------------------------------------------
 
     def commit_batch(self, batch: Engine) -> None:
@@ -229,7 +226,7 @@ class EmbeddedStore:
     # --- trouble ---------------------------------------------------------------------------------
 
     def fail(self, error: Exception) -> StorageError:
-        """The StorageError to raise for `error`; unless it is only a stall, nothing is served until a reopening."""
+        """The StorageError to raise for `error`; unless it is only a stall, less or nothing is served until a reopening."""
         if isinstance(error, StorageError):
             return error
         fault = storage_error(error, self.place)
@@ -287,6 +284,8 @@ class EmbeddedStore:
             if engine is not None:
                 is_cut_short = self.stop_housekeeping(engine)
                 close_engine(engine, self.place, may_fail=is_cut_short or self._data_dir is None)
+                if not is_cut_short:
+                    self._health.closed_in_order()
         finally:
             if self._lock is not None:
                 self._lock.release()

@@ -1,0 +1,55 @@
+"""What stands where an engine was, once it has failed? One that refuses every call, or one that only reads.
+
+So the data path needs no check. Each has those methods of an engine that the loop and the sync thread call.
+"""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from hashrange.errors import StorageError
+from hashrange.store.embedded import files
+from hashrange.store.embedded.engine import Engine
+
+Refusal = Callable[[], StorageError]
+"""Makes the error that a refused call raises."""
+
+
+class RefusingEngine:
+    """Every call raises."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self._refusal = refusal
+
+    def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
+        raise self._refusal()
+
+    get = put = delete = write = items = iter = flush_wal = compact_range = property_int_value = _refuse
+
+
+class ReadingEngine:
+    """Reads the engine behind it, which could not write because the disk is full; every write raises.
+
+    What is read is what commits have left: the engine takes a write into memory only after its log has taken it. These commits are
+    made durable without the engine, whose log refuses to be synced after a failed write: all that was appended is in the log's file,
+    and no sync of that file has failed, so syncing the file covers it.
+    """
+
+    def __init__(self, engine: Engine, folder: str, refusal: Refusal) -> None:
+        """`folder` is the engine's."""
+        self._refusal = refusal
+        self._folder = folder
+        self.get, self.items, self.iter = engine.get, engine.items, engine.iter
+        self.property_int_value = engine.property_int_value
+        self.latest_sequence_number = engine.latest_sequence_number
+
+    def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
+        raise self._refusal()
+
+    put = delete = write = _refuse
+
+    def flush_wal(self, _does_sync: bool) -> None:
+        """Make durable what the logs hold. Raises OSError."""
+        files.sync_logs(self._folder)
+
+    def compact_range(self, _lower: bytes, _upper: bytes, _options: object) -> None:
+        """Clears nothing away: there is no room for it."""

@@ -1,0 +1,200 @@
+"""With a full disk reading goes on, tells nothing that a power cut could undo, and writing returns once there is room."""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hashrange.errors import StorageError, StorageFull, StorageLost
+from hashrange.items.types import Key
+from hashrange.store.embedded import files, open_store
+from hashrange.store.interface import Statistics
+from hashrange.tables.span import Span
+from tests.support.samples import durable, finish, row_of, table_maker
+from tests.unit.store.conftest import Run, sync_thread_is_idle
+from tests.unit.store.test_health import BROKEN, FULL, KEY, Patient
+
+NO_ROOM = OSError(28, "No space left on device")
+
+
+@pytest.fixture
+def patient(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Patient]:
+    patient = Patient(tmp_path, loop)
+    yield patient
+    patient.store.close_now()
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch) -> list[OSError]:
+    """As long as an error stands in it, there is no room for a reopening."""
+    missing: list[OSError] = [NO_ROOM]
+    prove = files.prove_room
+
+    def look(folder: str) -> None:
+        if missing:
+            raise missing[0]
+        prove(folder)
+
+    monkeypatch.setattr(files, "prove_room", look)
+    return missing
+
+
+def fill(patient: Patient) -> None:
+    """The write that meets the full disk, and every one after it."""
+    patient.engine.faults["write"] = [FULL] * 1000
+    with pytest.raises(StorageFull):
+        patient.put(b"new", b"row")
+
+
+async def knock(patient: Patient, times: int = 5) -> None:
+    """Writes arrive, each after a long time."""
+    for _ in range(times):
+        patient.clock.advance(60.0)
+        with pytest.raises(StorageError):
+            patient.put(b"new", b"row")
+        await sync_thread_is_idle(patient.store)
+
+
+def test_reading_goes_on_and_writing_is_refused(patient: Patient, room: list[OSError], run: Run) -> None:
+    fill(patient)
+    for _ in range(3):
+        run(knock(patient))
+        run(durable(patient.store))
+        assert patient.get() == row_of(10, b"first")
+        assert patient.get(b"new") is None
+        page = finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True))
+        assert page.rows == [row_of(10, b"first")]
+        assert patient.store.statistics(patient.table.source) == Statistics(1, 10)
+    writes: list[Callable[[], object]] = [
+        lambda: patient.put(KEY, b"other"),
+        lambda: patient.put(b"new", b"row"),
+        lambda: finish(patient.store.catalog.create(table_maker("u"))),
+    ]
+    for write in writes:
+        with pytest.raises(StorageFull):
+            write()
+    assert patient.store.catalog.find("000000000000", "us-east-1", "u") is None
+    assert room
+
+
+def test_writing_returns_once_there_is_room(patient: Patient, room: list[OSError], run: Run) -> None:
+    fill(patient)
+    run(knock(patient))
+    room.clear()
+    run(knock(patient, 1))
+    run(sync_thread_is_idle(patient.store))
+    patient.put(b"new", b"row")
+    run(durable(patient.store))
+    assert patient.store.statistics(patient.table.source) == Statistics(2, 20)
+
+
+@pytest.mark.usefixtures("room")
+def test_commits_before_the_disk_was_full_become_durable_by_a_sync(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    sync_logs = files.sync_logs
+
+    def note(folder: str) -> None:
+        synced.append(folder)
+        sync_logs(folder)
+
+    monkeypatch.setattr(files, "sync_logs", note)
+    patient.engine.faults["flush_wal"] = [Exception("IO error: Writer has previous error.")]
+    patient.put(b"second", b"second")
+    fill(patient)
+    assert patient.store.durable_position() < patient.store.position(), "a reader would have to wait"
+    run(durable(patient.store))
+    assert synced
+    assert patient.get(b"second") == row_of(10, b"second")
+
+
+def test_a_sync_that_the_engine_refuses_after_a_failed_write_is_done_without_it(patient: Patient, run: Run) -> None:
+    """The sync thread may meet the refusal before the loop has heard of its failed write."""
+    patient.engine.faults["flush_wal"] = [Exception("IO error: Writer has previous error.")]
+    patient.put(b"second", b"second")
+    run(durable(patient.store))
+    assert not patient.engine.faults["flush_wal"]
+    assert patient.get(b"second") == row_of(10, b"second")
+
+
+@pytest.mark.usefixtures("room")
+def test_what_cannot_be_made_durable_is_told_to_nobody(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_folder: str) -> None:
+        raise NO_ROOM
+
+    monkeypatch.setattr(files, "sync_logs", refuse)
+    patient.put(b"second", b"second")
+    fill(patient)
+    assert patient.get(b"second") == row_of(10, b"second")
+    with pytest.raises(StorageFull):
+        run(durable(patient.store))
+    for key in (KEY, b"second"):
+        with pytest.raises(StorageFull):
+            patient.get(key)
+
+
+@pytest.mark.usefixtures("room")
+def test_a_sync_that_was_under_way_and_fails_ends_reading(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that a sync could not write count as written afterwards: a second sync would prove nothing."""
+    has_begun, may_fail = threading.Event(), threading.Event()
+
+    def flush_wal(_does_sync: bool) -> None:
+        has_begun.set()
+        may_fail.wait()
+        raise FULL
+
+    async def scenario() -> None:
+        monkeypatch.setattr(patient.engine, "flush_wal", flush_wal, raising=False)
+        patient.put(b"second", b"second")
+        waiting = asyncio.ensure_future(durable(patient.store))
+        await asyncio.to_thread(has_begun.wait)
+        try:
+            fill(patient)
+            assert patient.get() == row_of(10, b"first")
+        finally:
+            may_fail.set()
+        with pytest.raises(StorageFull):
+            await waiting
+        with pytest.raises(StorageFull):
+            patient.get()
+
+    run(scenario())
+
+
+@pytest.mark.usefixtures("room")
+def test_a_read_that_fails_meanwhile_ends_reading(patient: Patient) -> None:
+    fill(patient)
+    patient.engine.faults["get"] = [BROKEN]
+    for _ in range(2):
+        with pytest.raises(StorageError, match="Input/output error"):
+            patient.get()
+
+
+@pytest.mark.usefixtures("room")
+def test_a_folder_that_is_lost_meanwhile_ends_reading(patient: Patient, run: Run) -> None:
+    fill(patient)
+    shutil.rmtree(patient.store.place)
+    run(knock(patient, 1))
+    with pytest.raises(StorageLost):
+        patient.get()
+    assert not Path(patient.store.place).exists()
+
+
+@pytest.mark.usefixtures("room")
+def test_a_store_that_is_closed_with_a_full_disk_has_lost_nothing(patient: Patient, run: Run) -> None:
+    patient.put(b"second", b"second")
+    fill(patient)
+    run(durable(patient.store))
+    patient.store.close_now()
+    store = open_store(patient.store.place, patient.clock, None)
+    assert finish(store.get(patient.table.source, Key(b"second"), consistent=True)) == row_of(10, b"second")
+    assert store.statistics(patient.table.source) == Statistics(2, 20)
+    store.close_now()

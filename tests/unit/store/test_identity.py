@@ -1,0 +1,195 @@
+"""A server whose data folder is gone, empty or another one refuses, makes nothing, and goes on when the folder is back."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import StorageError, StorageLocked, StorageLost
+from hashrange.items.types import Key
+from hashrange.store.embedded import open_store
+from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.engine import Engine, close_engine
+from hashrange.tables.schema import Table
+from tests.support.kills import copy_as_killed
+from tests.support.samples import durable, finish, row_of, table_maker
+from tests.unit.store.conftest import Run, sync_thread_is_idle
+
+ATTEMPTS = 5
+
+
+class Served:
+    """A store on disk in `data`, with one table and one durable row."""
+
+    def __init__(self, folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+        self.clock = VirtualClock()
+        self.data, self.aside, self._loop = folder / "data", folder / "aside", loop
+        self.store = open_store(str(self.data), self.clock, loop)
+        table = finish(self.store.catalog.create(table_maker("t")))
+        assert table is not None
+        self.table: Table = table
+        self.write(b"first")
+
+    def write(self, name: bytes) -> None:
+        """One write, acknowledged; raises what a client's write meets."""
+        finish(self.store.mutate(self.table, Key(name), lambda _: row_of(10, name)))
+        self._loop.run_until_complete(durable(self.store))
+
+    def read(self, name: bytes) -> bytes | None:
+        """One read."""
+        return finish(self.store.get(self.table.source, Key(name), consistent=True))
+
+    def attempt_to_reopen(self) -> None:
+        """Let a request arrive after a long time, and the sync thread do what it then does."""
+        self.clock.advance(60.0)
+        with pytest.raises(StorageError):
+            self.read(b"first")
+        self._loop.run_until_complete(sync_thread_is_idle(self.store))
+
+
+@pytest.fixture
+def served(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Served]:
+    served = Served(tmp_path, loop)
+    yield served
+    served.store.close_now()
+
+
+def contents(folder: Path) -> dict[str, bytes] | None:
+    """Every file below `folder`; None if there is none. A lock file is emptied when a server ends."""
+    if not folder.exists():
+        return None
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: content for name, content in found.items() if name != "lock"}
+
+
+def delete(served: Served) -> None:
+    shutil.rmtree(served.data)
+
+
+def delete_and_make_empty(served: Served) -> None:
+    shutil.rmtree(served.data)
+    served.data.mkdir()
+
+
+def delete_what_the_engine_has(served: Served) -> None:
+    shutil.rmtree(served.data / "engine")
+    (served.data / "engine").mkdir()
+
+
+def delete_the_engines_files(served: Served) -> None:
+    for path in (served.data / "engine").iterdir():
+        path.unlink()
+
+
+def replace_by_another_store(served: Served) -> None:
+    made = served.data.with_name("other")
+    for name in ("one", "another", "third"):
+        other = open_store(str(made), VirtualClock(), None)
+        finish(other.catalog.create(table_maker(name)))
+        other.close_now()
+    served.data.rename(served.aside)
+    made.rename(served.data)
+
+
+LOSSES = [
+    delete,
+    delete_and_make_empty,
+    delete_what_the_engine_has,
+    delete_the_engines_files,
+    replace_by_another_store,
+]
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_without_its_folder_a_server_acknowledges_nothing_and_makes_nothing(
+    served: Served, lose: Callable[[Served], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    lose(served)
+    left = contents(served.data)
+    with pytest.raises(StorageError, match="is not the folder that was opened"):
+        served.write(b"second")
+    for _ in range(ATTEMPTS):
+        served.attempt_to_reopen()
+    with pytest.raises(StorageError, match="is not the folder that was opened"):
+        served.write(b"third")
+    served.store.close_now()
+    assert contents(served.data) == left
+    (sentence,) = {record.getMessage() for record in caplog.records if record.levelname == "ERROR"}
+    assert str(served.data) in sentence
+    assert "Put it back" in sentence
+
+
+@pytest.mark.parametrize("was_another_there", [False, True])
+def test_a_folder_that_comes_back_is_served_again(served: Served, run: Run, was_another_there: bool) -> None:
+    if was_another_there:
+        replace_by_another_store(served)
+    else:
+        served.data.rename(served.aside)
+    with pytest.raises(StorageError, match="is not the folder"):
+        served.write(b"second")
+    served.attempt_to_reopen()
+    if was_another_there:
+        shutil.rmtree(served.data)
+    served.aside.rename(served.data)
+    served.attempt_to_reopen()
+    assert served.read(b"first") == row_of(10, b"first")
+    served.write(b"third")
+    served.store.close_now()
+    store = open_store(str(served.data), VirtualClock(), None)
+    rows = [finish(store.get(served.table.source, Key(name), consistent=True)) for name in (b"first", b"third")]
+    store.close_now()
+    assert rows == [row_of(10, b"first"), row_of(10, b"third")]
+
+
+def test_a_server_that_ends_without_having_noticed_changes_nothing_either(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    replace_by_another_store(served)
+    left = contents(served.data)
+    served.store.close_now()
+    assert contents(served.data) == left
+    assert "is not the folder that was opened" in caplog.text
+
+
+def test_an_engine_that_failed_is_not_made_anew_where_its_folder_was(served: Served) -> None:
+    """The folder goes while the store refuses for another reason."""
+    served.store.fail(Exception("IO error: input/output error"))
+    shutil.rmtree(served.data)
+    for _ in range(ATTEMPTS):
+        served.attempt_to_reopen()
+    assert not served.data.exists()
+
+
+def test_a_reopened_engine_that_knows_less_than_was_acknowledged_is_not_served(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older files were copied over those in the folder, which is the same and has the same identity."""
+    copy_as_killed(served.data, tmp_path / "older")
+    served.write(b"second")
+
+    def close_and_restore(engine: Engine, place: str, *, may_fail: bool) -> None:
+        close_engine(engine, place, may_fail=may_fail)
+        delete_the_engines_files(served)
+        shutil.copytree(tmp_path / "older" / "engine", served.data / "engine", dirs_exist_ok=True)
+
+    monkeypatch.setattr("hashrange.store.embedded.health.close_engine", close_and_restore)
+    served.store.fail(Exception("IO error: input/output error"))
+    for _ in range(ATTEMPTS):
+        served.attempt_to_reopen()
+    with pytest.raises(StorageLost, match="holds less than was acknowledged"):
+        served.read(b"first")
+
+
+@pytest.mark.parametrize("name", ["lock", "engine/LOCK"])
+def test_a_served_folder_is_locked_whatever_lock_file_was_deleted(tmp_path: Path, name: str) -> None:
+    store = open_store(str(tmp_path), VirtualClock(), None)
+    (tmp_path / name).unlink()
+    with pytest.raises(StorageLocked, match="in use by another Hashrange"):
+        check_store(str(tmp_path))
+    with pytest.raises(StorageLocked, match="in use by another Hashrange"):
+        open_store(str(tmp_path), VirtualClock(), None)
+    store.close_now()
+    assert check_store(str(tmp_path)).faults == []

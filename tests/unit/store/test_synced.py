@@ -1,0 +1,126 @@
+"""A log that is missing as a whole is noticed: a number beside the engine's files says how far syncs had come."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import StorageLost
+from hashrange.items.types import Key
+from hashrange.store.embedded import EmbeddedStore, files, open_store
+from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.health import MARK_SECONDS
+from hashrange.store.embedded.synced import forget_synced, note_synced
+from hashrange.tables.schema import Table
+from tests.support.kills import copy_as_killed
+from tests.support.samples import durable, finish, row_of, table_maker
+from tests.unit.store.conftest import Run
+
+ROWS = 20
+
+
+class Killed:
+    """A folder as a kill leaves it, after `ROWS` acknowledged rows."""
+
+    def __init__(self, folder: Path, table: Table) -> None:
+        self.folder = folder
+        self.table = table
+
+    def logs(self) -> list[Path]:
+        """Oldest first."""
+        return [Path(path) for path in files.log_files(str(self.folder / "engine"))]
+
+    def rows(self) -> int:
+        """How many rows a server finds. Raises StorageError when it does not start."""
+        store = open_store(str(self.folder), VirtualClock(), None)
+        count = store.statistics(self.table.source).item_count if store.catalog.all_tables() else 0
+        store.close_now()
+        return count
+
+
+def write(store: EmbeddedStore, table: Table, first: int, end: int) -> None:
+    for number in range(first, end):
+        finish(store.mutate(table, Key(b"%06d" % number), lambda _: row_of(10)))
+
+
+@pytest.fixture(params=["one log", "several logs"])
+def killed(
+    request: pytest.FixtureRequest, tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run
+) -> Iterator[Killed]:
+    clock = VirtualClock()
+    store = open_store(str(tmp_path / "running"), clock, loop)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    run(durable(store))
+    clock.advance(MARK_SECONDS)
+    write(store, table, 0, ROWS // 2)
+    run(durable(store))
+    older = None
+    if request.param == "several logs":
+        (older,) = (tmp_path / "running" / "engine").glob("*.log")
+        shutil.copy(older, tmp_path)
+        store.engine.flush()
+    clock.advance(MARK_SECONDS)
+    write(store, table, ROWS // 2, ROWS)
+    run(durable(store))
+    copy_as_killed(tmp_path / "running", tmp_path / "killed")
+    if older is not None:
+        shutil.copy(tmp_path / older.name, tmp_path / "killed" / "engine")
+    store.close_now()
+    yield Killed(tmp_path / "killed", table)
+
+
+def test_a_kill_alone_loses_nothing(killed: Killed) -> None:
+    assert (killed.folder / "synced").exists()
+    assert killed.rows() == ROWS
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.5, 0.99])
+def test_a_newest_log_that_is_there_may_be_torn(killed: Killed, kept: float) -> None:
+    newest = killed.logs()[-1]
+    os.truncate(newest, int(newest.stat().st_size * kept))
+    check_store(str(killed.folder))
+    assert killed.rows() < ROWS
+
+
+def test_a_missing_newest_log_is_refused_and_nothing_is_changed(killed: Killed, tmp_path: Path) -> None:
+    newest = killed.logs()[-1]
+    newest.rename(tmp_path / newest.name)
+    data = {path.name for path in (killed.folder / "engine").iterdir() if path.suffix in {".sst", ".log"}}
+    for _ in range(2):
+        with pytest.raises(StorageLost, match=r"the log \d{6}\.log of its engine is missing"):
+            killed.rows()
+        with pytest.raises(StorageLost, match=r"the log \d{6}\.log of its engine is missing"):
+            check_store(str(killed.folder))
+    assert {path.name for path in (killed.folder / "engine").iterdir() if path.suffix in {".sst", ".log"}} == data
+    (tmp_path / newest.name).rename(newest)
+    assert killed.rows() == ROWS
+
+
+def test_whoever_removes_the_number_goes_on_with_what_is_there(killed: Killed) -> None:
+    killed.logs()[-1].unlink()
+    (killed.folder / "synced").unlink()
+    assert killed.rows() < ROWS
+
+
+@pytest.mark.parametrize("content", [b"", b"\0", b"\xff" * 20, b"\xff" * 100])
+def test_a_number_that_is_not_whole_does_not_count(killed: Killed, content: bytes) -> None:
+    (killed.folder / "synced").write_bytes(content)
+    assert killed.rows() == ROWS
+
+
+def test_a_server_that_ends_in_order_leaves_no_number(killed: Killed) -> None:
+    killed.rows()
+    assert not (killed.folder / "synced").exists()
+    assert killed.rows() == ROWS
+
+
+def test_a_number_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "synced").mkdir()
+    note_synced(str(tmp_path), 1)
+    forget_synced(str(tmp_path))
+    assert (tmp_path / "synced").is_dir()
