@@ -49,4 +49,6 @@ class Operation(msgspec.Struct, frozen=True):
     wording: Wording = "bare"
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
+    decode_large: Callable[[bytes], Any] | None = None
+    """Decodes a large body piece by piece, each bounded by itself, so that the whole may hold more than one piece may."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"

@@ -162,9 +162,13 @@ class Dispatcher:
             if not body.isascii():
                 body.decode()  # the decoder passes over what it does not know, UTF-8 or not
             scope = self.authorize(request)
+            decode = entry[1]
             if len(body) > SURELY_QUICK_BYTES:
-                check_member_count(body)
-            prepared.append((request, respond, entry, scope, entry[1](body)))
+                if entry[0].decode_large is None:
+                    check_member_count(body)
+                else:
+                    decode = entry[0].decode_large
+            prepared.append((request, respond, entry, scope, decode(body)))
         except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
             self._answer_slowly(request, respond)
 

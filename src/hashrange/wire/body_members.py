@@ -5,10 +5,17 @@ half a gigabyte and hold everybody up for a second. The API knows no such limit,
 is ours (docs/compatibility.md). It must not refuse a long text that looks like JSON.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
 from hashrange.errors import ValidationException
 from hashrange.limits import REQUEST_MEMBERS_MAX
 from hashrange.messages.requests import TOO_MANY_MEMBERS
-from hashrange.steps import spend
+from hashrange.steps import spend, spend_decoding
+
+T = TypeVar("T")
 
 _MARKS = (b",", b":")
 """Each member stands behind one of them, but the first of a list."""
@@ -20,6 +27,14 @@ def check_member_count(body: bytes) -> None:
         return
     if _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
         raise ValidationException(TOO_MANY_MEMBERS.format(maximum=REQUEST_MEMBERS_MAX))
+
+
+def decode_piece(piece: bytes | msgspec.Raw, decode: Callable[[bytes], T]) -> T:
+    """A part of a large body, bounded by itself. Raises as `decode` and `check_member_count`."""
+    text = bytes(piece)
+    check_member_count(text)
+    spend_decoding(len(text))
+    return decode(text)
 
 
 def _count_marks(text: bytes) -> int:

@@ -32,6 +32,7 @@ from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import key_of, lookup_key
 from hashrange.tables.schema import Table
+from hashrange.wire.body_members import decode_piece
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -64,6 +65,36 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     RequestItems: Annotated[
         dict[shapes.TableName, WriteRequests], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)
     ]
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request, each of its writes still as it came."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    RequestItems: Annotated[
+        dict[
+            shapes.TableName,
+            Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)],
+        ],
+        Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX),
+    ]
+
+
+_read_outline = msgspec.json.Decoder(Outline).decode
+_read_write = msgspec.json.Decoder(WriteRequest).decode
+
+
+def decode_in_pieces(body: bytes) -> BatchWriteItemRequest:
+    """The request, write by write: together they may hold more members than one item can. Raises as a decoder does."""
+    outline = _read_outline(body)
+    return BatchWriteItemRequest(
+        ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
+        ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
+        RequestItems={
+            name: [decode_piece(raw, _read_write) for raw in writes] for name, writes in outline.RequestItems.items()
+        },
+    )
 
 
 class Write(NamedTuple):
@@ -217,4 +248,10 @@ async def _metrics(scope: Scope, writes: list[Write], changes: list[Change]) -> 
     return metrics
 
 
-OPERATION = Operation(name="BatchWriteItem", request=BatchWriteItemRequest, run=batch_write_item, wording="older")
+OPERATION = Operation(
+    name="BatchWriteItem",
+    request=BatchWriteItemRequest,
+    run=batch_write_item,
+    wording="older",
+    decode_large=decode_in_pieces,
+)

@@ -39,6 +39,7 @@ from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted
 from hashrange.tables.change import Change
 from hashrange.tables.item_collections import collection_prefix
+from hashrange.wire.body_members import decode_piece
 
 
 class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -48,6 +49,30 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     ClientRequestToken: shapes.ClientRequestToken | None = None
     TransactItems: Annotated[list[TransactWriteItem], Meta(min_length=1, max_length=100)]
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request, each of its actions still as it came."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    ClientRequestToken: shapes.ClientRequestToken | None = None
+    TransactItems: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=100)]
+
+
+_read_outline = msgspec.json.Decoder(Outline).decode
+_read_action = msgspec.json.Decoder(TransactWriteItem).decode
+
+
+def decode_in_pieces(body: bytes) -> TransactWriteItemsRequest:
+    """The request, action by action: together they may hold more members than one item can. Raises as a decoder does."""
+    outline = _read_outline(body)
+    return TransactWriteItemsRequest(
+        ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
+        ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
+        ClientRequestToken=outline.ClientRequestToken,
+        TransactItems=[decode_piece(raw, _read_action) for raw in outline.TransactItems],
+    )
 
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest) -> bytes:
@@ -137,5 +162,9 @@ async def _metrics(
 
 
 OPERATION = Operation(
-    name="TransactWriteItems", request=TransactWriteItemsRequest, run=transact_write_items, wording="older"
+    name="TransactWriteItems",
+    request=TransactWriteItemsRequest,
+    run=transact_write_items,
+    wording="older",
+    decode_large=decode_in_pieces,
 )

@@ -1,0 +1,69 @@
+"""Large batches and transactions, decoded piece by piece: the same request as at once, and each piece bounded by itself."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.errors import ValidationException
+from hashrange.operations.operation import Operation
+from hashrange.operations.registry import OPERATIONS
+from hashrange.wire import body_members
+
+KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
+BATCHES: list[dict[str, Any]] = [
+    {"RequestItems": {"Tab": [{"PutRequest": {"Item": KEY | {"l": {"L": [{"N": "1"}] * 9}}}}]}},
+    {"RequestItems": {"one": [{"DeleteRequest": {"Key": KEY}}] * 3, "two": [{}]}, "ReturnConsumedCapacity": "TOTAL"},
+    {"RequestItems": {"Tab": [{"PutRequest": None, "Unknown": [1]}]}, "ReturnItemCollectionMetrics": "SIZE"},
+]
+TRANSACTIONS: list[dict[str, Any]] = [
+    {"TransactItems": [{"Put": {"TableName": "Tab", "Item": KEY}}, {"Delete": {"TableName": "Tab", "Key": KEY}}]},
+    {"TransactItems": [{}], "ClientRequestToken": "token", "ReturnConsumedCapacity": "INDEXES"},
+]
+CASES = [("BatchWriteItem", body) for body in BATCHES] + [("TransactWriteItems", body) for body in TRANSACTIONS]
+
+
+def in_pieces(record: Operation, body: bytes) -> Any:
+    assert record.decode_large is not None
+    return record.decode_large(body)
+
+
+@pytest.mark.parametrize(("name", "body"), CASES)
+def test_pieces_make_the_same_request(name: str, body: dict[str, Any]) -> None:
+    record, text = OPERATIONS[name], msgspec.json.encode(body)
+    assert in_pieces(record, text) == msgspec.json.decode(text, type=record.request)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("BatchWriteItem", {}),
+        ("BatchWriteItem", {"RequestItems": {}}),
+        ("BatchWriteItem", {"RequestItems": {"Tab": []}}),
+        ("BatchWriteItem", {"RequestItems": {"Tab": [{}] * 26}}),
+        ("BatchWriteItem", {"RequestItems": {"Tab": [{"PutRequest": {}}]}}),
+        ("BatchWriteItem", {"RequestItems": {"Tab": [5]}}),
+        ("TransactWriteItems", {"TransactItems": []}),
+        ("TransactWriteItems", {"TransactItems": [{}] * 101}),
+        ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": 5}}]}),
+    ],
+)
+def test_what_is_no_request_is_none_in_pieces(name: str, body: dict[str, Any]) -> None:
+    record, text = OPERATIONS[name], msgspec.json.encode(body)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(text, type=record.request)
+    with pytest.raises(msgspec.ValidationError):
+        in_pieces(record, text)
+
+
+@pytest.mark.parametrize(("name", "body"), [CASES[0], CASES[3]])
+def test_each_piece_is_bounded_by_itself(name: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    record = OPERATIONS[name]
+    member = body["RequestItems"]["Tab"] if name == "BatchWriteItem" else body["TransactItems"]
+    text = msgspec.json.encode(body)
+    largest = max(body_members._count_marks(msgspec.json.encode(piece)) for piece in member)
+    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", largest)
+    in_pieces(record, text)
+    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", largest - 1)
+    with pytest.raises(ValidationException, match="more than"):
+        in_pieces(record, text)
