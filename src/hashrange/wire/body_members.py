@@ -25,7 +25,7 @@ def check_member_count(body: bytes) -> None:
     """Raise ValidationException when the body, a JSON object, holds too many. 0.6 ms a MB; more where texts hold commas."""
     if len(body) <= REQUEST_MEMBERS_MAX or _count_marks(body) <= REQUEST_MEMBERS_MAX:
         return
-    if _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
+    if _has_surely_too_many_texts(body) or _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
         raise ValidationException(TOO_MANY_MEMBERS.format(maximum=REQUEST_MEMBERS_MAX))
 
 
@@ -40,6 +40,12 @@ def decode_piece(piece: bytes | msgspec.Raw, decode: Callable[[bytes], T]) -> T:
 def _count_marks(text: bytes) -> int:
     spend(len(text) >> 10)
     return sum([text.count(mark) for mark in _MARKS])
+
+
+def _has_surely_too_many_texts(body: bytes) -> bool:
+    """Without escapes, texts are counted by their quotation marks; behind each mark stand two at most, a name and a value."""
+    spend(len(body) >> 10)
+    return body.count(b'"') > 4 * (REQUEST_MEMBERS_MAX + 1) and b"\\" not in body
 
 
 def _count_marks_outside_texts(body: bytes) -> int:

@@ -1,0 +1,137 @@
+"""Does a hostile request let others have their turn? Counted, not timed: calls of Python functions between two turns of the loop.
+
+The clock moves a little at each look, so a slice of time is a number of steps, and the same at every run.
+"""
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange import steps
+from hashrange.clock import VirtualClock
+from hashrange.operations.registry import OPERATIONS
+from hashrange.server.access import Access
+from hashrange.server.connections import Connections
+from hashrange.server.dispatch import Dispatcher
+from hashrange.server.protocol import Connection
+from hashrange.server.workers import SLICE_SECONDS
+from hashrange.settings import Settings
+from hashrange.steps import LOOK_STEPS
+from hashrange.store.embedded import open_store
+from tests.support.signing import sign
+from tests.support.working import Turns
+from tests.unit.server.harness import FakeTransport, as_bytes, reply
+from torture.kinds.kind import Hostile
+from torture.kinds.needs import basis, calls_for
+from torture.kinds.table import BY_NAME
+
+KINDS = (
+    "update-append-140", "update-copy-40", "partiql-append-140", "condition-contains-145", "query-contains-145",
+    "scan-filter-in-100000", "put-number-set-90000", "add-number-set-90000", "attributes-40000-unlucky",
+    "put-list-800000-gzip", "get-projection",
+)  # fmt: skip
+STEP_SECONDS = 2e-6
+"""What a step takes on this clock, which is more than it takes on a slow machine."""
+CALLS_MAX = 40_000
+"""Of Python functions, between two turns: some 5 ms."""
+
+
+class SteppingClock(VirtualClock):
+    """Each look at it is one of those that come after LOOK_STEPS steps."""
+
+    def monotonic(self) -> float:
+        """Later than the last time."""
+        self.advance(LOOK_STEPS * STEP_SECONDS)
+        return super().monotonic()
+
+
+class Front:
+    """A whole server without sockets, in memory."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        loop: Any = self.turns
+        self.clock = clock = SteppingClock()
+        self.store = open_store(None, clock, None)
+        settings = Settings()
+        access = Access(self.store, clock, settings)
+        self.dispatcher = Dispatcher(OPERATIONS, self.store, clock, settings, access)
+        self.dispatcher.workers.take_turns(loop)
+        self.connections = Connections(self.dispatcher.handle, clock)
+        self.connections.take_turns(loop)
+        self.calls_max = 0
+
+    def ask(self, request: Hostile) -> tuple[int, bytes]:
+        """Status and body of the reply; notes how many calls a turn took at most."""
+        headers = {
+            "Host": "localhost",
+            "Content-Type": "application/x-amz-json-1.0",
+            "Content-Length": str(len(request.body)),
+            "X-Amz-Target": f"DynamoDB_20120810.{request.operation}",
+            **dict(request.headers),
+        }
+        data = as_bytes(sign(headers, request.body, seconds=self.clock.wall_time()), request.body)
+        connection = Connection(self.connections)
+        transport = FakeTransport()
+        connection.connection_made(transport)
+        self.counted(lambda: connection.data_received(data))
+        while self.turns.due:
+            self.counted(self.turns.turn)
+        connection.connection_lost(None)
+        answer = reply(transport.take())
+        return answer.status, answer.body
+
+    def counted(self, run: Any) -> None:
+        """Run, and count the calls."""
+        calls = 0
+
+        def count(_frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+        self.calls_max = max(self.calls_max, calls)
+
+
+@pytest.fixture(scope="module")
+def front() -> Iterator[Front]:
+    """With everything that the kinds of this file need."""
+    before = steps._look, steps._queue
+    front = Front()
+    made = set()
+    for call in [*basis(), *(call for name in KINDS for call in calls_for(BY_NAME[name].needs))]:
+        body = msgspec.json.encode(call.members)
+        if (call.operation, body) not in made:
+            made.add((call.operation, body))
+            status, text = front.ask(Hostile(call.operation, body, len(body)))
+            assert status == 200, text
+    yield front
+    steps._look, steps._queue = before
+    front.store.close_now()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_hostile_request_lets_others_have_their_turn(front: Front, name: str) -> None:
+    kind = BY_NAME[name]
+    front.calls_max = 0
+    status, body = front.ask(kind.make())
+    error = "" if status == 200 else " " + msgspec.json.decode(body)["__type"].rpartition("#")[2]
+    assert f"{status}{error}" in kind.answers
+    assert 0 < front.calls_max <= CALLS_MAX
+
+
+def test_without_giving_way_it_would_not(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted is what it is about."""
+    monkeypatch.setattr(steps, "_look", None)
+    front.calls_max = 0
+    front.ask(BY_NAME["add-number-set-90000"].make())
+    assert front.calls_max > 5 * CALLS_MAX
+    assert SLICE_SECONDS / STEP_SECONDS < CALLS_MAX
