@@ -127,6 +127,8 @@ class Dispatcher:
 
         A request that takes long gives way where it stands, and the others go on without it.
         """
+        if not calls:
+            return
         group = Group(calls)
         self.workers.begin_turn()
         while not self.workers.run(self._go_on, group):

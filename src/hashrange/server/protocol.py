@@ -18,6 +18,7 @@ from hashrange.server import bounds
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.hints import TLS_HANDSHAKE
+from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.server.reading import PIECE_BYTES, Reading, Refusal
 from hashrange.server.room import Share
 from hashrange.wire.http import CONTINUE, Request
@@ -32,7 +33,7 @@ class Connection(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "active_at_seconds", "connections", "is_busy", "is_discarding", "is_reading_paused", "is_write_paused",
+        "active_at_seconds", "connections", "is_busy", "is_dear", "is_discarding", "is_reading_paused", "is_write_paused",
         "reading", "ready", "refusal", "request", "rest", "share", "started_at_seconds", "transport", "wants_end",
     )  # fmt: skip
 
@@ -50,6 +51,7 @@ class Connection(asyncio.Protocol):
         self.started_at_seconds: float | None = None
         self.active_at_seconds = connections.tick_seconds
         self.is_busy = self.is_discarding = False
+        self.is_dear = True
         self.is_reading_paused = self.is_write_paused = False
         self.wants_end = False
         self.share = Share(connections.room)
@@ -221,6 +223,7 @@ class Connection(asyncio.Protocol):
         assert request is not None
         self.is_busy = False
         self.request = None
+        self.is_dear = len(body) >= LARGE_BYTES
         if self.share.answering_bytes and not self.ready:
             self.share.answer()
         if self.transport.is_closing():

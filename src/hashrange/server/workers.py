@@ -155,16 +155,24 @@ class Workers:
 
     # --- turns ----------------------------------------------------------------------------------
 
-    def _call_turn(self) -> None:
+    def _call_turn(self, *, is_late: bool = False) -> None:
+        """Have what waits served in the next turn of the loop; behind what the sockets have brought, if this one took long."""
         if self._left and not self._is_turn_due:
             self._is_turn_due = True
-            (self._loop or asyncio.get_running_loop()).call_soon(self._turn)
+            self._call_soon(self._step_back if is_late else self._turn)
+
+    def _call_soon(self, callback: Callable[[], None]) -> None:
+        (self._loop or asyncio.get_running_loop()).call_soon(callback)
+
+    def _step_back(self) -> None:
+        """What the sockets have brought meanwhile stands behind this in the loop's own line, and before the next call."""
+        self._call_soon(self._turn)
 
     def _turn(self) -> None:
         """Serve what waits, each once at most, until a slice of time is over."""
-        self._is_turn_due = False
         monotonic = self._monotonic
-        ends_seconds = self._ends_seconds = monotonic() + SLICE_SECONDS
+        now_seconds = monotonic()
+        ends_seconds = self._ends_seconds = now_seconds + SLICE_SECONDS
         try:
             for _ in range(len(self._left)):
                 left = self._left.popleft()
@@ -172,10 +180,12 @@ class Workers:
                     self._enter(left)
                 else:
                     self.run(left)
-                if monotonic() >= ends_seconds:
+                now_seconds = monotonic()
+                if now_seconds >= ends_seconds:
                     break
         finally:
-            self._call_turn()
+            self._is_turn_due = False
+            self._call_turn(is_late=now_seconds >= ends_seconds + SLICE_SECONDS)
 
 
 def _look() -> None:

@@ -146,7 +146,7 @@ async def echo(scope: Scope, request: EchoRequest) -> bytes:
     elif name == "invalid":
         raise ValidationException("no good")
     elif name == "large":
-        return b'{"text":"%b"}' % (b"x" * 10_000)
+        return b'{"text":"%b"}' % (b"x" * 70_000)
     return msgspec.json.encode({"account": scope.account, "region": scope.region, "name": name})
 
 

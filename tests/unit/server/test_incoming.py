@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from hashrange.server.incoming import GROUP_MAX, TURN_SECONDS_MAX, Respond
+from hashrange.server.protocol import Connection
 from hashrange.server.reading import PIECE_BYTES
 from hashrange.wire.http import Request
-from tests.unit.server.harness import FrontEnd, Turns, replies
+from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies
 
 
 @pytest.fixture
@@ -21,6 +22,15 @@ def front(turns: Turns) -> FrontEnd:
     front = FrontEnd()
     loop: Any = turns
     front.connections.take_turns(loop)
+    connect = front.connect
+
+    def connect_known() -> tuple[Connection, FakeTransport]:
+        """A client whose requests are known to cost little."""
+        connection, transport = connect()
+        connection.is_dear = False
+        return connection, transport
+
+    front.connect = connect_known  # type: ignore[method-assign]
     return front
 
 
@@ -218,3 +228,40 @@ def test_slow_operations_let_the_replies_before_them_go(front: FrontEnd, turns: 
         connection.data_received(front.request())
     turns.turn()
     assert seen == [0, 0, 2]
+
+
+def test_dear_connections_are_answered_behind_the_others(front: FrontEnd, turns: Turns) -> None:
+    groups = groups_of(front)
+    large = front.request(b'{"TableName":"large"}')
+    clients = [front.connect() for _ in range(3)]
+    for connection, _ in clients[:2]:
+        connection.is_dear = True
+        connection.data_received(large)
+    clients[2][0].data_received(front.request())
+    turns.turn()
+    assert groups == [1, 1, 1]
+    assert [len(replies(transport.written)) for _, transport in clients] == [1, 1, 1]
+
+
+def test_of_dear_requests_one_is_answered_in_each_turn(front: FrontEnd, turns: Turns) -> None:
+    groups_of(front, TURN_SECONDS_MAX)
+    dear, known = [front.connect() for _ in range(5)], [front.connect() for _ in range(GROUP_MAX - 5)]
+    for connection, _ in dear:
+        connection.is_dear = True
+        connection.data_received(front.request())
+    for number in range(1, 6):
+        for connection, transport in known:
+            transport.take()
+            connection.data_received(front.request())
+        turns.turn()
+        assert all(transport.written for _, transport in known)
+        assert sum(bool(transport.written) for _, transport in dear) == number
+
+
+def test_a_connection_is_dear_until_a_small_reply_and_after_a_large_one(turns: Turns) -> None:
+    front = FrontEnd()
+    connection, transport = front.connect()
+    for name, is_dear in (("small", False), ("large", True), ("small", False)):
+        connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
+        assert transport.take()
+        assert connection.is_dear == is_dear

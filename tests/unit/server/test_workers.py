@@ -77,6 +77,23 @@ def test_long_works_take_turns(workers: Workers, turns: Turns, clock: VirtualClo
     assert log == ["a0", "b0", "c0", "a1", "|", "b1", "|", "c1", "|", "|"]
 
 
+def test_after_a_piece_that_took_long_the_sockets_go_first(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
+    log: list[str] = []
+
+    def large(name: str) -> None:
+        for number in range(2):
+            log.append(f"{name}{number}")
+            clock.advance(3 * SLICE_SECONDS)  # one piece that cannot be left
+            look()
+
+    for name in "ab":
+        assert not workers.run(large, name)
+    while turns.due:
+        turns.turn()
+        turns.call_soon(lambda: log.append("socket")) if turns.due else None
+    assert log == ["a0", "b0", "a1", "socket", "b1", "socket"] + ["socket"] * (len(log) - 6)
+
+
 def test_work_that_is_to_be_done_later_shares_a_turn(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
     done: list[int] = []
     for number in range(5):
