@@ -11,6 +11,8 @@ import pytest
 from hashrange.errors import Malformed, RequestFault, StorageError, ValidationException
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import Operation, Scope
+from hashrange.server import dispatch
+from hashrange.server.dispatch import SURELY_QUICK_BYTES
 from hashrange.server.replies import error_body
 from hashrange.wire.faults import decode_object
 from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, commit, echo, reply
@@ -286,3 +288,35 @@ def test_a_request_that_is_looked_at_again_is_decoded_once_more_only(
     monkeypatch.setattr("hashrange.wire.faults.decode_object", count)
     front.ask(front.request(b'{"TableName":5}'))
     assert decoded == [b'{"TableName":5}']
+
+
+def test_what_no_signature_vouches_for_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading it over tells whether it is JSON, which comes before the signature; making values of it costs a hundred times as much."""
+    front = FrontEnd()
+    decoded: list[int] = []
+
+    def note(body: bytes) -> dict[str, Any]:
+        decoded.append(len(body))
+        return decode_object(body)
+
+    monkeypatch.setattr(dispatch, "decode_object", note)
+    body = b'{"TableName":"music","Filler":[' + b"1," * SURELY_QUICK_BYTES + b"1]}"
+    answer = reply(front.ask(unsigned(body)))
+    assert b"MissingAuthenticationTokenException" in answer.body
+    assert b"SerializationException" in reply(front.ask(unsigned(body[:-1]))).body
+    assert b"SerializationException" in reply(front.ask(unsigned(b"[" + body + b"]"))).body
+    assert b"UnknownOperationException" in reply(front.ask(unsigned(body, "nonsense"))).body
+    assert decoded == []
+    lenient = body.replace(b'"music"', b'"music","ConsistentRead":"true"')
+    assert reply(front.ask(front.request(lenient))).status == 200
+    assert decoded == [len(lenient)]
+
+
+def test_an_operation_may_decode_large_bodies_itself() -> None:
+    def decode_large(body: bytes) -> EchoRequest:
+        return EchoRequest(TableName=f"large-{len(body)}")
+
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, echo, decode_large=decode_large)})
+    small, large = b'{"TableName":"music"}', b'{"TableName":"music"' + b" " * SURELY_QUICK_BYTES + b"}"
+    assert b'"music"' in reply(front.ask(front.request(small))).body
+    assert b'"large-%d"' % len(large) in reply(front.ask(front.request(large))).body

@@ -175,3 +175,22 @@ def test_a_token_that_was_used_for_something_else_meanwhile_is_refused(store: Em
 
 def assert_new(transacted: Any) -> None:
     assert transacted.report is None
+
+
+class OtherEngine:
+    """The same data behind another object, as after a reopening."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+
+def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStore, table: Table) -> None:
+    engine = store.engine
+    plan = LongPlan(lambda: store.use(OtherEngine(engine)))
+    finish(store.mutate(table, A, plan))
+    assert len(plan.seen) == 2
+    store.use(engine)
+    assert get(store, table, A) == row_of(10, b"+")
