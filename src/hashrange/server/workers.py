@@ -31,24 +31,26 @@ IDLE_WORKERS_MAX = 4
 class Worker(greenlet):
     """A stack on which one piece of work after the other runs."""
 
-    __slots__ = ("is_large", "workers")
+    __slots__ = ("failure", "is_large", "workers")
 
     def __init__(self, workers: "Workers") -> None:
         super().__init__(self._serve, workers.hub)
         self.workers = workers
         self.is_large = False
+        self.failure: Exception | None = None
+        """What the work raised, until whoever entered has taken it: it may hold on to very much."""
+        self.switch()
 
-    def _serve(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        """Do the work, then wait for more; `switch` hands it over. What it raises is raised where it was handed over."""
+    def _serve(self) -> None:
+        """Wait for work, which `switch` hands over, do it, and wait for more. What it raises is raised where it was handed over."""
         hub = self.workers.hub
         while True:
-            error: Exception | None = None
+            work, arguments = hub.switch(True)
             try:
                 work(*arguments)
-            except Exception as raised:  # noqa: BLE001 - it is raised again by whoever entered
-                error = raised
-            work = arguments = None  # type: ignore[assignment]  # nothing is kept while this waits
-            work, arguments = hub.switch(True, error)
+            except Exception as error:  # noqa: BLE001 - it is raised again by whoever entered
+                self.failure = error
+            work = arguments = None  # nothing is kept while this waits
 
 
 class Workers:
@@ -107,7 +109,7 @@ class Workers:
 
     def _enter(self, worker: Worker, *handed: Any) -> bool:
         """Let the worker go on until it has ended its work (True) or gives way."""
-        has_ended, error = worker.switch(*handed)
+        has_ended: bool = worker.switch(*handed)
         if not has_ended:
             return False
         if worker.is_large:
@@ -120,8 +122,9 @@ class Workers:
                 self._call_turn()
         if len(self._idle) < IDLE_WORKERS_MAX:
             self._idle.append(worker)
-        if error is not None:
-            raise error
+        if worker.failure is not None:
+            failure, worker.failure = worker.failure, None
+            raise failure
         return True
 
     def look(self, worker: Worker) -> None:
@@ -151,7 +154,7 @@ class Workers:
         line.append(worker)
         self._call_turn()
         steps.note_way_given()
-        self.hub.switch(False, None)
+        self.hub.switch(False)
 
     # --- turns ----------------------------------------------------------------------------------
 

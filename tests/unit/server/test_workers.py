@@ -1,6 +1,8 @@
 """Long work among short: it gives way where it stands, goes on in order, and loses neither results nor errors."""
 
+import contextlib
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -198,3 +200,23 @@ def test_few_hold_large_pieces_at_a_time(workers: Workers, turns: Turns, clock: 
     assert [name for name in log if len(name) == 1] == ["a", "b", "c", "d"]
     assert log.index("b1") < log.index("d")
     assert gc.isenabled() == collects
+
+
+class Large:
+    """Something that should not outlive the work that made it."""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_worker_keeps_nothing_of_its_work(workers: Workers, fails: bool) -> None:
+    made: list[weakref.ref[Large]] = []
+
+    def make(argument: Large) -> None:
+        large = Large()
+        made.extend((weakref.ref(argument), weakref.ref(large)))
+        if fails:
+            raise ValueError("with a traceback")
+
+    with contextlib.suppress(ValueError):
+        workers.run(make, Large())
+    gc.collect()
+    assert [one() for one in made] == [None, None]
