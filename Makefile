@@ -5,7 +5,7 @@
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
 #   make bench    measure, beside other servers, in some 25 minutes; writes docs/benchmarks.md (ARGS=--quick: two minutes, ours)
-#   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts
+#   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts, hostile clients
 #   make torture  hostile clients, kills, power cuts, full and lost folders, in some ten minutes; ARGS=--write writes docs/reliability.md
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
@@ -89,6 +89,7 @@ bench: $(DEV_READY)
 soak: $(DEV_READY)
 	HASHRANGE_SOAK=1000 HASHRANGE_FUZZ_REQUESTS=20000 HASHRANGE_FUZZ_ROUNDS=40000 \
 		$(BIN)/python -m pytest -s tests/soak tests/crash tests/fuzz tests/model $(PYTEST_FLAGS)
+	$(BIN)/python -m torture --only stalls
 
 # Fails when a bound is broken; ARGS="--only loss --seed 7", ARGS="--kinds query-page --seconds 1" and the like select.
 torture: $(DEV_READY)

@@ -109,12 +109,7 @@ class Connection(asyncio.Protocol):
             self.read_on()
             return
         self.parse(data)
-        if self.ready:
-            self.reading.message_bytes = 0
-            if self.started_at_seconds is not None:
-                self.complete()
-        elif not self.is_discarding:
-            self.check_partial()
+        self.look_at_progress()
 
     def parse(self, data: bytes | memoryview) -> None:
         """Make requests of these bytes."""
@@ -143,16 +138,20 @@ class Connection(asyncio.Protocol):
             size = self.reading.next_bytes()
             piece, self.rest = self.rest[:size], self.rest[size:]
             self.parse(piece)
+        self.look_at_progress()
+        if self.rest:
+            self.pause_reading()
+        elif not self.ready:
+            self.resume_reading()
+
+    def look_at_progress(self) -> None:
+        """After parsing: is a request whole, or has one begun, which must go on?"""
         if self.ready:
             self.reading.message_bytes = 0
             if self.started_at_seconds is not None:
                 self.complete()
         elif not self.is_discarding:
             self.check_partial()
-        if self.rest:
-            self.pause_reading()
-        elif not self.ready:
-            self.resume_reading()
 
     def eof_received(self) -> bool:
         """The client sends nothing more: what has come is answered in its turn, then `go_on` closes."""
