@@ -23,20 +23,21 @@ SLICE_SECONDS = 0.002
 """So much long work is done in one turn of the loop."""
 SHARE_SECONDS = 0.0005
 """So much may be done for each of the other requests of a turn whose slice is used up."""
-LARGE_WORKERS_MAX = 2
-"""So many may hold large decoded pieces at a time, each some 100 MB at worst; others wait before they decode theirs."""
+LARGE_TOGETHER_BYTES = 8 * 1024 * 1024
+"""So much JSON of large pieces is in work at a time, or one piece of any size; others wait before they decode theirs. Decoded, it takes 30 times as much at worst."""
 IDLE_WORKERS_MAX = 4
 
 
 class Worker(greenlet):
     """A stack on which one piece of work after the other runs."""
 
-    __slots__ = ("failure", "is_large", "workers")
+    __slots__ = ("failure", "large_bytes", "workers")
 
     def __init__(self, workers: "Workers") -> None:
         super().__init__(self._serve, workers.hub)
         self.workers = workers
-        self.is_large = False
+        self.large_bytes = 0
+        """Of the largest piece that it holds, if that is large."""
         self.failure: Exception | None = None
         """What the work raised, until whoever entered has taken it: it may hold on to very much."""
         self.switch()
@@ -65,7 +66,7 @@ class Workers:
         """What goes on in a later turn, oldest first."""
         self._queued: deque[Worker] = deque()
         """Workers that wait until fewer hold large pieces."""
-        self._large_count = 0
+        self._large_bytes = 0
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
@@ -112,14 +113,14 @@ class Workers:
         has_ended: bool = worker.switch(*handed)
         if not has_ended:
             return False
-        if worker.is_large:
-            worker.is_large = False
-            self._large_count -= 1
-            if not self._large_count and self._collects:
+        if worker.large_bytes:
+            self._large_bytes -= worker.large_bytes
+            worker.large_bytes = 0
+            if not self._large_bytes and self._collects:
                 gc.enable()
-            if self._queued:
-                self._left.append(self._queued.popleft())
-                self._call_turn()
+            self._left += self._queued  # they look again, in their order
+            self._queued.clear()
+            self._call_turn()
         if len(self._idle) < IDLE_WORKERS_MAX:
             self._idle.append(worker)
         if worker.failure is not None:
@@ -139,15 +140,16 @@ class Workers:
         since requests make few cycles.
         """
         self._leave(worker, self._left)
-        if worker.is_large or size_bytes < LARGE_BYTES:
+        more_bytes = size_bytes - worker.large_bytes
+        if size_bytes < LARGE_BYTES or more_bytes <= 0:
             return
-        while self._large_count >= LARGE_WORKERS_MAX:
+        while not worker.large_bytes and self._large_bytes and self._large_bytes + size_bytes > LARGE_TOGETHER_BYTES:
             self._leave(worker, self._queued)
-        if not self._large_count:
+        if not self._large_bytes:
             self._collects = gc.isenabled()
             gc.disable()
-        worker.is_large = True
-        self._large_count += 1
+        worker.large_bytes += more_bytes
+        self._large_bytes += more_bytes
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
         """Wait in line until entered again."""

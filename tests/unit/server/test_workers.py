@@ -10,7 +10,7 @@ import pytest
 
 from hashrange import steps
 from hashrange.clock import VirtualClock
-from hashrange.server.workers import LARGE_WORKERS_MAX, SLICE_SECONDS, Workers
+from hashrange.server.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Workers
 from hashrange.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
 from tests.unit.server.harness import Turns
 
@@ -175,31 +175,51 @@ def test_without_a_loop_work_gives_way_to_nobody(clock: VirtualClock) -> None:
     steps._look, steps._queue = before
 
 
-def test_few_hold_large_pieces_at_a_time(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
-    log: list[str] = []
+@pytest.mark.parametrize("size_bytes", [LARGE_BYTES, LARGE_TOGETHER_BYTES // 2, 2 * LARGE_TOGETHER_BYTES])
+def test_so_much_is_decoded_at_a_time(workers: Workers, turns: Turns, clock: VirtualClock, size_bytes: int) -> None:
+    together = max(1, LARGE_TOGETHER_BYTES // size_bytes)
+    at_it: set[int] = set()
+    most = 0
+    order: list[int] = []
 
-    def large(name: str) -> None:
-        spend_decoding(LARGE_BYTES)
-        log.append(name)
-        spend_decoding(LARGE_BYTES)  # it is let in once
-        work(clock, log, name, 2)()
+    def large(number: int) -> None:
+        nonlocal most
+        spend_decoding(size_bytes)
+        at_it.add(number)
+        most = max(most, len(at_it))
+        assert not gc.isenabled()  # it would look at all that is being decoded, again and again
+        for _ in range(3):
+            spend_decoding(size_bytes)  # it is let in once
+        at_it.remove(number)
+        order.append(number)
 
     collects = gc.isenabled()
-    for number in range(LARGE_WORKERS_MAX + 2):
-        assert not workers.run(large, "abcdef"[number])
-    assert log == []  # before what cannot be left halfway, the others
-    turns.turn()
-    assert not gc.isenabled()  # it would look at all that is being decoded, again and again
-    for _ in range(8):
-        turns.turn()
-        assert "c" not in log or "a1" in log or "b1" in log
+    for number in range(together + 3):
+        assert not workers.run(large, number)
+        assert at_it == set()  # before what cannot be left halfway, the others
     small: list[int] = []
     assert workers.run(small.append, 1)
     while turns.due:
         turns.turn()
-    assert [name for name in log if len(name) == 1] == ["a", "b", "c", "d"]
-    assert log.index("b1") < log.index("d")
+    assert most == together
+    assert order == list(range(together + 3))
     assert gc.isenabled() == collects
+
+
+def test_who_holds_something_large_need_not_wait_for_more(workers: Workers, turns: Turns) -> None:
+    """Two that hold what the other waits for would wait for ever."""
+    done: list[int] = []
+
+    def growing(number: int) -> None:
+        for size_bytes in (LARGE_BYTES, LARGE_TOGETHER_BYTES, 2 * LARGE_TOGETHER_BYTES):
+            spend_decoding(size_bytes)
+        done.append(number)
+
+    for number in range(5):
+        assert not workers.run(growing, number)
+    while turns.due:
+        turns.turn()
+    assert sorted(done) == list(range(5))
 
 
 class Large:
