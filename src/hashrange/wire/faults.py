@@ -17,7 +17,7 @@ import msgspec
 from hashrange.errors import SerializationException, ValidationException
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
-from hashrange.steps import look
+from hashrange.steps import look, spend_decoding
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
@@ -78,6 +78,7 @@ def decode_object(body: bytes) -> dict[str, Any]:
 
     Numbers beyond the decoder's range are well-formed: they become infinite, or long integers.
     """
+    spend_decoding(len(body))
     try:
         try:
             decoded = msgspec.json.decode(body)
