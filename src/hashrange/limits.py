@@ -134,6 +134,6 @@ TRANSACTION_STATEMENTS_MAX = 100
 # The API names none of these. They keep one request from holding up all others; docs/compatibility.md lists them.
 
 REQUEST_MEMBERS_MAX = 420_000
-"""Commas and colons of a body outside of its texts. No single item can have as many: 200,000 nulls weigh 400 KB."""
+"""Commas and colons of a body outside of its texts. Of single items only those can have more that are lists of nothing but empty strings or nulls."""
 LEGACY_CONDITIONS_MAX = 1_000
 """Attributes that Expected, QueryFilter, ScanFilter or KeyConditions name."""

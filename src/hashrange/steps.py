@@ -6,10 +6,11 @@ is over, and go on in a later turn of the event loop. Where nobody has said anyt
 look does nothing. Must not know an event loop.
 
 Code that gives way may find the world changed behind a walk. On the embedded store that matters between reading a row and
-committing what was planned from it: `gave_way` tells. Figures: docs/adr/0023-giving-way.md.
+committing what was planned from it: `gave_way` tells, and `undisturbed` prevents it. Figures: docs/adr/0023-giving-way.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ _left = LOOK_STEPS
 _ways_given = 0
 _look: Callable[[], None] | None = None
 _queue: Callable[[int], None] | None = None
+_is_undisturbed = False
 
 
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
@@ -50,13 +52,13 @@ def look() -> None:
     """Give way now, if the slice of time is over: for work whose steps cannot be told before. 0.15 µs."""
     global _left
     _left = LOOK_STEPS
-    if _look is not None:
+    if _look is not None and not _is_undisturbed:
         _look()
 
 
 def spend_decoding(size_bytes: int) -> None:
     """Count the reading or writing of so much JSON, before it is done at once; before a large piece others have their turn."""
-    if size_bytes >= PIECE_BYTES and _queue is not None:
+    if size_bytes >= PIECE_BYTES and _queue is not None and not _is_undisturbed:
         _queue(size_bytes)
     spend(size_bytes >> 6)
 
@@ -74,6 +76,17 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
     while piece := list(islice(remaining, PIECE_MEMBERS)):
         spend(PIECE_MEMBERS)
         yield from piece
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Meanwhile nothing gives way: for short work that reads, and then commits what rests on it."""
+    global _is_undisturbed
+    before, _is_undisturbed = _is_undisturbed, True
+    try:
+        yield
+    finally:
+        _is_undisturbed = before
 
 
 def gave_way() -> int:

@@ -4,6 +4,7 @@ The JSON is canonical: attribute names sorted at every level, no blanks, canonic
 and a reply splices the JSON unread. Must not know keys or tables. The format is fixed in docs/formats/rows.md.
 """
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,8 @@ _from_bytes = int.from_bytes
 _VERSION = bytes((ROW_VERSION,))
 _SURELY_QUICK_BYTES = 8_192
 """Reading a row of this length takes at most 0.1 ms."""
+_is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
+"""Names that the JSON library takes for members of a struct."""
 _decode = msgspec.json.Decoder(Item).decode
 
 
@@ -46,7 +49,7 @@ def decode_row(row: Row) -> Item:
 
 def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
     """Those of the row's attributes that have these names. Of a large item the rest is only read over, which takes a tenth of the time."""
-    if len(row) <= _SURELY_QUICK_BYTES or row[:1] != _VERSION:
+    if len(row) <= _SURELY_QUICK_BYTES or row[:1] != _VERSION or not all(map(_is_plain, names)):
         item = decode_row(row)
         return {name: item[name] for name in names if name in item}
     spend(len(row) >> 9)

@@ -27,7 +27,8 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 
 TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 4000
-"""Longer whole numbers are taken for infinite: Python refuses to read more than 4300 digits."""
+_LARGEST: int = 10**_LARGEST_DIGITS
+"""What longer whole numbers are taken for: Python refuses to read more than 4300 digits, and no member holds nearly as many."""
 
 REQUIRED_NAMES: dict[str, tuple[str, str | None]] = {
     "CreateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
@@ -111,10 +112,10 @@ class _Nothing(msgspec.Struct):
 _read_over = msgspec.json.Decoder(_Nothing).decode
 
 
-def _whole_number(text: str) -> int | float:
+def _whole_number(text: str) -> int:
     if len(text) <= _LARGEST_DIGITS:
         return int(text)
-    return float("-inf") if text.startswith("-") else float("inf")
+    return -_LARGEST if text.startswith("-") else _LARGEST
 
 
 def _refuse_constant(name: str) -> NoReturn:

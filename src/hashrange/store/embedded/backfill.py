@@ -14,6 +14,7 @@ import msgspec
 from hashrange.errors import StorageBusy
 from hashrange.items.rows import decode_row, row_size_bytes
 from hashrange.items.types import Key, Row
+from hashrange.steps import undisturbed
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, new_batch
 from hashrange.store.embedded.reading import SOURCE_BYTES, Cursor, scan_prefix
@@ -123,7 +124,8 @@ class Backfills:
             if stored is None or source is None or source.source not in self.positions:
                 return Backfilled(0, is_complete=True)
             try:
-                built = self._next_slice(source, limit_rows, skipped_keys_max)
+                with undisturbed():  # UpdateTable makes the first slice within its request
+                    built = self._next_slice(source, limit_rows, skipped_keys_max)
             except Exception as error:
                 fault = store.fail(error)
                 if not isinstance(fault, StorageBusy) or not skipped_keys_max:
