@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items import canonical
 from hashrange.items.canonical import LONG_MAP_NAMES, SURELY_QUICK_BYTES, encode_item
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_row, encode_row, row_json, row_size_bytes
+from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, encode_row, row_json, row_size_bytes
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from tests.unit.items.wire_values import SETTINGS, items
@@ -78,3 +78,19 @@ def test_long_maps_are_not_left_to_the_library(item: Item, monkeypatch: pytest.M
     monkeypatch.setattr(canonical, "_encode_sorting", None)
     assert encode_item(item, SURELY_QUICK_BYTES + 1) == expected
     assert canonical.encode_canonically([item, "x", None, 1]) == b"[" + expected + b',"x",null,1]'
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\x00b", "é", "a.b", "__a", "a0", "\u2028", "\x7f", "S"])
+@pytest.mark.parametrize("length", [10, 10_000])
+def test_some_attributes_of_a_row(name: str, length: int) -> None:
+    item: Item = {name: {"S": "x"}, "other": {"L": [{"S": "y" * length}]}, "n": {"N": "1"}}
+    row = encode_row(*check_item(item))
+    assert decode_attributes(row, (name, "n", "absent")) == {name: {"S": "x"}, "n": {"N": "1"}}
+    assert list(decode_attributes(row, ("n", name))) == ["n", name]
+
+
+def test_damage_is_told_of_parts_too() -> None:
+    row = encode_row({"a": {"S": "x" * 10_000}}, 10_001)
+    for damaged in (row[:-1], row[:-2] + b"]]", b""):
+        with pytest.raises(StorageCorruption):
+            decode_attributes(Row(damaged), ("b",))

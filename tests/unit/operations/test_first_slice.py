@@ -1,0 +1,77 @@
+"""The entries that UpdateTable makes itself: of large rows too, from what was read to what is committed nobody else runs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.settings import Settings
+from hashrange.steps import PIECE_BYTES
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.tables.sources import index_sources
+from tests.support.samples import finish, table_maker
+from tests.support.working import give_way_always
+
+ITEMS = 5
+
+
+@pytest.fixture
+def scope() -> Iterator[Scope]:
+    """With a table of large items."""
+    clock = SystemClock()
+    store = open_store(None, clock, None)
+    make = table_maker("orders")
+    finish(
+        store.catalog.create(lambda table_id: msgspec.structs.replace(make(table_id), billing_mode="PAY_PER_REQUEST"))
+    )
+    scope = Scope("000000000000", "us-east-1", store, clock, Settings())
+    for number in range(ITEMS):
+        ask(scope, "PutItem", {"TableName": "orders", "Item": item(number, "old")})
+    yield scope
+    store.close_now()
+
+
+def item(number: int, value: str) -> dict[str, Any]:
+    return {"pk": {"S": str(number)}, "sk": {"S": "s"}, "v": {"S": value}, "text": {"S": "x" * PIECE_BYTES}}
+
+
+def ask(scope: Scope, name: str, body: dict[str, Any]) -> Any:
+    record = OPERATIONS[name]
+    return msgspec.json.decode(finish(record.run(scope, msgspec.convert(body, record.request))))
+
+
+def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
+    record = OPERATIONS["UpdateTable"]
+    index = {
+        "IndexName": "by-v",
+        "KeySchema": [{"AttributeName": "v", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+    }
+    body = {
+        "TableName": "orders",
+        "AttributeDefinitions": [{"AttributeName": "v", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": index}],
+    }
+    count = 0
+
+    def write() -> None:
+        nonlocal count
+        count += 1
+        ask(scope, "PutItem", {"TableName": "orders", "Item": item(count % ITEMS, f"new-{count}")})
+
+    give_way_always(record.run(scope, msgspec.convert(body, record.request)), write)
+    store = scope.store
+    assert isinstance(store, EmbeddedStore)
+    while store.backfills():
+        finish(store.backfill(*store.backfills()[0], 100))
+    (source,) = index_sources(scope.tables["orders"])
+    assert store.statistics(source.source).item_count == ITEMS
+    page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})
+    table = ask(scope, "Scan", {"TableName": "orders", "ProjectionExpression": "pk, v"})
+    assert sorted((one["pk"]["S"], one["v"]["S"]) for one in page["Items"]) == sorted(
+        (one["pk"]["S"], one["v"]["S"]) for one in table["Items"]
+    )
