@@ -135,5 +135,7 @@ TRANSACTION_STATEMENTS_MAX = 100
 
 REQUEST_MEMBERS_MAX = 420_000
 """Commas and colons of a body outside of its texts. Of single items only those can have more that are lists of nothing but empty strings or nulls."""
+ROW_MAX_BYTES = 4 * 1024 * 1024
+"""An item's JSON at rest. Only thousands of numbers like 1E-130 reach it, which weigh 3 bytes and are written with 131 digits."""
 LEGACY_CONDITIONS_MAX = 1_000
 """Attributes that Expected, QueryFilter, ScanFilter or KeyConditions name."""

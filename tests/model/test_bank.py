@@ -55,7 +55,7 @@ class HalvingStore(SuspendingStore):
                 raise TransactionRefused(reasons) from None
         return Transacted(changes)
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
         rows = []
         for table, key in places:
             await self.suspend()

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items.canonical import encode_item
 from hashrange.items.types import Item, Row, Value
+from hashrange.limits import ROW_MAX_BYTES
+from hashrange.messages.reads import ITEM_TOO_LARGE
 from hashrange.steps import spend, spend_decoding
 
 ROW_VERSION = 1
@@ -30,9 +32,15 @@ _is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
 _decode = msgspec.json.Decoder(Item).decode
 
 
-def encode_row(item: Item, size_bytes: int) -> Row:
-    """The row of a canonical item whose DynamoDB size is `size_bytes`. 3 µs for 1.1 KB."""
-    return _VERSION + size_bytes.to_bytes(4, "big") + encode_item(item, size_bytes)  # type: ignore[return-value]  # as Row(), without a call
+def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> Row:
+    """The row of a canonical item whose DynamoDB size is `size_bytes`. 3 µs for 1.1 KB.
+
+    Raises ValidationException, with the words `too_large`, for a row that is longer than ours may be.
+    """
+    row = _VERSION + size_bytes.to_bytes(4, "big") + encode_item(item, size_bytes)
+    if len(row) > ROW_MAX_BYTES:
+        raise ValidationException(too_large)
+    return row  # type: ignore[return-value]  # as Row(), without a call
 
 
 def decode_row(row: Row) -> Item:

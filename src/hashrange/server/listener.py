@@ -30,6 +30,8 @@ STOP_SECONDS_MAX = 10.0
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
+TLS_END_SECONDS_MAX = 1.0
+"""So long a client may take to end TLS in turn; those that hold idle connections never do."""
 """Until then a connection with TLS is not among those that are counted."""
 
 
@@ -84,6 +86,7 @@ class Server:
                 settings.host,
                 settings.port,
                 ssl=self._tls,
+                ssl_shutdown_timeout=None if self._tls is None else TLS_END_SECONDS_MAX,
                 backlog=BACKLOG_CONNECTIONS,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self._tls is not None else None,
             )

@@ -51,7 +51,7 @@ class Connection(asyncio.Protocol):
         self.started_at_seconds: float | None = None
         self.active_at_seconds = connections.tick_seconds
         self.is_busy = self.is_discarding = False
-        self.is_dear = True
+        self.is_dear: bool | None = None
         self.is_reading_paused = self.is_write_paused = False
         self.wants_end = False
         self.share = Share(connections.room)
@@ -79,6 +79,11 @@ class Connection(asyncio.Protocol):
         self.reading.close()
         if not self.is_busy:
             self.share.answer()
+
+    @property
+    def is_gone(self) -> bool:
+        """The client has left, or is being cut off: nobody waits for a reply."""
+        return self.transport.is_closing()
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client: they wait for their turn."""

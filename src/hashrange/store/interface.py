@@ -160,9 +160,10 @@ class Store(Protocol):
         """
         ...
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at all these places, in their order, as of one point in time.
 
+        Behind the row with which their item sizes exceed `limit_bytes` nothing is read, and None stands for it.
         Raises TransactionRefused when a transaction is going on for one of them.
         """
         ...

@@ -187,11 +187,11 @@ class SuspendingStore:
         await self.suspend()
         return transacted
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
         """As the inner store, between pauses; refused while a transaction is about to write one of the rows."""
         await self.suspend()
         self._refuse_conflicts([(table.source, key) in self._ongoing for table, key in places])
-        rows = await self.inner.snapshot_get(places)
+        rows = await self.inner.snapshot_get(places, limit_bytes)
         await self.suspend()
         return rows
 

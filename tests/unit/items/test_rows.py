@@ -6,12 +6,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items import canonical
 from hashrange.items.canonical import LONG_MAP_NAMES, SURELY_QUICK_BYTES, encode_item
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, encode_row, row_json, row_size_bytes
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
+from hashrange.limits import ITEM_SIZE_MAX_BYTES, ROW_MAX_BYTES
 from tests.unit.items.wire_values import SETTINGS, items
 
 
@@ -94,3 +95,18 @@ def test_damage_is_told_of_parts_too() -> None:
     for damaged in (row[:-1], row[:-2] + b"]]", b""):
         with pytest.raises(StorageCorruption):
             decode_attributes(Row(damaged), ("b",))
+
+
+def test_a_row_has_a_longest_length() -> None:
+    """A number like 1E-130 weighs 3 bytes, and is written with 131 digits."""
+    numbers = {"L": [{"N": "1E-130"}] * (ROW_MAX_BYTES // 141 - 1)}
+    item, size_bytes = check_item({"l": numbers})
+    assert size_bytes < ITEM_SIZE_MAX_BYTES
+    assert len(encode_row(item, size_bytes)) <= ROW_MAX_BYTES
+    item, size_bytes = check_item({"l": {"L": numbers["L"] + [{"N": "1E-130"}] * 2}})
+    with pytest.raises(ValidationException, match="Item size has exceeded"):
+        encode_row(item, size_bytes)
+    with pytest.raises(ValidationException, match="other words"):
+        encode_row(item, size_bytes, "other words")
+    largest = {"l": {"L": [{"S": ""}] * (ITEM_SIZE_MAX_BYTES - 4)}}
+    encode_row(*check_item(largest))

@@ -258,10 +258,47 @@ def test_of_dear_requests_one_is_answered_in_each_turn(front: FrontEnd, turns: T
         assert sum(bool(transport.written) for _, transport in dear) == number
 
 
-def test_a_connection_is_dear_until_a_small_reply_and_after_a_large_one(turns: Turns) -> None:
+def test_a_connection_is_dear_after_a_large_reply(turns: Turns) -> None:
     front = FrontEnd()
     connection, transport = front.connect()
+    assert connection.is_dear is None
     for name, is_dear in (("small", False), ("large", True), ("small", False)):
         connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
         assert transport.take()
         assert connection.is_dear == is_dear
+
+
+def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: FrontEnd, turns: Turns) -> None:
+    order: list[str] = []
+    handle = front.dispatcher.handle
+
+    def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
+        order.extend(request.body.decode().split('"')[3] for request, _ in calls)
+        handle(calls)
+
+    front.connections.incoming._handle = watch
+    front.connect()
+    for name, is_dear in (("dear", True), ("new", None), ("known", False), ("new", None), ("dear", True)):
+        connection, _ = front.connect()
+        connection.is_dear = is_dear
+        connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
+    turns.turn()
+    assert order == ["known", "new", "new", "dear", "dear"]
+
+
+@pytest.mark.parametrize("is_dear", [None, True])
+def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, is_dear: bool | None) -> None:
+    groups = groups_of(front, TURN_SECONDS_MAX)
+    clients = [front.connect() for _ in range(3)]
+    for connection, _ in clients:
+        connection.is_dear = is_dear
+        connection.data_received(front.request())
+    turns.turn()
+    _, transport = clients[1]
+    transport.close()
+    turns.turn()
+    turns.turn()
+    turns.turn()
+    assert sum(groups) == 2
+    assert [bool(transport.written) for _, transport in clients] == [True, False, True]
+    assert turns.due == []

@@ -78,7 +78,7 @@ def test_a_read_that_is_not_kept_reads_the_same(tmp_path: Path) -> None:
         for _ in range(KEPT_READS + 1):
             for key, row in islice(rows.items(), 5):
                 assert finish(store.get(table.source, key, consistent=True)) == row
-            assert finish(store.snapshot_get([(table, key) for key in rows])) == list(rows.values())
+            assert finish(store.snapshot_get([(table, key) for key in rows], 10**6)) == list(rows.values())
     finally:
         store.close_now()
 

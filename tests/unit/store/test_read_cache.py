@@ -129,7 +129,7 @@ def test_a_row_is_read_twice_and_then_kept(world: World) -> None:
         assert world.get("p", "a") == row_of("p", "a")
         reads.append(engine.reads)
     assert reads == [1, 2, 2]
-    assert finish(world.store.snapshot_get([(world.table, world.key("p", "a"))])) == [row_of("p", "a")]
+    assert finish(world.store.snapshot_get([(world.table, world.key("p", "a"))], 10**6)) == [row_of("p", "a")]
     assert engine.reads == 2
 
 

@@ -78,7 +78,7 @@ def test_rows_of_several_tables_change_in_one_commit() -> None:
     ]  # fmt: skip
     assert store.statistics(one.source) == Statistics(1, 7)
     assert store.statistics(two.source) == Statistics(1, 9)
-    assert finish(store.snapshot_get([(one, A), (one, B), (two, A)])) == [None, row_of(7), row_of(9)]
+    assert finish(store.snapshot_get([(one, A), (one, B), (two, A)], 10**6)) == [None, row_of(7), row_of(9)]
     store.close_now()
 
 
@@ -91,7 +91,7 @@ def test_refusals_are_collected_and_nothing_is_done() -> None:
         type(None), ConditionalCheckFailedException, ConditionalCheckFailedException,
     ]  # fmt: skip
     assert store.position() == position
-    assert finish(store.snapshot_get([(one, A)])) == [None]
+    assert finish(store.snapshot_get([(one, A)], 10**6)) == [None]
     assert token_rows(store) == (0, 0)
 
     def check(changes: Sequence[Change]) -> None:
@@ -135,7 +135,7 @@ def test_a_token_makes_it_happen_once(tmp_path: Path, reopens: bool) -> None:
     assert replay == Transacted((), b"1")
     with pytest.raises(IdempotentParameterMismatchException):
         transact(store, [Step(one, A, write(None))], token("t", 1.0, b"e" * 16))
-    assert finish(store.snapshot_get([(one, A)])) == [row_of(5)]
+    assert finish(store.snapshot_get([(one, A)], 10**6)) == [row_of(5)]
     done = transact(store, [Step(one, A, write(None))], token("t", 600.0, b"e" * 16))
     assert [change.new for change in done.changes] == [None]
     assert token_rows(store) == (1, 1)
@@ -197,7 +197,7 @@ async def _conflicts(seed: int) -> set[str]:
         hear(store.transact(others, token("u"), accept)),
         hear(store.transact(steps, token("t"), accept)),
         hear(store.mutate(table, A, add)),
-        hear(store.snapshot_get([(table, A)])),
+        hear(store.snapshot_get([(table, A)], 10**6)),
     )
     assert bool(heard) == (store.conflicts > 0 or TransactionInProgressException.__name__ in heard)
     assert not store._ongoing
@@ -212,3 +212,14 @@ def test_transactions_and_writes_conflict_by_seed() -> None:
         "reasons of a transaction", "reasons of a read", "TransactionConflictException", "TransactionInProgressException",
     }  # fmt: skip
     assert heard == [asyncio.run(_conflicts(seed)) for seed in range(40)]
+
+
+def test_a_snapshot_ends_behind_the_row_that_exceeds_its_limit() -> None:
+    store, one, two = make()
+    for table, key, size_bytes in ((one, A, 7), (one, B, 8), (two, A, 9)):
+        transact(store, [Step(table, key, write(row_of(size_bytes)))])
+    places = [(one, A), (one, C), (one, B), (two, A)]
+    whole: list[Row | None] = [row_of(7), None, row_of(8), row_of(9)]
+    for limit_bytes, read in ((24, 4), (23, 4), (15, 4), (14, 3), (7, 3), (6, 1), (0, 1)):
+        assert finish(store.snapshot_get(places, limit_bytes)) == whole[:read] + [None] * (4 - read)
+    store.close_now()

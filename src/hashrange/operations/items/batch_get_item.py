@@ -232,6 +232,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         if row is None:
             sizes_bytes.append(0)
             continue
+        spend(len(row) >> 10)
         size_bytes = row_size_bytes(row)
         if size_bytes > room.left_bytes:
             room.is_full = True
@@ -248,7 +249,6 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         sizes_bytes.append(size_bytes)
         if parts:
             parts.append(b",")
-        spend(len(row) >> 10)
         parts.append(row[ROW_HEADER_BYTES:] if projection is None else project_row(projection, row))
     return TableReply(parts, sizes_bytes, unprocessed)
 

@@ -95,7 +95,7 @@ def _create(table: Table, update: Update, values: dict[str, Value], key_item: It
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     if table.indexes:
         check_updated_index_keys(table, new, update.attributes)
-    return encode_row(new, size_bytes)
+    return encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE)
 
 
 def _change(table: Table, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Row:
@@ -117,7 +117,7 @@ def _change(table: Table, update: Update, values: dict[str, Value], item: Item, 
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     if table.indexes:
         check_updated_index_keys(table, new, update.attributes)
-    return encode_row(new, size_bytes)
+    return encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE)
 
 
 def _check_result(item: Item) -> tuple[Item, int]:

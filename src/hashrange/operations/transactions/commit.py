@@ -6,6 +6,7 @@ Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A refusal
 from collections.abc import Sequence
 
 from hashrange.items.types import Key, Row
+from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.operations.operation import Scope
 from hashrange.operations.transactions.figures import check_read_size, check_written_size
 from hashrange.operations.transactions.reasons import cancelled
@@ -31,7 +32,7 @@ async def commit_steps(
 async def read_places(scope: Scope, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
     """The rows at all places. Raises as `commit_steps`."""
     try:
-        rows = await scope.store.snapshot_get(places)
+        rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES)
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
     check_read_size(rows)

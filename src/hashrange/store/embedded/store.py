@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy, StorageError
+from hashrange.items.rows import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.backfill import Backfills
@@ -99,12 +100,18 @@ class EmbeddedStore:
         except Exception as error:
             raise self.fail(error) from error
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
-        """The rows at all these places, as of one point in time. Never suspends. Raises StorageError."""
+    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
+        """The rows at all these places, up to so many bytes, as of one point in time. Never suspends. Raises StorageError."""
+        rows: list[Row | None] = []
         try:
-            return [self.reads.row(self.engine, table.source + key) for table, key in places]
+            for table, key in places:
+                row = self.reads.row(self.engine, table.source + key) if limit_bytes >= 0 else None
+                rows.append(row)
+                if row is not None:
+                    limit_bytes -= row_size_bytes(row)
         except Exception as error:
             raise self.fail(error) from error
+        return rows
 
     def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
         """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""
