@@ -8,6 +8,7 @@ from hashrange import steps
 from hashrange.errors import RequestFault
 from hashrange.expressions.cache import Cache
 from hashrange.expressions.condition import compile_condition
+from hashrange.expressions.legacy import attribute_updates
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
@@ -73,3 +74,22 @@ def test_what_two_have_compiled_at_once_is_kept_once() -> None:
     cache.add(("abc",), 2)
     assert cache.entries == {("abc",): 1}
     assert cache.characters == 3
+
+
+def test_an_update_of_many_attributes_gives_way_wherever_it_walks_them(looks: list[None]) -> None:
+    count = 2_000
+    actions: list[dict[str, object]] = [
+        {"Action": "PUT", "Value": {"N": "1"}},
+        {"Action": "ADD", "Value": {"N": "1"}},
+        {"Action": "DELETE"},
+    ]
+    update = attribute_updates({f"a{number}": actions[number % 3] for number in range(count)})
+    assert len(looks) >= count // 10
+    for run in (
+        lambda: update.apply({"pk": {"S": "a"}}, {}),
+        lambda: update.statement_size_bytes({}, {}),
+        lambda: update.updated_new({"pk": {"S": "a"}}),
+    ):
+        looks.clear()
+        run()
+        assert len(looks) >= count // 200
