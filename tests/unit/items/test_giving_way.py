@@ -1,6 +1,7 @@
 """Large sets and binaries let others have their turn while they are checked; counted by the looks that they take."""
 
 import base64
+import contextlib
 import random
 from binascii import a2b_base64, b2a_base64
 
@@ -9,6 +10,7 @@ import pytest
 from hashrange import steps
 from hashrange.errors import Malformed, RequestFault
 from hashrange.items.binary import PIECE_CHARACTERS, decode_base64
+from hashrange.items.numbers import normalize_number
 from hashrange.items.sets import walk_binary_set, walk_string_set
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.steps import TOGETHER_MEMBERS
@@ -85,3 +87,45 @@ def test_a_long_binary_is_taken_and_refused_as_a_short_one(pieces: int, end: str
         else:
             with pytest.raises(Malformed):
                 decode_base64(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0" * 2**20 + "1",
+        "1" * 2**20,
+        "0." + "0" * 2**20,
+        "1" + "0" * 2**20 + "E-1048576",
+        "1E" + "0" * 2**20,
+        "1" * 2**20 + "x",
+    ],
+    ids=["zeros before", "digits", "zeros behind", "zeros of a large number", "zeros of an exponent", "no number"],
+)
+def test_a_long_number_gives_way(text: str, looks: list[None]) -> None:
+    with contextlib.suppress(RequestFault):
+        normalize_number(text)
+    assert len(looks) >= 14
+
+
+def test_many_numbers_of_some_length_give_way(looks: list[None]) -> None:
+    for _ in range(16):
+        normalize_number("0" * 60_000 + "1")
+    assert len(looks) >= 15
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_long_number_is_what_a_short_one_is(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    for _ in range(500):
+        zeros, digits = "0" * chance.randrange(40), "".join(chance.choices("0019", k=chance.randrange(45)))
+        text = chance.choice(("", "-", "+")) + zeros + digits + "0" * chance.randrange(40)
+        text += chance.choice(("", ".", "." + zeros + digits, ".5" + zeros, "..", "x", "\u0661"))
+        text += chance.choice(("", "", "e5", "E-" + zeros + "7", "e+", "e", "E99999999999", "ee1", "e1.5", "-1"))
+        answers = []
+        for piece_characters in (10**6, 7):
+            monkeypatch.setattr("hashrange.items.numbers._PIECE_CHARACTERS", piece_characters)
+            try:
+                answers.append((normalize_number(text), ""))
+            except RequestFault as fault:
+                answers.append((str(fault), fault.older))
+        assert answers[0] == answers[1], text
