@@ -1,6 +1,7 @@
 """Long expressions and statements let others have their turn while they are read; counted by the looks that they take."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -93,3 +94,25 @@ def test_an_update_of_many_attributes_gives_way_wherever_it_walks_them(looks: li
         looks.clear()
         run()
         assert len(looks) >= count // 200
+
+
+@pytest.mark.parametrize("text", ["l = :l", "l <> :l", "l IN (:l)", "m.l = :l", "l = m.l", "l IN (m.l)", "l <> m.l"])
+def test_each_comparison_of_containers_looks(text: str, looks: list[None]) -> None:
+    values = {":l": {"L": [{"N": "1"}]}} if ":l" in text else {}
+    condition = compile_condition("FilterExpression", text, None, values)
+    looks.clear()
+    other = {"L": [{"N": "1"}]}
+    item: dict[str, Any] = {"l": other, "m": {"M": {"l": {"L": [{"N": "1"}]}}}}
+    count = 20
+    for _ in range(count):
+        assert condition.test(item, values) is ("<>" not in text)
+    assert len(looks) >= count
+
+
+def test_comparisons_with_scalars_take_no_looks_of_their_own(looks: list[None]) -> None:
+    values = {":n": {"N": "1"}}
+    condition = compile_condition("FilterExpression", "n = :n", None, values)
+    looks.clear()
+    for _ in range(20):
+        assert condition.test({"n": {"N": "1"}}, values)
+    assert not looks
