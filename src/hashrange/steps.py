@@ -24,6 +24,8 @@ SORTED_MEMBERS = 2_048
 """Members that are sorted at once."""
 PIECE_BYTES = 32 * 1024
 """Reading or writing this much JSON at once takes up to a millisecond, and cannot be left: others have their turn before."""
+TOGETHER_MEMBERS = 2_048
+"""Members of many that are handed to one call of the interpreter's own functions, which take 0.05 to 0.2 µs for each."""
 LARGE_BYTES = 256 * 1024
 """This much takes so much time and memory that few may do it at a time."""
 
@@ -78,6 +80,21 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
         yield from piece
 
 
+def together(members: Collection[T]) -> Iterable[Collection[T]]:
+    """The members in as many collections as one call at a time may work on, each counted. 0.2 µs for few."""
+    if len(members) > TOGETHER_MEMBERS:
+        return _collections(members)
+    spend((len(members) >> 3) + 1)
+    return (members,)
+
+
+def _collections(members: Iterable[T]) -> Iterator[list[T]]:
+    remaining = iter(members)
+    while some := list(islice(remaining, TOGETHER_MEMBERS)):
+        spend(len(some) >> 3)
+        yield some
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Meanwhile nothing gives way: for short work that reads, and then commits what rests on it."""
@@ -117,6 +134,7 @@ def _sorted_runs(members: Collection[Any], key: Callable[[Any], Any] | None) -> 
     if len(members) <= SORTED_MEMBERS:
         spend(len(members) >> 1)
         return sorted(members, key=key)
+    spend(len(members) >> 4)
     ordered = list(members)
     half = len(ordered) >> 1
     merged = _sorted_runs(ordered[:half], key) + _sorted_runs(ordered[half:], key)

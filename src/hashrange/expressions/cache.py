@@ -31,7 +31,7 @@ class Cache(Generic[Compiled]):
 
     def add(self, key: Key, compiled: Compiled) -> None:
         """Keep `compiled` under `key`, letting the oldest go where the bounds ask for it."""
-        if not key:
+        if not key or key in self.entries:  # somebody else may have come first while this was compiled
             return
         characters = _count_characters(key)
         if characters > KEY_MAX_CHARACTERS:

@@ -17,8 +17,9 @@ from hashrange.expressions.update_values import Action, compile_add, compile_del
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_name, check_value
 from hashrange.messages.expressions import UPDATE_ADD_TYPE, UPDATE_DELETE_TYPE, UPDATE_VALUE_NEEDED
-from hashrange.steps import walk
+from hashrange.steps import spend, walk
 
+_ACTION_STEPS = 5
 _SET_TYPES = ("SS", "NS", "BS")
 _ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
 
@@ -35,6 +36,7 @@ def attribute_updates(updates: LegacyMap) -> Update:
     additions: list[ValueAction] = []
     deletions: list[ValueAction] = []
     for name, members in walk(updates.items()):
+        spend(_ACTION_STEPS)
         check_name(name)
         path = Path((name,))
         action, value = _read_update(members)
@@ -57,8 +59,8 @@ def attribute_updates(updates: LegacyMap) -> Update:
     weigh = measure_statement(sets, removed, additions, deletions)
     return Update(
         _bind(compile_apply(actions), values),
-        written=[path for path, action in actions if action is not remove],
-        removed=[path.elements for path in removed],
+        written=[path for path, action in walk(actions) if action is not remove],
+        removed=[path.elements for path in walk(removed)],
         read=[],
         can_create=bool(sets or additions or not updates),
         statement_size_bytes=lambda _values, item=None: weigh(values, item),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hashrange.errors import RequestFault
 from hashrange.limits import EXPRESSION_SIZE_MAX_BYTES
 from hashrange.messages.expressions import EMPTY_EXPRESSION, EXPRESSION_SIZE, INVALID_EXPRESSION, SYNTAX_ERROR
+from hashrange.steps import spend
 
 NAME = "name"
 PLACEHOLDER = "placeholder"
@@ -47,6 +48,7 @@ def read_tokens(kind: str, text: str) -> list[Token]:
     size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > EXPRESSION_SIZE_MAX_BYTES:
         raise fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
+    spend(size_bytes >> 2)
     tokens = [Token(m.lastgroup or UNKNOWN, m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
     if not tokens:
         raise fault(kind, EMPTY_EXPRESSION)

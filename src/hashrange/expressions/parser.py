@@ -28,10 +28,12 @@ from hashrange.expressions.tree import (
     ValueToken,
 )
 from hashrange.items.types import Value
+from hashrange.steps import spend
 
 CONDITION_KEYWORDS = frozenset(("AND", "OR", "NOT", "BETWEEN", "IN"))
 UPDATE_KEYWORDS = frozenset(("SET", "REMOVE", "ADD", "DELETE"))
 NO_KEYWORDS: frozenset[str] = frozenset()
+_OPERAND_STEPS = 4
 COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _BOUND = "BETWEEN … AND"
 """A BETWEEN whose AND has been read: only its upper bound is missing."""
@@ -123,6 +125,7 @@ class Parser:
 
     def read_path(self) -> Path:
         """A document path, names resolved; its first element is not a keyword."""
+        spend(_OPERAND_STEPS)
         if self.keyword():
             self.fail()
         undefined: list[str] = []
@@ -191,6 +194,7 @@ class Parser:
     def _read_expression(self) -> Node:
         self.frames = [_Frame("top")]
         while True:
+            spend(_OPERAND_STEPS)
             self._read_prefix()
             if self._read_infix():
                 return self.frames[0].values[0]

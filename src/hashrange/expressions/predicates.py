@@ -33,6 +33,8 @@ Holds = Callable[[Value, Value], bool]
 
 CONTAINS_FREE = 2
 """So many calls of contains() look through a list or set each time; of more it becomes a hash table."""
+_SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
+"""Values of other types may hold so many members that a single comparison is worth a look."""
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -159,7 +161,7 @@ def _compile_comparison(node: Comparison) -> Test:
 
 def _compile_equality(left: Operand, right: Operand) -> Test:
     name = _top_level_name(left)
-    if isinstance(right, ValueToken):
+    if isinstance(right, ValueToken) and right.type_name in _SCALAR_TYPES:
         token = right.token
         if name is not None:
             return lambda item, values: item.get(name) == values[token]
@@ -168,6 +170,7 @@ def _compile_equality(left: Operand, right: Operand) -> Test:
     get_left, get_right = compile_operand(left), compile_operand(right)
 
     def test_equal(item: Item, values: Values) -> bool:
+        look()  # two large lists take some ms
         value = get_left(item, values)
         return value is not None and value == get_right(item, values)
 
@@ -235,11 +238,16 @@ def _compile_membership(node: Membership) -> Test:
         if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
             return _compile_long_membership(node)
         tokens = [option.token for option in node.options if isinstance(option, ValueToken)]
+        has_containers = any(
+            option.type_name not in _SCALAR_TYPES for option in node.options if isinstance(option, ValueToken)
+        )
 
         def test_tokens(item: Item, values: Values) -> bool:
             value = get(item, values)
             if value is not None:
                 for token in tokens:
+                    if has_containers:
+                        look()
                     if value == values[token]:
                         return True
             return False
@@ -249,7 +257,12 @@ def _compile_membership(node: Membership) -> Test:
 
     def test_options(item: Item, values: Values) -> bool:
         value = get(item, values)
-        return value is not None and any(value == option(item, values) for option in options)
+        if value is not None:
+            for option in options:
+                look()
+                if value == option(item, values):
+                    return True
+        return False
 
     return test_options
 

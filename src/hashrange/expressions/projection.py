@@ -13,6 +13,7 @@ from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import check_disjoint, check_name_defined, check_paths, check_reserved
 from hashrange.expressions.parser import NO_KEYWORDS, Parser
 from hashrange.items.types import Item, Value
+from hashrange.steps import walk
 
 Elements = tuple[str | int, ...]
 Project = Callable[[Item], Item]
@@ -79,9 +80,9 @@ def _compile(kind: str, text: str, names: dict[str, str] | None) -> Projection:
 
 def compile_project(paths: list[Elements]) -> Project:
     """The function that keeps only what the paths, which do not overlap, choose."""
-    if all(len(path) == 1 for path in paths):
-        names = list(dict.fromkeys([str(path[0]) for path in paths]))
-        return lambda item: {name: item[name] for name in names if name in item}
+    if all(len(path) == 1 for path in walk(paths)):
+        names = list(dict.fromkeys([str(path[0]) for path in walk(paths)]))
+        return lambda item: {name: item[name] for name in walk(names) if name in item}
     tops: Chosen = {}
     for path in paths:
         chosen = tops

@@ -15,6 +15,7 @@ from hashrange.expressions.sets import added_members
 from hashrange.expressions.tree import Arithmetic, Operand, Path, SetAction, ValueAction, ValueToken
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item, Value
+from hashrange.steps import walk
 
 _STATEMENT_BYTES = 3
 _WRITE_BYTES = 19
@@ -36,22 +37,22 @@ def measure_statement(
     """The function that weighs a statement: its fixed part is summed once, values are added per request."""
     tokens: list[str] = []
     fixed_bytes = _STATEMENT_BYTES
-    for action in sets:
+    for action in walk(sets):
         fixed_bytes += _WRITE_BYTES + _target_bytes(action.path) + _operand_bytes(action.value, tokens)
-    for path in removals:
+    for path in walk(removals):
         fixed_bytes += _REMOVE_BYTES + _target_bytes(path)
-    for deletion in deletions:
+    for deletion in walk(deletions):
         fixed_bytes += _REMOVE_BYTES + _target_bytes(deletion.path)
-    for addition in additions:
+    for addition in walk(additions):
         fixed_bytes += _WRITE_BYTES + _target_bytes(addition.path)
     uses = Counter(tokens).items()
-    added = [(compile_path(path.elements), value.token) for path, value in additions]
+    added = [(compile_path(path.elements), value.token) for path, value in walk(additions)]
 
     def statement_size_bytes(values: dict[str, Value], item: Item | None = None) -> int:
         size_bytes = fixed_bytes
-        for token, count in uses:
+        for token, count in walk(uses):
             size_bytes += value_size_bytes(values[token]) * count
-        for get, token in added:
+        for get, token in walk(added):
             size_bytes += _added_bytes(values[token], None if item is None else get(item))
         return size_bytes
 

@@ -40,6 +40,7 @@ from hashrange.items.types import Item, Value
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
+from hashrange.steps import walk
 
 Elements = tuple[str | int, ...]
 
@@ -84,9 +85,9 @@ class Update:
     ) -> None:
         self.apply = apply
         targets = written + removed
-        self.attributes = frozenset([str(path[0]) for path in targets])
+        self.attributes = frozenset([str(path[0]) for path in walk(targets)])
         """Top-level attributes that the update targets."""
-        self.nested_attributes = frozenset([str(path[0]) for path in targets + read if len(path) > 1])
+        self.nested_attributes = frozenset([str(path[0]) for path in walk(targets + read) if len(path) > 1])
         """Top-level attributes that it looks into, as target or operand."""
         self.assigned_types = assigned_types
         """Top-level attributes that get, or are added, a value of the request itself → that value's type."""
@@ -208,7 +209,7 @@ def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[
     """The types that literal values give to top-level attributes."""
     return {
         str(path.elements[0]): value.type_name
-        for path, value in (*sets, *additions)
+        for path, value in walk((*sets, *additions))
         if len(path.elements) == 1 and isinstance(value, ValueToken) and value.type_name is not None
     }
 

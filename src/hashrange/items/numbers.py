@@ -10,6 +10,7 @@ A text of any length is refused or accepted in linear time, and an exponent of a
 
 import re
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from typing import Any
 
 from hashrange.errors import Malformed, NumberFault, ValidationException
 from hashrange.limits import NUMBER_DIGITS_MAX, NUMBER_EXPONENT_MAX, NUMBER_EXPONENT_MIN
@@ -20,6 +21,7 @@ from hashrange.messages.values import (
     NUMBER_TOO_PRECISE,
     NUMBER_UNDERFLOW,
 )
+from hashrange.steps import spend
 
 _SHORT = NUMBER_DIGITS_MAX
 """Canonical texts up to this length cannot have too many digits or leave the range."""
@@ -27,6 +29,10 @@ _is_canonical = re.compile(r"-?(?:[1-9][0-9]*(?:\.[0-9]*[1-9])?|0\.[0-9]*[1-9])|
 _split = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([+-]?)([0-9]++))?+").fullmatch
 """Possessive throughout: a wrong character far behind must not make it try again from every digit before."""
 
+_PIECE_CHARACTERS = 64 * 1024
+"""So much of a long text is read at a time, in some 0.1 ms."""
+_QUICK_CHARACTERS = 256
+"""Reading this many takes no more than some µs."""
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 _EXPONENT_DIGITS_MAX = 19
@@ -66,16 +72,23 @@ def measure_number(text: str) -> tuple[str, int]:
 
 def _normalize(text: str) -> str:
     """Any number: its parts, then range, then precision. Works on strings, so that no length is slow."""
-    match = _split(text)
-    if match is None:
+    is_long = len(text) > _PIECE_CHARACTERS
+    if is_long:
+        parts = _split_long(text)
+    else:
+        if len(text) > _QUICK_CHARACTERS:
+            spend(len(text) >> 6)
+        match = _split(text)
+        parts = None if match is None else match.groups("")
+    if parts is None:
         raise _not_convertible(text)
-    sign, whole, fraction, exponent_sign, exponent_digits = match.groups("")
+    sign, whole, fraction, exponent_sign, exponent_digits = parts
     if not whole and not fraction:
         raise _not_convertible(text)
     exponent = 0
     is_wide = False
     if exponent_digits:
-        exponent_digits = exponent_digits.lstrip("0") or "0"
+        exponent_digits = _without_zeros_before(exponent_digits) or "0"
         if len(exponent_digits) > _EXPONENT_DIGITS_MAX:
             raise _not_convertible(text)
         exponent = -int(exponent_digits) if exponent_sign == "-" else int(exponent_digits)
@@ -84,19 +97,69 @@ def _normalize(text: str) -> str:
         is_wide = not -_INT32_MAX <= exponent <= _INT32_MAX
 
     written = whole + fraction
-    digits = written.lstrip("0")
+    digits = _without_zeros_before(written) if is_long else written.lstrip("0")
     first_exponent = exponent + len(digits) - len(fraction) - 1 if digits else exponent
     if first_exponent > NUMBER_EXPONENT_MAX:
         raise _out_of_range(NUMBER_OVERFLOW, text, is_wide=is_wide)
     if first_exponent < NUMBER_EXPONENT_MIN:
         raise _out_of_range(NUMBER_UNDERFLOW, text, is_wide=is_wide)
-    digits = digits.rstrip("0")
+    digits = _without_zeros_behind(digits) if is_long else digits.rstrip("0")
     if not digits:
         return "0"
     if len(digits) > NUMBER_DIGITS_MAX:
         raise NumberFault(NUMBER_TOO_PRECISE)
     canonical = _plain(sign == "-", digits, first_exponent)
     return text if text == canonical else canonical
+
+
+# --- texts of any length ---------------------------------------------------------------------------
+
+
+def _split_long(text: str) -> tuple[str | Any, ...] | None:
+    """The groups of `_split`, for a text of which a single match would take too long; None when it does not match."""
+    sign = text[:1] if text.startswith(("+", "-")) else ""
+    end = min([place for place in (text.find("e"), text.find("E")) if place >= 0], default=len(text))
+    whole, _, fraction = text[len(sign) : end].partition(".")
+    exponent = text[end + 1 :]
+    exponent_sign = exponent[:1] if exponent.startswith(("+", "-")) else ""
+    exponent_digits = exponent[len(exponent_sign) :]
+    if end < len(text) and not exponent_digits:
+        return None
+    if not all(_are_digits(digits) for digits in (whole, fraction, exponent_digits)):
+        return None
+    return sign, whole, fraction, exponent_sign, exponent_digits
+
+
+def _are_digits(text: str) -> bool:
+    """Is there nothing but digits 0 to 9, if anything?"""
+    for start in range(0, len(text), _PIECE_CHARACTERS):
+        spend(_PIECE_CHARACTERS >> 8)
+        piece = text[start : start + _PIECE_CHARACTERS]
+        if not (piece.isascii() and piece.isdigit()):
+            return False
+    return True
+
+
+def _without_zeros_before(digits: str) -> str:
+    start = 0
+    while len(digits) - start > _PIECE_CHARACTERS:
+        spend(_PIECE_CHARACTERS >> 8)
+        piece = digits[start : start + _PIECE_CHARACTERS].lstrip("0")
+        if piece:
+            return digits[start + _PIECE_CHARACTERS - len(piece) :]
+        start += _PIECE_CHARACTERS
+    return digits[start:].lstrip("0")
+
+
+def _without_zeros_behind(digits: str) -> str:
+    end = len(digits)
+    while end > _PIECE_CHARACTERS:
+        spend(_PIECE_CHARACTERS >> 8)
+        piece = digits[end - _PIECE_CHARACTERS : end].rstrip("0")
+        if piece:
+            return digits[: end - _PIECE_CHARACTERS + len(piece)]
+        end -= _PIECE_CHARACTERS
+    return digits[:end].rstrip("0")
 
 
 def _plain(is_negative: bool, digits: str, first_exponent: int) -> str:

@@ -4,11 +4,14 @@ Each `walk_…` takes what stands behind the type's name and gives the canonical
 size in bytes. Source: service behaviour, captures to Oct 2026.
 """
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, TypeVar
 
 from hashrange.errors import Malformed, NumberSetFault, RequestFault
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.values import (
     BINARY_SET_REPEATS,
     EMPTY_SET,
@@ -16,7 +19,7 @@ from hashrange.messages.values import (
     NUMBER_SET_REPEATS_OLDER,
     STRING_SET_REPEATS,
 )
-from hashrange.steps import sort, walk
+from hashrange.steps import sort, together, walk
 
 Members = list[str]
 _Order = TypeVar("_Order", str, bytes)
@@ -29,11 +32,10 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
     if not members:
         raise RequestFault(EMPTY_SET["SS"])
     try:
-        ordered = sort(set(members))
-        joined = "".join(ordered)
+        ordered = sort(_distinct(members))
+        size_bytes = sum([_texts_size_bytes(some) for some in together(ordered)])
     except TypeError:
         raise Malformed from None
-    size_bytes = len(joined) if joined.isascii() else len(joined.encode())
     if len(ordered) < len(members):
         raise _repeats(STRING_SET_REPEATS, ", ", members, members)
     return members if ordered == members else ordered, size_bytes
@@ -42,18 +44,18 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
 def walk_binary_set(members: Any) -> tuple[Members, int]:
     """Binaries order by their bytes."""
     check_members("BS", members)
-    decoded = [decode_base64(member) for member in walk(members)]
-    if len(set(decoded)) < len(decoded):
-        raise _repeats(BINARY_SET_REPEATS, ",", members, decoded)
-    ordered = sort(members, dict(zip(members, decoded, strict=True)).__getitem__)
-    return members if ordered == members else ordered, sum([len(binary) for binary in decoded])
+    decoded = {member: decode_base64(member) for member in walk(members)}  # equal bytes have equal texts
+    if len(decoded) < len(members):
+        raise _repeats(BINARY_SET_REPEATS, ",", members, [decoded[member] for member in walk(members)])
+    ordered = sort(members, decoded.__getitem__)
+    return members if ordered == members else ordered, sum([len(binary) for binary in walk(decoded.values())])
 
 
 def walk_number_set(members: Any) -> tuple[Members, int]:
     """Numbers order by value, and repeat by value."""
     check_members("NS", members)
     ordered = sort([normalize_number(member) for member in walk(members)], encode_number)
-    if len(set(ordered)) < len(ordered):
+    if len(_distinct(ordered)) < len(ordered):
         raise NumberSetFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
     size_bytes = sum([number_size_bytes(member) for member in walk(ordered)])
     return members if ordered == members else ordered, size_bytes
@@ -74,10 +76,37 @@ def check_members(type_name: str, members: Any) -> None:
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RequestFault:
     """Current wording: sorted up to the first repeat, the repeat, then the rest; older: as the request has them."""
     first: dict[_Order, str] = {}
-    for place, member in walk(list(zip(order, members, strict=True))):
+    for position, place in enumerate(walk(order)):
         if place in first:
             break
-        first[place] = member
-    listed = [first[place] for place in sort(first)] + members[len(first) :]
-    quoted = separator.join([f'"{member}"' for member in listed])
-    return RequestFault(message.format(members=quoted), message.format(members=", ".join(members)))
+        first[place] = members[position]
+    listed = chain((first[place] for place in sort(first)), members[len(first) :])
+    return RequestFault(
+        message.format(members=_joined(separator, listed, '"')), message.format(members=_joined(", ", members, ""))
+    )
+
+
+def _joined(separator: str, members: Iterable[str], quote: str) -> str:
+    """The members as a message lists them, each between quotes; not many more than a message may have room for."""
+    texts: list[str] = []
+    characters = 0
+    for member in members:
+        texts.append(f"{quote}{member[: MESSAGE_CHARACTERS_MAX + 1]}{quote}")
+        characters += len(texts[-1]) + 1
+        if characters > 2 * MESSAGE_CHARACTERS_MAX:
+            break
+    return separator.join(texts)
+
+
+def _distinct(members: list[str]) -> set[str]:
+    """The set of the members, of which there may be very many."""
+    distinct: set[str] = set()
+    for some in together(members):
+        distinct.update(some)
+    return distinct
+
+
+def _texts_size_bytes(texts: Iterable[str]) -> int:
+    """UTF-8 bytes of all texts; a TypeError when one of them is none."""
+    joined = "".join(texts)
+    return len(joined) if joined.isascii() else len(joined.encode())

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 _MARKS = (b",", b":")
 """Each member stands behind one of them, but the first of a list."""
+_PIECE_BYTES = 64 * 1024
+"""Backslashes are counted in so much at a time, in some 0.3 ms."""
 
 
 def check_member_count(body: bytes) -> None:
@@ -70,12 +72,19 @@ def _end_of_text(body: bytes, position: int) -> int:
         quote = body.find(b'"', position)
         if quote < 0:
             return len(body)
-        backslashes = 0
-        while body[quote - 1 - backslashes] == _BACKSLASH and quote - backslashes > position:
-            backslashes += 1
-        if backslashes % 2 == 0:
+        if _count_backslashes(body, position, quote) % 2 == 0:
             return quote + 1
         position = quote + 1
 
 
-_BACKSLASH = ord("\\")
+def _count_backslashes(body: bytes, start: int, end: int) -> int:
+    """How many backslashes stand right before `end`, none of them before `start`. Counted in pieces, for there may be millions."""
+    position = end
+    while position > start:
+        piece = body[max(start, position - _PIECE_BYTES) : position]
+        spend(len(piece) >> 8)
+        left_bytes = len(piece.rstrip(b"\\"))
+        position -= len(piece) - left_bytes
+        if left_bytes:
+            break
+    return end - position

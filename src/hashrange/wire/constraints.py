@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
-from hashrange.steps import walk
+from hashrange.steps import together, walk
 from hashrange.wire.render import lower_camel, path_key, render_value
 from hashrange.wire.shape import Bounds, Shape
 
@@ -181,7 +181,8 @@ def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
     bounds = member.bounds
     if member.kind != "String" or bounds != Bounds(min_length=bounds.min_length, max_length=bounds.max_length):
         return False
-    lengths = set(map(len, value.values() if isinstance(value, dict) else value))
+    texts = value.values() if isinstance(value, dict) else value
+    lengths = {length for some in together(texts) for length in set(map(len, some))}
     return (bounds.min_length or 0) <= min(lengths) and (bounds.max_length is None or max(lengths) <= bounds.max_length)
 
 

@@ -14,6 +14,7 @@ import msgspec
 from zlib_ng.zlib_ng import compressobj, crc32  # a checksum at 50 GB/s, where zlib's takes 3 µs for 10 KB
 
 from hashrange.errors import HashrangeError
+from hashrange.steps import look
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024
@@ -28,6 +29,8 @@ MEMBERS_MAX = 1024
 """Of a gzip body; beginning one costs some 10 µs, however small it is."""
 INFLATE_BYTES = 64 * 1024
 """So much of a compressed body is inflated at a time."""
+PLAIN_BYTES = 256 * 1024
+"""So much is made of it at a time at most, in 0.7 ms; others have their turn in between."""
 COMPRESS_FROM_BYTES = 4 * 1024
 """Replies larger than this are compressed for clients that ask for it (operations.md 1.1)."""
 LAYOUTS_MAX = 512
@@ -309,22 +312,26 @@ def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
 def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> tuple[bytes, int]:
     """The stream that begins at `position`, and the position behind it.
 
-    It is fed in pieces, because zlib copies what it leaves of each.
+    It is fed in pieces, because zlib copies what it leaves of each, and makes pieces, between which others have their turn.
     """
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
+    is_more_made = False
     while not decompressor.eof:
+        look()
         compressed = body[position : position + INFLATE_BYTES]
-        if not compressed:
+        if not compressed and not is_more_made:
             raise ContentEncodingError("the compressed body ends early")
         try:
-            piece = decompressor.decompress(compressed, room_bytes)
+            piece = decompressor.decompress(compressed, min(room_bytes, PLAIN_BYTES))
         except zlib.error as error:
             raise ContentEncodingError(str(error)) from error
+        is_more_made = len(piece) == PLAIN_BYTES  # the rest of it may be held back, though all was fed
         pieces.append(piece)
         room_bytes -= len(piece)
         if room_bytes <= 0:
             raise BodyTooLargeError
-        position += len(compressed) - len(decompressor.unused_data)
+        left = decompressor.unused_data if decompressor.eof else decompressor.unconsumed_tail
+        position += len(compressed) - len(left)
     return b"".join(pieces), position

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hashrange import steps
 from hashrange.errors import ValidationException
 from hashrange.wire import body_members
 from hashrange.wire.body_members import check_member_count
@@ -69,3 +70,12 @@ def test_random_bodies_are_counted_as_their_values_are(seed: int) -> None:
     for _ in range(50):
         body = {"a": [value(4) for _ in range(chance.randrange(12))], "pad": "," * 200}
         assert is_refused(json.dumps(body).encode()) == (marks(body) > MAXIMUM)
+
+
+def test_many_backslashes_give_way_as_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    megabytes = 4
+    body = b'{"a":"' + b"," * 200 + b"\\\\" * (megabytes << 19) + b'"}'
+    assert not is_refused(body)
+    assert len(looks) >= 16 * megabytes

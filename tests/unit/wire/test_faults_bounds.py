@@ -127,7 +127,10 @@ MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
 def test_more_members_than_allowed_take_no_more_steps(name: str) -> None:
     operation_name, make = MANY[name]
     steps_of(operation_name, make(20_000))  # what is made once: shapes, patterns
-    assert steps_of(operation_name, make(20_000)) == steps_of(operation_name, make(40_000)) < 40 * MEMBERS_LOOKED_AT
+    few, many = steps_of(operation_name, make(20_000)), steps_of(operation_name, make(40_000))
+    # Texts are looked at many at once: some calls for each 2,048 of them, in which others have their turn.
+    assert few <= many <= few + 20_000 // 200
+    assert many < 40 * MEMBERS_LOOKED_AT
 
 
 def test_faults_beyond_those_told_are_not_looked_for() -> None:

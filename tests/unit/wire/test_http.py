@@ -1,14 +1,21 @@
 """Heads and replies as bytes."""
 
+import gzip
+import random
 import zlib
 
 import pytest
 
+from hashrange import steps
 from hashrange.wire import http
 from hashrange.wire.http import (
+    BODY_BYTES_MAX,
+    BodyTooLargeError,
+    ContentEncodingError,
     ReplyWriter,
     Request,
     accepted_coding,
+    decode_body,
     http_date,
     layout_of,
     mirrored_content_type,
@@ -101,3 +108,35 @@ def test_content_types_are_mirrored_without_their_parameters() -> None:
 def test_a_query_is_split_and_decoded() -> None:
     assert query_pairs(b"/?a=b%20c&d&&e=f=g+h") == [("a", "b c"), ("d", ""), ("e", "f=g+h")]
     assert query_pairs(b"/") == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 262_143, 262_144, 262_145, 1_000_000])
+@pytest.mark.parametrize("level", [0, 1, 9])
+def test_what_is_inflated_in_pieces_is_whole(size: int, level: int) -> None:
+    for plain in (b" " * size, random.Random(size).randbytes(size)):
+        packed = gzip.compress(plain, level)
+        assert decode_body(packed, b"gzip") == plain
+        assert decode_body(packed + packed, b"gzip") == plain + plain
+        assert decode_body(gzip.compress(packed, level), b"gzip, gzip") == plain
+        assert decode_body(zlib.compress(plain, level), b"deflate") == plain
+        for end in (1, 4, 8, 9):
+            with pytest.raises(ContentEncodingError):
+                decode_body(packed[:-end], b"gzip")
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_inflating_gives_way(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    size = 8 * 1024 * 1024
+    body = b" " * size
+    for number in range(count):
+        body = gzip.compress(body, 0 if number < count - 1 else 9)
+    assert len(decode_body(body, b", ".join([b"gzip"] * count))) == size
+    assert len(looks) >= 32 * count
+
+
+def test_one_byte_more_than_a_body_may_have_is_refused() -> None:
+    assert len(decode_body(gzip.compress(b" " * BODY_BYTES_MAX), b"gzip")) == BODY_BYTES_MAX
+    with pytest.raises(BodyTooLargeError):
+        decode_body(gzip.compress(b" " * (BODY_BYTES_MAX + 1)), b"gzip")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hashrange.errors import RequestFault
 from hashrange.expressions.partiql.keywords import KEYWORDS
 from hashrange.messages.partiql import NOT_WELL_FORMED, UNREADABLE
+from hashrange.steps import spend
 
 NAME = "name"
 KEYWORD = "keyword"
@@ -51,6 +52,7 @@ def read_tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     new: Callable[..., Token] = tuple.__new__  # half the time of Token(…)
     for match in _TOKEN.finditer(text):
+        spend(1)
         kind = match.lastgroup
         assert kind is not None
         start, end = match.span(kind)

@@ -17,6 +17,7 @@ from hashrange.items.values import check_value
 from hashrange.limits import NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.messages.partiql import BAG_MEMBER, EMPTY_BAG, MIXED_BAG, UNDER_KEY, UNSUPPORTED_DATA
 from hashrange.messages.values import NESTING_TOO_DEEP
+from hashrange.steps import spend
 
 Build = Callable[[Sequence[Value]], Value]
 """The request's parameters → a value, not yet checked."""
@@ -24,6 +25,7 @@ Build = Callable[[Sequence[Value]], Value]
 ROOT = "root"
 _WORDS = {"TRUE": {"BOOL": True}, "FALSE": {"BOOL": False}, "NULL": {"NULL": True}}
 _OPENERS = ("[", "{", "<<")
+_LITERAL_STEPS = 3
 
 
 def begins_data(reader: Reader) -> bool:
@@ -36,6 +38,7 @@ def begins_data(reader: Reader) -> bool:
 
 def read_data(reader: Reader, key: str = ROOT, level: int = 0) -> Data:
     """The literal or parameter at hand; `key` is its place in the value as messages tell it, `level` the brackets around it."""
+    spend(_LITERAL_STEPS)
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == TEXT:
         reader.position += 1

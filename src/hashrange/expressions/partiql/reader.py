@@ -33,8 +33,10 @@ from hashrange.messages.partiql import (
     UNEXPECTED_PATH_COMPONENT,
     UNEXPECTED_TERM,
 )
+from hashrange.steps import spend
 
 OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||"))
+_PATH_STEPS = 4
 
 
 class PlacedCall(NamedTuple):
@@ -170,6 +172,7 @@ class Reader:
 
     def read_path(self, detail: str | None = None) -> Path:
         """A document path; `detail` says how to refuse what does not begin one."""
+        spend(_PATH_STEPS)
         kind = self.token.kind
         if kind not in (NAME, QUOTED):
             self.fail(detail)

@@ -15,6 +15,7 @@ from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 from hashrange.operations.items.conditions import NO_ITEM, check_condition
+from hashrange.steps import walk
 from hashrange.tables.change import Plan
 from hashrange.tables.index_keys import check_updated_index_keys
 from hashrange.tables.schema import Table
@@ -102,7 +103,7 @@ def _change(table: Table, update: Update, values: dict[str, Value], item: Item, 
     """The row of an existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes
-    for name in update.attributes:
+    for name in walk(update.attributes):
         before, after = item.get(name), new.get(name)
         if after is not None and update.may_deepen:
             # With a list or map put into another one, values may be below the deepest level allowed.

@@ -1,0 +1,118 @@
+"""Long expressions and statements let others have their turn while they are read; counted by the looks that they take."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hashrange import steps
+from hashrange.errors import RequestFault
+from hashrange.expressions.cache import Cache
+from hashrange.expressions.condition import compile_condition
+from hashrange.expressions.legacy import attribute_updates
+from hashrange.expressions.partiql.statement import compile_statement
+from hashrange.expressions.projection import compile_projection
+from hashrange.expressions.update import compile_update
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One element for every look."""
+    seen: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: seen.append(None))
+    return seen
+
+
+STATEMENTS: dict[str, Callable[[int], str]] = {
+    "sums": lambda count: "UPDATE t SET b=" + "+".join(["1"] * count) + " WHERE pk='1'",
+    "numbers": lambda count: "INSERT INTO t VALUE {'pk':'1','l':[" + ",".join(["1"] * count) + "]}",
+    "texts": lambda count: "SELECT * FROM t WHERE pk IN [" + ",".join(["'1'"] * count) + "]",
+    "paths": lambda count: "SELECT " + ",".join(["a"] * count) + " FROM t",
+    "deep paths": lambda count: "SELECT a" + ".a" * count + " FROM t",
+    "clauses": lambda count: "UPDATE t " + " ".join([f"REMOVE a{number}" for number in range(count)]),
+    "conditions": lambda count: "SELECT * FROM t WHERE " + " OR ".join(["a=1"] * count),
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize("count", [500, 1_000])
+def test_a_long_statement_gives_way_while_it_is_read(name: str, count: int, looks: list[None]) -> None:
+    try:
+        compile_statement(STATEMENTS[name](count), None)
+    except RequestFault:
+        pass  # many operators are refused, but only after all has been read
+    assert len(looks) >= count // 60
+
+
+def test_a_statement_that_is_known_takes_no_look(looks: list[None]) -> None:
+    text = STATEMENTS["numbers"](2_000)
+    compile_statement(text, None)
+    looks.clear()
+    compile_statement(text, None)
+    assert not looks
+
+
+@pytest.mark.parametrize(
+    "compile_text",
+    [
+        lambda count: compile_condition("ConditionExpression", "a in (" + ",".join(["b"] * count) + ")", None, None),
+        lambda count: compile_update("REMOVE " + ",".join([f"a{n}" for n in range(count >> 1)]), None, None),
+        lambda count: compile_projection(",".join(["a"] * count), None),
+    ],
+)
+def test_a_long_expression_gives_way_while_it_is_read(compile_text: Callable[[int], object], looks: list[None]) -> None:
+    count = 1_000
+    try:
+        compile_text(count)
+    except RequestFault:
+        pass
+    assert len(looks) >= count // 60
+
+
+def test_what_two_have_compiled_at_once_is_kept_once() -> None:
+    cache: Cache[int] = Cache()
+    cache.add(("abc",), 1)
+    cache.add(("abc",), 2)
+    assert cache.entries == {("abc",): 1}
+    assert cache.characters == 3
+
+
+def test_an_update_of_many_attributes_gives_way_wherever_it_walks_them(looks: list[None]) -> None:
+    count = 2_000
+    actions: list[dict[str, object]] = [
+        {"Action": "PUT", "Value": {"N": "1"}},
+        {"Action": "ADD", "Value": {"N": "1"}},
+        {"Action": "DELETE"},
+    ]
+    update = attribute_updates({f"a{number}": actions[number % 3] for number in range(count)})
+    assert len(looks) >= count // 10
+    for run in (
+        lambda: update.apply({"pk": {"S": "a"}}, {}),
+        lambda: update.statement_size_bytes({}, {}),
+        lambda: update.updated_new({"pk": {"S": "a"}}),
+    ):
+        looks.clear()
+        run()
+        assert len(looks) >= count // 200
+
+
+@pytest.mark.parametrize("text", ["l = :l", "l <> :l", "l IN (:l)", "m.l = :l", "l = m.l", "l IN (m.l)", "l <> m.l"])
+def test_each_comparison_of_containers_looks(text: str, looks: list[None]) -> None:
+    values = {":l": {"L": [{"N": "1"}]}} if ":l" in text else {}
+    condition = compile_condition("FilterExpression", text, None, values)
+    looks.clear()
+    other = {"L": [{"N": "1"}]}
+    item: dict[str, Any] = {"l": other, "m": {"M": {"l": {"L": [{"N": "1"}]}}}}
+    count = 20
+    for _ in range(count):
+        assert condition.test(item, values) is ("<>" not in text)
+    assert len(looks) >= count
+
+
+def test_comparisons_with_scalars_take_no_looks_of_their_own(looks: list[None]) -> None:
+    values = {":n": {"N": "1"}}
+    condition = compile_condition("FilterExpression", "n = :n", None, values)
+    looks.clear()
+    for _ in range(20):
+        assert condition.test({"n": {"N": "1"}}, values)
+    assert not looks
