@@ -16,8 +16,8 @@ from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
-from hashrange.store.embedded.recovery import stops_at_hole, torn_logs
-from hashrange.store.embedded.synced import read_synced, require_synced
+from hashrange.store.embedded.recovery import first_hole, require_no_loss, stops_at_hole, torn_logs
+from hashrange.store.embedded.synced import read_synced
 from hashrange.store.embedded.threads import let_the_loop_go_first
 
 MIB = 1024 * 1024
@@ -111,7 +111,8 @@ def _prepare_logs(data_dir: str, path: str) -> bool:
     Returns True when recovery must stop at a hole.
     """
     torn = torn_logs(path)
-    if torn or read_synced(data_dir) is not None or len(files.log_files(path)) > 1:
+    hole = first_hole(path, torn)
+    if torn or hole is not None or read_synced(data_dir) is not None or len(files.log_files(path)) > 1:
         head = files.copy_head(path, torn) if torn else None
         try:
             replayed = open_read_only(path, head, has_logs=bool(torn))
@@ -120,7 +121,7 @@ def _prepare_logs(data_dir: str, path: str) -> bool:
         finally:
             if head is not None:
                 files.remove_folder(head)
-        require_synced(data_dir, sequence)
+        require_no_loss(data_dir, hole, sequence)
     for log, size_bytes in torn.items():
         files.truncate(log, size_bytes)
     return stops_at_hole(path)
