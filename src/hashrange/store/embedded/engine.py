@@ -82,6 +82,8 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
     path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
     options = _options(is_in_memory=data_dir is None)
     try:
+        if data_dir is not None:
+            files.require_way_in(data_dir)
         options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
         if data_dir is not None and _prepare_logs(data_dir, path):
             options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())

@@ -120,6 +120,15 @@ def may_make_engine(folder: str) -> bool:
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
+def require_way_in(data_dir: str) -> None:
+    """Raise StorageError if the folder holds an engine's data, and the file that leads to it is missing."""
+    if not has_engine(data_dir) and not may_make_engine(engine_folder(data_dir)):
+        raise StorageError(
+            f"{data_dir} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
+            " backup of the whole folder."
+        )
+
+
 def copy_head(folder: str, torn_logs: dict[str, int]) -> str:
     """A scratch folder with what tells the engine which of the files in `folder` count: some MB at most. `remove_folder` it later.
 

@@ -18,6 +18,7 @@ from hashrange.tables.schema import Table
 @contextmanager
 def read_offline(data_dir: str) -> Iterator[Engine]:
     """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
+    files.require_way_in(data_dir)
     if not files.has_engine(data_dir):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
     lock = identity.lock_for_reading(data_dir)
