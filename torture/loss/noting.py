@@ -1,6 +1,7 @@
 """How far has a sync come? `python -m torture.loss.noting serve …` is `hashrange serve` that notes it, in the data folder's `synced`.
 
-After each sync, and before anything is acknowledged for it, a line tells how many bytes of each log are safe.
+After each sync, and before anything is acknowledged for it or the store itself notes how far it has come, a line tells how many
+bytes of each log are safe.
 """
 
 import json
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 from hashrange.cli.main import main
+from hashrange.store.embedded import health, synced
 from hashrange.store.embedded.health import Health
 
 NOTES = "synced"
@@ -30,12 +32,23 @@ def note_syncs(data: Path) -> None:
     """Put the notes into every sync of this process."""
     notes = os.open(data.parent / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     sync = Health._sync  # noqa: SLF001 - nothing public tells when a sync has ended
+    note_synced = synced.note_synced
+    sizes: dict[str, int] = {}
 
-    def noted(health: Health) -> None:
-        sizes = log_sizes(data / "engine")
-        sync(health)
+    def note() -> None:
         os.write(notes, json.dumps(sizes).encode() + b"\n")
 
+    def noted_first(data_dir: str, sequence: int) -> None:
+        note()
+        note_synced(data_dir, sequence)
+
+    def noted(store_health: Health) -> None:
+        nonlocal sizes
+        sizes = log_sizes(data / "engine")
+        sync(store_health)
+        note()
+
+    health.note_synced = noted_first  # type: ignore[attr-defined]
     Health._sync = noted  # type: ignore[assignment,method-assign]  # noqa: SLF001 - as above
 
 

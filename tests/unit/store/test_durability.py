@@ -141,6 +141,28 @@ def test_after_a_restart_old_syncs_say_nothing(bench: Bench, run: Run) -> None:
     assert bench.heard == [(3, None)]
 
 
+def test_commits_are_synced_again_after_a_sync_that_failed_while_one_came(bench: Bench, run: Run) -> None:
+    """The commit that came meanwhile had no turn of its own to be gathered in."""
+
+    async def scenario() -> None:
+        bench.barrier.commit()
+        bench.wait_for(1)
+        await bench.until_started()
+        bench.barrier.commit()
+        bench.sync.error = OSError("no more")
+        bench.sync.allowed.release()
+        await bench.until_heard(1)
+        bench.sync.error = None
+        bench.barrier.restart()
+        bench.sync.allowed.release(3)
+        bench.barrier.commit()
+        bench.wait_for(bench.barrier.position)
+        await asyncio.wait_for(bench.until_heard(2), 10)
+
+    run(scenario())
+    assert [position for position, error in bench.heard if error is None] == [bench.barrier.position]
+
+
 def test_finish_syncs_what_is_left(bench: Bench) -> None:
     bench.sync.allowed.release(2)
     bench.barrier.commit()

@@ -13,7 +13,9 @@ from hashrange.clock import SystemClock
 from hashrange.errors import StorageCorruption, StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
 from hashrange.settings import SettingUnusable
 from hashrange.store.embedded import open_store
+from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
+from hashrange.store.embedded.inspect import inspect_store
 from hashrange.store.embedded.layout import FORMAT_KEY
 from tests.support.samples import finish, row_of, table_maker
 
@@ -100,7 +102,10 @@ def test_an_engine_whose_first_file_is_missing_is_not_made_anew_over_its_data(tm
         path.unlink()
     data = {path.name for path in (tmp_path / "engine").glob("*.sst")}
     assert data
-    with pytest.raises(StorageError, match=r"cannot open its files\. See that all are there"):
+    for tool in (check_store, inspect_store):
+        with pytest.raises(StorageError, match=r"engine/CURRENT, which leads to them, is missing\. Put it back"):
+            tool(str(tmp_path))
+    with pytest.raises(StorageError, match=r"engine/CURRENT, which leads to them, is missing\. Put it back"):
         open_engine(str(tmp_path))
     assert {path.name for path in (tmp_path / "engine").glob("*.sst")} == data
 

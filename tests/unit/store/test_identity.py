@@ -154,6 +154,50 @@ def test_a_server_that_ends_without_having_noticed_changes_nothing_either(
     assert "is not the folder that was opened" in caplog.text
 
 
+MANY_ROWS = 600
+"""Worth being put in order once writes pause."""
+
+
+def settle(served: Served) -> None:
+    """Two looks without a commit in between put in order what writes have left."""
+    finish(served.store.settle())
+    finish(served.store.settle())
+
+
+def compact(served: Served) -> None:
+    served.store._housekeeper.compact(served.store.engine, b"", b"\xff")
+
+
+@pytest.mark.parametrize("work", [settle, compact])
+@pytest.mark.parametrize("lose", LOSSES)
+def test_work_beside_the_loop_changes_nothing_in_another_folder(
+    served: Served, run: Run, lose: Callable[[Served], None], work: Callable[[Served], None]
+) -> None:
+    """While nobody writes, no sync looks for the folder."""
+    for number in range(MANY_ROWS):
+        finish(served.store.mutate(served.table, Key(b"%06d" % number), lambda _: row_of(10)))
+    run(durable(served.store))
+    lose(served)
+    left = contents(served.data)
+    work(served)
+    run(housekeeper_is_idle(served))
+    assert contents(served.data) == left
+    with pytest.raises(StorageLost, match="is not the folder that was opened"):
+        served.read(b"first")
+
+
+def test_a_folder_that_was_replaced_during_work_beside_the_loop_is_noticed_after_it(served: Served, run: Run) -> None:
+    served.store._housekeeper.run(lambda: replace_by_another_store(served))
+    run(housekeeper_is_idle(served))
+    with pytest.raises(StorageLost, match="is not the folder that was opened"):
+        served.read(b"first")
+
+
+async def housekeeper_is_idle(served: Served) -> None:
+    """Its work is done, and the loop has heard of it."""
+    await asyncio.wrap_future(served.store._housekeeper.run(lambda: None))
+
+
 def test_an_engine_that_failed_is_not_made_anew_where_its_folder_was(served: Served) -> None:
     """The folder goes while the store refuses for another reason."""
     served.store.fail(Exception("IO error: input/output error"))

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.errors import StorageCorruption
-from hashrange.store.embedded.engine import open_engine
+from hashrange.errors import StorageCorruption, StorageLost
+from hashrange.store.embedded.engine import Engine, open_engine
 from hashrange.store.embedded.layout import FORMAT_KEY
+from hashrange.store.embedded.manifest import data_files_reach
 from hashrange.store.embedded.offline import read_offline
 from hashrange.store.embedded.recovery import crc32c, log_sequences, torn_logs
+from hashrange.store.embedded.synced import note_synced
 
 ROWS_OLD, ROWS_NEW = 150, 60
 _VALUE = b"v" * 300
@@ -280,3 +282,105 @@ def test_garbage_at_the_end_of_the_last_log_is_damage(large_puts: Path) -> None:
     assert not checked(large_puts)
     with pytest.raises(StorageCorruption, match="hashrange check"):
         open_engine(str(large_puts))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The engine's data, logs and MANIFEST."""
+    kinds = {".sst", ".log"}
+    paths = [path for path in (folder / "engine").iterdir() if path.suffix in kinds or path.name.startswith("MANIFEST")]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def assert_refused(folder: Path, sentence: str) -> None:
+    """By a server and by `hashrange check`; nothing may change."""
+    before = contents(folder)
+    for _ in range(2):
+        with pytest.raises(StorageLost, match=sentence):
+            open_engine(str(folder))
+        with pytest.raises(StorageLost, match=sentence), read_offline(str(folder)):
+            pass
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("logs_fixture", ["two_logs", "flushed_and_two_logs"])
+def test_an_older_log_that_is_missing_is_refused(request: pytest.FixtureRequest, logs_fixture: str) -> None:
+    folder = request.getfixturevalue(logs_fixture)
+    older = logs(folder)[-2]
+    content = older.read_bytes()
+    older.unlink()
+    assert_refused(folder, r"its data files end with commit \d+, and its logs begin with commit \d+")
+    older.write_bytes(content)
+    assert len(recovered(folder)) in {30, ROWS_OLD + ROWS_NEW}
+
+
+@pytest.mark.parametrize("size_bytes", [1, 400, 335, 5000, 1_000_000])
+def test_an_older_log_that_lacks_what_was_acknowledged_is_refused(two_logs: Path, size_bytes: int) -> None:
+    """Nothing behind a hole is believed, so the younger log, which is whole, does not count."""
+    note_synced(str(two_logs), ROWS_OLD + ROWS_NEW)
+    older = logs(two_logs)[0]
+    content = older.read_bytes()
+    older.write_bytes(content[:-size_bytes])
+    assert_refused(two_logs, "holds less than was acknowledged")
+    older.write_bytes(content)
+    assert recovered(two_logs) == list(range(ROWS_OLD + ROWS_NEW))
+
+
+def manifest(folder: Path) -> Path:
+    return folder / "engine" / (folder / "engine" / "CURRENT").read_text().strip()
+
+
+def killed_copy(engine: Engine, running: Path, copy: Path) -> Path:
+    engine.flush_wal(True)
+    shutil.copytree(running, copy)
+    return copy
+
+
+def test_a_manifest_that_is_cut_or_older_is_refused_or_does_not_matter(tmp_path: Path) -> None:
+    running = tmp_path / "running"
+    running.mkdir()
+    engine = open_engine(str(running))
+    for number in range(10):
+        engine.put(key(number), _VALUE)
+    engine.flush()
+    for number in range(10, 20):
+        engine.put(key(number), _VALUE)
+    older = manifest(running).read_bytes()
+    engine.flush()
+    for number in range(20, 30):
+        engine.put(key(number), _VALUE)
+    killed = killed_copy(engine, running, tmp_path / "killed")
+    engine.close()
+    whole = manifest(killed).read_bytes()
+    assert whole.startswith(older)
+    refused = 0
+    for kept_bytes in {*range(len(older), len(whole), 7), len(whole) - 1}:
+        folder = tmp_path / str(kept_bytes)
+        shutil.copytree(killed, folder)
+        manifest(folder).write_bytes(whole[:kept_bytes])
+        if data_files_reach(str(folder / "engine")) == data_files_reach(str(killed / "engine")):
+            assert recovered(folder) == list(range(30))
+        else:
+            assert_refused(folder, r"its data files end with commit 11, and its logs begin with commit 22")
+            refused += 1
+    assert refused > 5
+
+
+def test_the_manifest_tells_how_far_the_data_files_go(tmp_path: Path) -> None:
+    """After flushes, compactions, deletions of ranges, ends in order and recoveries."""
+    running = tmp_path / "running"
+    running.mkdir()
+    for life in range(4):
+        engine = open_engine(str(running))
+        for number in range(10 * life):
+            engine.put(key(number), _VALUE)
+            engine.delete(key(number // 2))
+        killed = killed_copy(engine, running, tmp_path / f"killed{life}")
+        last = engine.latest_sequence_number()
+        engine.flush()
+        engine.compact_range(None, None)
+        engine.close()
+        for folder in (running, killed):
+            recovered(folder)
+            reach = data_files_reach(str(folder / "engine"))
+            assert reach is not None
+            assert reach.sequence == last

@@ -1,4 +1,4 @@
-"""A log that is missing as a whole is noticed: a number beside the engine's files says how far syncs had come."""
+"""Acknowledged writes that are missing are noticed: a number beside the engine's files says how far syncs had come."""
 
 import asyncio
 import os
@@ -42,6 +42,12 @@ class Killed:
         return count
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """The engine's data and logs."""
+    paths = [path for path in (folder / "engine").iterdir() if path.suffix in {".sst", ".log"}]
+    return {path.name: path.read_bytes() for path in paths}
+
+
 def write(store: EmbeddedStore, table: Table, first: int, end: int) -> None:
     for number in range(first, end):
         finish(store.mutate(table, Key(b"%06d" % number), lambda _: row_of(10)))
@@ -79,24 +85,72 @@ def test_a_kill_alone_loses_nothing(killed: Killed) -> None:
     assert killed.rows() == ROWS
 
 
-@pytest.mark.parametrize("kept", [0.3, 0.5, 0.99])
-def test_a_newest_log_that_is_there_may_be_torn(killed: Killed, kept: float) -> None:
-    newest = killed.logs()[-1]
+def spoilt(newest: Path, kept: float, zeros_bytes: int) -> None:
+    """Cut a log, and let it end in zeros."""
     os.truncate(newest, int(newest.stat().st_size * kept))
-    check_store(str(killed.folder))
+    os.truncate(newest, newest.stat().st_size + zeros_bytes)
+
+
+SPOILT = [(0.0, 0), (0.3, 0), (0.5, 0), (0.99, 0), (0.0, 4096), (0.5, 4096)]
+
+
+@pytest.mark.parametrize(("kept", "zeros_bytes"), SPOILT)
+def test_a_newest_log_that_lacks_what_was_acknowledged_is_refused_and_nothing_is_changed(
+    killed: Killed, kept: float, zeros_bytes: int
+) -> None:
+    newest = killed.logs()[-1]
+    whole = newest.read_bytes()
+    spoilt(newest, kept, zeros_bytes)
+    data = contents(killed.folder)
+    for _ in range(2):
+        with pytest.raises(StorageLost, match=r"holds less than was acknowledged: .* was cut, emptied or replaced"):
+            killed.rows()
+        with pytest.raises(StorageLost, match=r"holds less than was acknowledged: .* was cut, emptied or replaced"):
+            check_store(str(killed.folder))
+    assert contents(killed.folder) == data
+    newest.write_bytes(whole)
+    assert killed.rows() == ROWS
+
+
+@pytest.mark.parametrize(("kept", "zeros_bytes"), SPOILT)
+def test_whoever_removes_the_number_goes_on_with_a_log_that_is_torn(
+    killed: Killed, kept: float, zeros_bytes: int
+) -> None:
+    spoilt(killed.logs()[-1], kept, zeros_bytes)
+    (killed.folder / "synced").unlink()
     assert killed.rows() < ROWS
+
+
+@pytest.mark.parametrize("zeros_bytes", [0, 4096])
+def test_what_comes_after_the_number_may_be_torn(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, zeros_bytes: int
+) -> None:
+    """Nobody was told of it, or the power failed before the number that covers it had reached the disk."""
+    store = open_store(str(tmp_path / "running"), VirtualClock(), loop)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    run(durable(store))
+    write(store, table, 0, ROWS)
+    run(durable(store))
+    copy_as_killed(tmp_path / "running", tmp_path / "killed")
+    assert (tmp_path / "killed" / "synced").exists()
+    store.close_now()
+    killed = Killed(tmp_path / "killed", table)
+    spoilt(killed.logs()[-1], 0.9, zeros_bytes)
+    check_store(str(killed.folder))
+    assert 0 < killed.rows() < ROWS
 
 
 def test_a_missing_newest_log_is_refused_and_nothing_is_changed(killed: Killed, tmp_path: Path) -> None:
     newest = killed.logs()[-1]
     newest.rename(tmp_path / newest.name)
-    data = {path.name for path in (killed.folder / "engine").iterdir() if path.suffix in {".sst", ".log"}}
+    data = contents(killed.folder)
     for _ in range(2):
         with pytest.raises(StorageLost, match=r"the log \d{6}\.log of its engine is missing"):
             killed.rows()
         with pytest.raises(StorageLost, match=r"the log \d{6}\.log of its engine is missing"):
             check_store(str(killed.folder))
-    assert {path.name for path in (killed.folder / "engine").iterdir() if path.suffix in {".sst", ".log"}} == data
+    assert contents(killed.folder) == data
     (tmp_path / newest.name).rename(newest)
     assert killed.rows() == ROWS
 

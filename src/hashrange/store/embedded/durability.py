@@ -156,9 +156,7 @@ class CommitBarrier:
             self.report(self._synced, target)
 
     def _synced(self, target: int) -> None:
-        self._is_syncing = False
-        if self._is_due and self._loop is not None:
-            self._loop.call_soon(self._gather, 0)
+        self._sync_ended()
         if self._failure is not None or target <= self.durable_position:
             return
         self.durable_position = target
@@ -167,9 +165,15 @@ class CommitBarrier:
             self._call(waiters.popleft()[1], None)
 
     def _sync_failed(self, error: Exception) -> None:
-        self._is_syncing = False
+        self._sync_ended()
         if self._failure is None:
             self._on_failure(error)
+
+    def _sync_ended(self) -> None:
+        """A commit that came during the sync has not been gathered yet, and later ones rely on it: however the sync ended."""
+        self._is_syncing = False
+        if self._is_due and self._loop is not None:
+            self._loop.call_soon(self._gather, 0)
 
     def _call(self, callback: Waiter, error: StorageError | None) -> None:
         try:

@@ -16,8 +16,8 @@ from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
-from hashrange.store.embedded.recovery import stops_at_hole, torn_logs
-from hashrange.store.embedded.synced import missing_synced_log, require_synced
+from hashrange.store.embedded.recovery import first_hole, require_no_loss, stops_at_hole, torn_logs
+from hashrange.store.embedded.synced import read_synced
 from hashrange.store.embedded.threads import let_the_loop_go_first
 
 MIB = 1024 * 1024
@@ -82,16 +82,11 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
     path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
     options = _options(is_in_memory=data_dir is None)
     try:
-        options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
         if data_dir is not None:
-            _cut_torn_logs(path)
-            if missing_synced_log(data_dir):
-                replayed = open_read_only(path)  # opened for good, it would delete older logs
-                sequence = replayed.latest_sequence_number()
-                replayed.close()
-                require_synced(data_dir, sequence)
-            if stops_at_hole(path, lambda: open_read_only(path).close()):
-                options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
+            files.require_way_in(data_dir)
+        options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
+        if data_dir is not None and _prepare_logs(data_dir, path):
+            options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
         raise storage_error(error, place, OPENING) from error
@@ -111,18 +106,27 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
     return engine
 
 
-def _cut_torn_logs(path: str) -> None:
-    """Take zeros that are no data off the end of the last log, once a replay without them has found no damage."""
+def _prepare_logs(data_dir: str, path: str) -> bool:
+    """Before the engine in `path` is opened for good, which deletes logs: see that its logs can be believed, and how far.
+
+    One replay that changes nothing must find no damage and all that was acknowledged. Then zeros that are no data are taken off the last log.
+    Returns True when recovery must stop at a hole.
+    """
     torn = torn_logs(path)
-    if not torn:
-        return
-    head = files.copy_head(path, torn)
-    try:
-        open_read_only(path, head, has_logs=True).close()
-    finally:
-        files.remove_folder(head)
+    hole = first_hole(path, torn)
+    if torn or hole is not None or read_synced(data_dir) is not None or len(files.log_files(path)) > 1:
+        head = files.copy_head(path, torn) if torn else None
+        try:
+            replayed = open_read_only(path, head, has_logs=bool(torn))
+            sequence = replayed.latest_sequence_number()
+            replayed.close()
+        finally:
+            if head is not None:
+                files.remove_folder(head)
+        require_no_loss(data_dir, hole, sequence)
     for log, size_bytes in torn.items():
         files.truncate(log, size_bytes)
+    return stops_at_hole(path)
 
 
 def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:

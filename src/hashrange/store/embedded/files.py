@@ -120,6 +120,15 @@ def may_make_engine(folder: str) -> bool:
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
+def require_way_in(data_dir: str) -> None:
+    """Raise StorageError if the folder holds an engine's data, and the file that leads to it is missing."""
+    if not has_engine(data_dir) and not may_make_engine(engine_folder(data_dir)):
+        raise StorageError(
+            f"{data_dir} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
+            " backup of the whole folder."
+        )
+
+
 def copy_head(folder: str, torn_logs: dict[str, int]) -> str:
     """A scratch folder with what tells the engine which of the files in `folder` count: some MB at most. `remove_folder` it later.
 
@@ -192,6 +201,11 @@ def log_name(number: int) -> str:
     return f"{number:06}.log"
 
 
+def log_number(path: str) -> int:
+    """The number of one of the engine's write-ahead logs."""
+    return int(Path(path).stem)
+
+
 def has_log(folder: str, number: int) -> bool:
     """Is that log in the engine's `folder`?"""
     return os.path.exists(os.path.join(folder, log_name(number)))
@@ -207,12 +221,24 @@ def read_bytes(path: str) -> bytes:
     return Path(path).read_bytes()
 
 
+def read_head(path: str, size_bytes: int) -> bytes:
+    """The first bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read(size_bytes)
+
+
 def read_if_there(path: str) -> bytes:
     """All of a file; nothing if there is none."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
         return b""
+
+
+def read_manifest(folder: str) -> bytes:
+    """All of the engine's MANIFEST; nothing if none is named."""
+    name = read_if_there(os.path.join(folder, CURRENT_FILE)).decode("ascii", "replace").strip()
+    return read_if_there(os.path.join(folder, os.path.basename(name))) if name else b""
 
 
 def overwrite(path: str, content: bytes) -> None:

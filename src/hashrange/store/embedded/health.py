@@ -94,8 +94,8 @@ class Health:
             if not is_sync_untried(error):
                 raise
             files.sync_logs(files.engine_folder(self._store.place))  # the loop has not heard yet that its write failed
+        self.require_folder()
         if self._lock is not None:
-            self._lock.require_engine()
             now_seconds = self._clock.monotonic()
             if now_seconds >= self._next_mark_seconds:
                 self._next_mark_seconds = now_seconds + MARK_SECONDS
@@ -107,6 +107,15 @@ class Health:
         fault = storage_error(error, self._store.place)
         self._lose(fault)
         return fault
+
+    def require_folder(self) -> None:
+        """On any thread: raise StorageLost unless the engine's folder stands at its path."""
+        if self._lock is not None:
+            self._lock.require_engine()
+
+    def lost_folder(self, error: StorageLost) -> None:
+        """On any thread: the engine's folder was not at its path. Nothing is served until a reopening."""
+        self.barrier.report(self._lose, error)
 
     def fail(self, error: StorageError) -> None:
         """A read or a write has failed with `error`: nothing is served until a reopening, or, with a full disk, nothing written."""

@@ -11,14 +11,14 @@ from hashrange.store.embedded import files, identity, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.recovery import torn_logs
-from hashrange.store.embedded.synced import require_synced
+from hashrange.store.embedded.recovery import first_hole, require_no_loss, torn_logs
 from hashrange.tables.schema import Table
 
 
 @contextmanager
 def read_offline(data_dir: str) -> Iterator[Engine]:
     """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
+    files.require_way_in(data_dir)
     if not files.has_engine(data_dir):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
     lock = identity.lock_for_reading(data_dir)
@@ -28,7 +28,7 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
         head = files.copy_head(folder, torn)
         engine = open_read_only(folder, head, has_logs=bool(torn))
         try:
-            require_synced(data_dir, engine.latest_sequence_number())
+            require_no_loss(data_dir, first_hole(folder, torn), engine.latest_sequence_number())
             version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
             if version != layout.FORMAT_VERSION:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")

@@ -11,13 +11,18 @@ younger one that holds something; logs that are no longer in use are not replaye
 
 Zeros: some file systems leave them where a file had grown and its data had not reached the disk. At the end of the last log they are a
 torn tail, which the engine takes for damage; such a log is cut where its last record that is not whole begins.
+What no power cut leaves behind is refused: logs that begin later than the data files end with no log in between, because a log, or the end of
+the MANIFEST, is missing; and a hole before the last commit that a sync had covered (`synced.py`).
 Log format: RocksDB wiki, "Write Ahead Log File Format".
 """
 
-from collections.abc import Callable
 from struct import Struct
+from typing import NamedTuple
 
+from hashrange.errors import StorageLost
 from hashrange.store.embedded import files
+from hashrange.store.embedded.manifest import data_files_reach
+from hashrange.store.embedded.synced import require_synced
 
 BLOCK_BYTES = 32 * 1024
 _TORN_STUB = b"\x00\x01\x02"
@@ -107,16 +112,14 @@ def _crc32c_table() -> list[int]:
 _CRC32C = _crc32c_table()
 
 
-def stops_at_hole(folder: str, replay_read_only: Callable[[], None]) -> bool:
-    """True when the logs of the engine's `folder` must be recovered with `point_in_time`.
+def stops_at_hole(folder: str) -> bool:
+    """True when the logs of the engine's `folder`, of which a replay has found no damage, must be recovered with `point_in_time`.
 
-    `replay_read_only` opens the engine without changing anything and raises for damage. Two or more logs cost one
-    replay more and some 3 µs a record.
+    Two or more logs cost some 3 µs a record.
     """
     logs = files.log_files(folder)
     if len(logs) < 2:
         return False
-    replay_read_only()
     next_sequence: int | None = None
     previous = ""
     for path in logs:
@@ -130,6 +133,48 @@ def stops_at_hole(folder: str, replay_read_only: Callable[[], None]) -> bool:
             next_sequence = following if is_whole else None
             previous = path
     return True
+
+
+class Hole(NamedTuple):
+    """Where commits are missing before others."""
+
+    last_before: int
+    first_after: int
+    """Sequence numbers of the commits on its two sides."""
+    is_tail: bool
+    """A log in use lies before it, so it may be what a power cut has taken from that one's end."""
+
+
+def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
+    """The first hole between the data files of the engine's `folder` and its logs, the `torn` ones cut. With one log it reads one block of it."""
+    logs = files.log_files(folder)
+    reach = data_files_reach(folder) if logs else None
+    if reach is None:
+        return None
+    next_sequence = reach.sequence + 1
+    has_log_before = False
+    for path in logs:
+        if files.log_number(path) < reach.log_number:
+            continue
+        end = torn.get(path)
+        log = files.read_bytes(path)[:end] if path != logs[-1] else files.read_head(path, BLOCK_BYTES)[:end]
+        first, following, _ = log_sequences(log)
+        if first is not None and first > next_sequence:
+            return Hole(next_sequence - 1, first, has_log_before)
+        next_sequence = max(next_sequence, following or 0)
+        has_log_before = True
+    return None
+
+
+def require_no_loss(data_dir: str, hole: Hole | None, sequence: int) -> None:
+    """Raise StorageLost if acknowledged commits are missing; a replay has found no damage, and come to `sequence`."""
+    if hole is not None and not hole.is_tail:
+        raise StorageLost(
+            f"{data_dir} holds less than was acknowledged: its data files end with commit {hole.last_before}, and its logs begin"
+            f" with commit {hole.first_after}. A log of its engine is missing, or its MANIFEST was cut or replaced by an older one. Put it"
+            " back, or restore a backup of the whole folder."
+        )
+    require_synced(data_dir, sequence if hole is None else hole.last_before)
 
 
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:

@@ -65,7 +65,9 @@ class EmbeddedStore:
         self._clock = clock
         self._lock = lock
         self._loop = loop
-        self._housekeeper = Housekeeper()
+        self._health = Health(self, clock, loop, lock)
+        self._barrier = self._health.barrier
+        self._housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
         self._settling = Settling(self._housekeeper, is_in_memory=data_dir is None)
         self._pages_read = 0
         self.figures = Figures()
@@ -75,8 +77,6 @@ class EmbeddedStore:
         self.outbox = Outbox(self, clock, index_delay)
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
-        self._health = Health(self, clock, loop, lock)
-        self._barrier = self._health.barrier
         self.catalog = EmbeddedCatalog(self)
         self.engine: Engine = open_engine(data_dir)
         self.reads = ReadCache(Admission(is_in_memory=data_dir is None))

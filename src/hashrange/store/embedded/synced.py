@@ -1,10 +1,11 @@
-"""How far had syncs come when the last server ended? Two numbers beside the engine's files, so that a log that is missing is noticed.
+"""How far had syncs come when the last server ended? Two numbers beside the engine's files, so that acknowledged writes that are missing are noticed.
 
-The engine takes the logs that it finds for all there are. So after a sync, a hundred times a second at most, the engine's number of
+The engine takes the logs that it finds for all there are, and whatever they lack at their end for what no sync had covered. So after a sync, a hundred times a second at most, the engine's number of
 the last write that it covered, and the number of the log in use, are written to a file of ours. It is never synced: whenever
 it reaches the disk, the write that it names is there already. Errors are passed over, because older numbers are true as well. A server
 that ends in order removes the file: its logs hold nothing then that the data files do not.
-A log that is there and shorter than it was is a torn tail (`recovery.py`), whatever was acknowledged.
+So an engine that knows fewer writes than the file names has lost acknowledged ones, whatever became of its files. What
+comes after that number may be a torn tail (`recovery.py`).
 """
 
 import contextlib
@@ -40,23 +41,30 @@ def forget_synced(data_dir: str) -> None:
     files.remove_file(files.synced_file(data_dir))
 
 
-def missing_synced_log(data_dir: str) -> Synced | None:
-    """What the file says, if the log that it names is not there: then the engine's data files must hold what that log held."""
+def read_synced(data_dir: str) -> Synced | None:
+    """What the file says; None if there is none, or it is not whole."""
     content = files.read_if_there(files.synced_file(data_dir))
     if len(content) != _mark.size:
         return None
     sequence, log_number, checksum = _mark.unpack(content)
-    if checksum != crc32(_numbers.pack(sequence, log_number)):
-        return None
-    return None if files.has_log(files.engine_folder(data_dir), log_number) else Synced(sequence, log_number)
+    return Synced(sequence, log_number) if checksum == crc32(_numbers.pack(sequence, log_number)) else None
 
 
 def require_synced(data_dir: str, sequence: int) -> None:
-    """Raise StorageLost if the folder's engine, which knows the writes up to number `sequence`, lacks those of a log that is missing."""
-    missing = missing_synced_log(data_dir)
-    if missing is not None and sequence < missing.sequence:
-        raise StorageLost(
-            f"{data_dir} holds less than was acknowledged: the log {files.log_name(missing.log_number)} of its engine is missing."
-            " Put it back, or restore a backup of the whole folder. To go on with what is there, remove the file"
-            f" {files.synced_file(data_dir)}."
+    """Raise StorageLost if the folder's engine knows the writes up to number `sequence` only, and a sync had covered more."""
+    synced = read_synced(data_dir)
+    if synced is None or sequence >= synced.sequence:
+        return
+    name = files.log_name(synced.log_number)
+    if files.has_log(files.engine_folder(data_dir), synced.log_number):
+        reason = (
+            f"{synced.sequence} writes of its engine had been synced, and its files hold {sequence}. Its log {name}, or"
+            " another of its files, was cut, emptied or replaced by an older one"
         )
+    else:
+        reason = f"the log {name} of its engine is missing"
+    raise StorageLost(
+        f"{data_dir} holds less than was acknowledged: {reason}."
+        " Put it back, or restore a backup of the whole folder. To go on with what is there, remove the file"
+        f" {files.synced_file(data_dir)}."
+    )

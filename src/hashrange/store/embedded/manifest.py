@@ -1,0 +1,92 @@
+"""How far do the engine's data files go? Read from its MANIFEST, so that a log that must follow them is missed.
+
+The MANIFEST has the format of a log, and its records are edits: a tag and a value again and again, the numbers first. The engine raises
+the last sequence number that it holds to the greatest in each data file that it adds, so all commits up to it are in data files, and
+the logs in use go on with the next one. Damage is for the engine to find: this file reads as far as it understands.
+Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from hashrange.store.embedded import files
+
+BLOCK_BYTES = 32 * 1024
+_header = Struct("<IHB").unpack_from
+_HEADER_BYTES = 7
+_FULL, _FIRST, _LAST = 1, 2, 4
+_LOG_NUMBER, _LAST_SEQUENCE = 2, 4
+_NUMBERS = {_LOG_NUMBER, _LAST_SEQUENCE, 3, 9, 10, 203}
+"""Tags whose value is one number; they come before all that is longer, but for the two of the next line."""
+_NAMES = {1, 8193}
+"""The names of the comparator and of the database: a length, and as many bytes."""
+
+
+class Reach(NamedTuple):
+    """What the data files hold."""
+
+    log_number: int
+    """Older logs are no longer in use."""
+    sequence: int
+    """All commits up to this number are in data files."""
+
+
+def data_files_reach(folder: str) -> Reach | None:
+    """How far the data files of the engine's `folder` go; None without a MANIFEST. Some µs for each flush and compaction."""
+    content = files.read_manifest(folder)
+    if not content:
+        return None
+    log_number = sequence = 0
+    for edit in _edits(content):
+        numbers = _numbers(edit)
+        log_number = max(log_number, numbers.get(_LOG_NUMBER, 0))
+        sequence = max(sequence, numbers.get(_LAST_SEQUENCE, 0))
+    return Reach(log_number, sequence)
+
+
+def _edits(content: bytes) -> Iterator[bytes]:
+    """The payload of each whole record."""
+    position, payload = 0, b""
+    while position + _HEADER_BYTES <= len(content):
+        room = BLOCK_BYTES - position % BLOCK_BYTES
+        if room < _HEADER_BYTES:
+            position += room
+            continue
+        _, length, kind = _header(content, position)
+        first = position + _HEADER_BYTES
+        position = first + length
+        if position > len(content):
+            return
+        payload = b"" if kind in (_FULL, _FIRST) else payload
+        payload += content[first:position]
+        if kind in (_FULL, _LAST):
+            yield payload
+
+
+def _numbers(edit: bytes) -> dict[int, int]:
+    """Tag → number, of the numbers at an edit's beginning."""
+    found: dict[int, int] = {}
+    position = 0
+    while position < len(edit):
+        tag, position = _varint(edit, position)
+        if tag not in _NUMBERS and tag not in _NAMES:
+            break
+        value, position = _varint(edit, position)
+        if tag in _NUMBERS:
+            found[tag] = value
+        else:
+            position += value
+    return found
+
+
+def _varint(content: bytes, position: int) -> tuple[int, int]:
+    """A number of seven bits a byte, lowest first, and where it ends; what is cut off counts as zeros."""
+    value = shift = 0
+    for byte in content[position : position + 10]:
+        position += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return value, position
