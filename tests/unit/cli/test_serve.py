@@ -1,7 +1,6 @@
 """`hashrange serve` as a process: one line, clean stop, one user per folder, nothing left behind in memory."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -135,6 +134,8 @@ def test_the_access_log_has_its_own_switch(start: Starter) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="CPU time of another process is read from /proc")
 def test_a_start_costs_little(start: Starter) -> None:
+    import resource
+
     start("serve", "--port", "0", "--in-memory").stop()
     serving = start("serve", "--port", "0", "--in-memory")
     fields = Path(f"/proc/{serving.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
