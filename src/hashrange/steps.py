@@ -80,18 +80,18 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
         yield from piece
 
 
-def together(members: Collection[T]) -> Iterable[Collection[T]]:
+def together(members: Collection[T], at_once: int = TOGETHER_MEMBERS) -> Iterable[Collection[T]]:
     """The members in as many collections as one call at a time may work on, each counted. 0.2 µs for few."""
-    if len(members) > TOGETHER_MEMBERS:
-        return _collections(members)
+    if len(members) > at_once:
+        return _collections(members, at_once)
     spend((len(members) >> 3) + 1)
     return (members,)
 
 
-def _collections(members: Iterable[T]) -> Iterator[list[T]]:
+def _collections(members: Iterable[T], at_once: int) -> Iterator[list[T]]:
     remaining = iter(members)
-    while some := list(islice(remaining, TOGETHER_MEMBERS)):
-        spend(len(some) >> 3)
+    while some := list(islice(remaining, at_once)):
+        spend((len(some) >> 3) + 1)
         yield some
 
 

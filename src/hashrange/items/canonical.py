@@ -1,20 +1,29 @@
 """What are the canonical bytes of a value? JSON without blanks, the names of every map sorted: equal values, equal bytes.
 
 The one encoder of rows, transaction tokens, keys of missing tables and NextTokens. The JSON library can sort names itself, but when
-they come in some orders it takes the square of a map's length (40,000 names: 3.5 s). So long maps are sorted here before.
+they come in some orders it takes the square of a map's length (40,000 names: 3.5 s), and one call of it cannot be left halfway.
+So it is given few values at a time.
 """
 
+from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from hashrange.items.types import Item, Value
-from hashrange.steps import spend_decoding, walk
+from hashrange.items.types import Item
+from hashrange.steps import sort, spend, spend_decoding, together
 
 SURELY_QUICK_BYTES = 4_096
-"""An item of this size has so few names that the library sorts them in some milliseconds, whatever their order."""
-LONG_MAP_NAMES = 512
-"""The library sorts so many names in at most 1 ms."""
+"""An item of this size has so few values that the library writes them in some milliseconds, whatever their order."""
+FEW_VALUES = 4_096
+"""So many, at all levels together, are written at once, in at most 1 ms."""
+SORTED_NAMES_MAX = 512
+"""The library sorts so many names of one map in at most 1 ms."""
+_SOME = 512
+"""Members of one list or map that may be written together, if they hold few values."""
+_ONLY_MAPS = {dict}
+_CONTAINERS = {dict, list, tuple}
 
 _encode_sorting = msgspec.json.Encoder(order="sorted").encode
 _encode = msgspec.json.Encoder().encode
@@ -25,7 +34,7 @@ def encode_item(item: Item, size_bytes: int) -> bytes:
     if size_bytes <= SURELY_QUICK_BYTES:
         return _encode_sorting(item)
     spend_decoding(size_bytes)
-    return _encode(_with_sorted_names(item)) if _has_long_map(item) else _encode_sorting(item)
+    return _encode_large(item)
 
 
 def encode_canonically(value: Any) -> bytes:
@@ -34,30 +43,74 @@ def encode_canonically(value: Any) -> bytes:
     if len(encoded) <= SURELY_QUICK_BYTES:
         return _encode_sorting(value)
     spend_decoding(len(encoded))
-    return _encode(_with_sorted_names(msgspec.to_builtins(value)))
+    return _encode_large(msgspec.to_builtins(value))
 
 
-def _has_long_map(attributes: dict[str, Value]) -> bool:
-    """Has an item, or a map inside of it, more names than the library may be asked to sort?"""
-    if len(attributes) > LONG_MAP_NAMES:
-        return True
-    return any(_holds_long_map(value) for value in walk(attributes.values()) if "M" in value or "L" in value)
+def _encode_large(value: Any) -> bytes:
+    if _has_few_values((value,)):
+        return _encode_sorting(value)
+    parts: list[bytes] = []
+    _write(value, parts)
+    return b"".join(parts)
 
 
-def _holds_long_map(value: Value) -> bool:
-    attributes = value.get("M")
-    if attributes is not None:
-        return _has_long_map(attributes)
-    return any(_holds_long_map(element) for element in walk(value["L"]) if "M" in element or "L" in element)
+def _has_few_values(values: Collection[Any]) -> bool:
+    """Do these hold few, at all levels together, and no long map or list?"""
+    count = 0
+    while True:
+        count += len(values)
+        if count > FEW_VALUES:
+            return False
+        spend(len(values) >> 4)
+        kinds = set(map(type, values))
+        if kinds == _ONLY_MAPS:
+            if max(map(len, values)) > SORTED_NAMES_MAX:
+                return False
+            values = list(chain.from_iterable(map(dict.values, values)))
+        elif not kinds.isdisjoint(_CONTAINERS):
+            containers = [value for value in values if value.__class__ in _CONTAINERS]
+            if max(map(len, containers)) > SORTED_NAMES_MAX:
+                return False
+            values = list(chain.from_iterable([_members(container) for container in containers]))
+        else:
+            return True
 
 
-def _with_sorted_names(value: Any) -> Any:
-    """The same with the names of all its maps sorted; nesting is bounded by what has been read."""
+def _members(container: Any) -> Collection[Any]:
+    return container.values() if container.__class__ is dict else container
+
+
+def _write(value: Any, parts: list[bytes]) -> None:
+    """Add the value's canonical JSON to the parts."""
     if value.__class__ is dict:
-        if len(value) == 1:
-            ((name, inner),) = value.items()
-            return value if inner.__class__ is str else {name: _with_sorted_names(inner)}
-        return {name: _with_sorted_names(value[name]) for name in walk(sorted(value))}
-    if value.__class__ is list or value.__class__ is tuple:
-        return [_with_sorted_names(element) for element in walk(value)]
-    return value
+        parts.append(b"{")
+        for names in together(sort(value), _SOME):
+            members = {name: value[name] for name in names}
+            if _has_few_values(members.values()):
+                parts += (_encode_sorting(members)[1:-1], b",")
+                continue
+            for name, member in members.items():
+                parts += (_encode(name), b":")
+                _write(member, parts)
+                parts.append(b",")
+        _close(parts, b"}")
+    elif value.__class__ is list or value.__class__ is tuple:
+        parts.append(b"[")
+        for elements in together(value, _SOME):
+            if _has_few_values(elements):
+                parts += (_encode_sorting(elements)[1:-1], b",")
+                continue
+            for element in elements:
+                _write(element, parts)
+                parts.append(b",")
+        _close(parts, b"]")
+    else:
+        parts.append(_encode(value))
+
+
+def _close(parts: list[bytes], bracket: bytes) -> None:
+    """In place of the last comma."""
+    if parts[-1] == b",":
+        parts[-1] = bracket
+    else:
+        parts.append(bracket)

@@ -13,10 +13,11 @@ import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items.canonical import encode_item
+from hashrange.items.large_json import decode_item
 from hashrange.items.types import Item, Row, Value
 from hashrange.limits import ROW_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
-from hashrange.steps import spend, spend_decoding
+from hashrange.steps import PIECE_BYTES, spend, spend_decoding
 
 ROW_VERSION = 1
 ROW_HEADER_BYTES = 5
@@ -47,9 +48,12 @@ def decode_row(row: Row) -> Item:
     """The item of a row, its own copy. Raises StorageFormatUnknown or StorageCorruption. 4 µs for 1.1 KB."""
     if row[:1] != _VERSION:
         raise _bad_version(row)
-    if len(row) > _SURELY_QUICK_BYTES:
-        spend_decoding(len(row))
+    size_bytes = len(row)
+    if size_bytes > _SURELY_QUICK_BYTES:
+        spend_decoding(size_bytes)
     try:
+        if size_bytes > PIECE_BYTES:
+            return decode_item(memoryview(row)[ROW_HEADER_BYTES:])
         return _decode(row[ROW_HEADER_BYTES:])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(error) from error

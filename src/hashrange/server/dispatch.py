@@ -41,7 +41,7 @@ from hashrange.server.workers import Workers
 from hashrange.settings import Settings
 from hashrange.steps import spend_decoding
 from hashrange.store.interface import Store
-from hashrange.wire.body_members import check_member_count
+from hashrange.wire.body_members import check_member_count, let_go
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import check_object, decode_object, explain, explain_object
 from hashrange.wire.http import (
@@ -189,8 +189,10 @@ class Dispatcher:
                     group.eventual.append((request, respond, stop.value))
                 else:
                     group.replies.append((request, respond, stop.value))
+                _let_go(operation, request, parsed)
             except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
                 self._refuse(Call(request, respond, operation, scope, parsed, request.body), error)
+                _let_go(operation, request, parsed)
             else:
                 self._drive(Call(request, respond, operation, scope, parsed, request.body), coroutine, waits_for)
             now_seconds = monotonic()
@@ -235,6 +237,7 @@ class Dispatcher:
             else:
                 assert error is not None
                 self._refuse(call, error)
+            _let_go(call.operation, call.request, call.parsed)
 
         Driver(coroutine, waits_for, ended, self.workers)
 
@@ -356,3 +359,9 @@ def plain_body(request: Request) -> bytes:
         except ChunksError:
             raise SerializationException from None
     return decode_body(body, encoding) if encoding else body
+
+
+def _let_go(operation: Operation, request: Request, parsed: Any) -> None:
+    """The operation has ended; what was decoded in pieces is freed so."""
+    if operation.decode_large is not None and len(request.body) > SURELY_QUICK_BYTES:
+        let_go(parsed)

@@ -13,7 +13,7 @@ import msgspec
 from hashrange.errors import ValidationException
 from hashrange.limits import REQUEST_MEMBERS_MAX
 from hashrange.messages.requests import TOO_MANY_MEMBERS
-from hashrange.steps import spend, spend_decoding
+from hashrange.steps import look, spend, spend_decoding
 
 T = TypeVar("T")
 
@@ -37,6 +37,16 @@ def decode_piece(piece: bytes | msgspec.Raw, decode: Callable[[bytes], T]) -> T:
     check_member_count(text)
     spend_decoding(len(text))
     return decode(text)
+
+
+def let_go(request: msgspec.Struct) -> None:
+    """Free a large request part by part, for a million values at once take 0.1 s. Nobody may need it any more."""
+    for name in request.__struct_fields__:
+        value = getattr(request, name)
+        for parts in value.values() if isinstance(value, dict) else (value,):
+            while isinstance(parts, list) and parts:
+                parts.pop()
+                look()
 
 
 def _count_marks(text: bytes) -> int:

@@ -1,5 +1,7 @@
 """Rows: canonical bytes, there and back, and what is said about bytes that are none."""
 
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import msgspec
@@ -7,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
-from hashrange.items import canonical
-from hashrange.items.canonical import LONG_MAP_NAMES, SURELY_QUICK_BYTES, encode_item
+from hashrange.items import canonical, large_json
+from hashrange.items.canonical import SORTED_NAMES_MAX, SURELY_QUICK_BYTES, encode_item
 from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, encode_row, row_json, row_size_bytes
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES, ROW_MAX_BYTES
+from hashrange.steps import PIECE_BYTES
 from tests.unit.items.wire_values import SETTINGS, items
 
 
@@ -61,7 +64,7 @@ def test_a_large_item_is_sorted_as_a_small_one_is() -> None:
     assert large[5:] == small[5:]
 
 
-NAMES = [f"n{number:05d}" for number in range(LONG_MAP_NAMES + 1)]
+NAMES = [f"n{number:05d}" for number in range(SORTED_NAMES_MAX + 1)]
 LONG_MAP: Item = {name: {"N": "1"} for name in ["pk", *NAMES]}
 
 
@@ -76,9 +79,111 @@ LONG_MAP: Item = {name: {"N": "1"} for name in ["pk", *NAMES]}
 def test_long_maps_are_not_left_to_the_library(item: Item, monkeypatch: pytest.MonkeyPatch) -> None:
     """In some orders its sorting takes the square of a map's length."""
     expected = msgspec.json.encode(item, order="sorted")
-    monkeypatch.setattr(canonical, "_encode_sorting", None)
+    encode = canonical._encode_sorting
+
+    def encode_short(value: Any) -> bytes:
+        assert longest_map(value) <= SORTED_NAMES_MAX
+        return encode(value)
+
+    monkeypatch.setattr(canonical, "_encode_sorting", encode_short)
     assert encode_item(item, SURELY_QUICK_BYTES + 1) == expected
     assert canonical.encode_canonically([item, "x", None, 1]) == b"[" + expected + b',"x",null,1]'
+
+
+def longest_map(value: Any) -> int:
+    """How many names has the longest map in the value?"""
+    if not isinstance(value, dict | list | tuple):
+        return 0
+    inner = max((longest_map(member) for member in (value.values() if isinstance(value, dict) else value)), default=0)
+    return max(inner, len(value)) if isinstance(value, dict) else inner
+
+
+def tricky_value(draw: Random, depth: int) -> Any:
+    """Texts that look like places to cut at, and long and short containers in each other."""
+    kind = draw.random()
+    if depth > 4 or kind < 0.5:
+        text = draw.choice(["},{", '},"a":{', '\\"},{"', "]},", "x" * draw.randrange(300), "é"])
+        return draw.choice(
+            [{"S": text}, {"N": "1"}, {"NULL": True}, {"BOOL": False}, {"SS": ["a", text]}, {"L": []}, {"M": {}}]
+        )
+    count = draw.randrange(80 if depth < 2 else 6)
+    if kind < 0.75:
+        return {"L": [tricky_value(draw, depth + 1) for _ in range(count)]}
+    names = [draw.choice(['},"', "a", '"', "é"]) + str(number) for number in range(count)]
+    return {"M": {name: tricky_value(draw, depth + 1) for name in names}}
+
+
+def many(value: Any, count: int) -> Any:
+    return {"L": [value] * count}
+
+
+LARGE_VALUES = [
+    many({"S": ""}, 100_000),
+    many({"S": "},{"}, 20_000),
+    many({"M": {"b": {"N": "2"}, "a": {"S": "},{"}}}, 10_000),
+    many(many({"N": "1"}, 3), 10_000),
+    many(many({"N": "1"}, 20_000), 3),
+    {"M": {f"n{number}": {"S": '},"'} for number in reversed(range(20_000))}},
+    {"M": {f"n{number}": many({"NULL": True}, 5_000) for number in range(6)}},
+    {"NS": [str(number) for number in range(60_000)]},
+    {"S": "},{" * 50_000},
+]
+
+
+@pytest.mark.parametrize("value", LARGE_VALUES)
+@pytest.mark.parametrize("others", [{"pk": {"S": "a"}}, {"a": {"S": "y"}, "zz": {"S": "z" * 70_000}}])
+def test_large_items_are_written_and_read_as_small_ones_are(value: Any, others: Item) -> None:
+    item: Item = {"l": value} | others
+    row = encode_row(item, 300_000)
+    assert row_json(row) == msgspec.json.encode(item, order="sorted")
+    assert decode_row(row) == item
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tricky_items_come_back(seed: int) -> None:
+    draw = Random(seed)
+    item: Item = {f"{number}" + "},": tricky_value(draw, 0) for number in range(12)}
+    row = encode_row(item, SURELY_QUICK_BYTES + 1)
+    assert row_json(row) == msgspec.json.encode(item, order="sorted")
+    assert decode_row(row) == item
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damage_of_large_rows_is_told_or_reads_as_the_library_reads_it(seed: int) -> None:
+    draw = Random(seed)
+    row = bytearray(encode_row({"pk": {"S": "a"}, "l": many({"M": {"a": {"N": "1"}}}, 5_000)}, 300_000))
+    for _ in range(3):
+        row[draw.randrange(ROW_HEADER_BYTES, len(row))] = draw.choice(b'{}[],:"\\ LM1')
+    try:
+        expected = msgspec.json.decode(row[ROW_HEADER_BYTES:], type=Item)
+    except msgspec.MsgspecError:
+        with pytest.raises(StorageCorruption):
+            decode_row(Row(bytes(row)))
+    else:
+        assert decode_row(Row(bytes(row))) == expected
+
+
+def test_large_items_give_way_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call of the library gets or makes more than some 64 KB of JSON, whatever the item is made of."""
+    lengths = []
+
+    def spied(function: Callable[[Any], Any], measured: Callable[[Any, Any], int]) -> Callable[[Any], Any]:
+        def call(argument: Any) -> Any:
+            result = function(argument)
+            lengths.append(measured(argument, result))
+            return result
+
+        return call
+
+    for name in ("_decode_attributes", "_decode_elements", "_decode_value"):
+        monkeypatch.setattr(large_json, name, spied(getattr(large_json, name), lambda text, _: len(text)))
+    for name in ("_encode", "_encode_sorting"):
+        monkeypatch.setattr(canonical, name, spied(getattr(canonical, name), lambda _, text: len(text)))
+    for value in LARGE_VALUES[:-2]:
+        item: Item = {"pk": {"S": "a"}, "l": value}
+        assert decode_row(encode_row(item, 300_000)) == item
+    assert len(lengths) > 100
+    assert max(lengths) <= 2 * PIECE_BYTES + 2
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\x00b", "é", "a.b", "__a", "a0", "\u2028", "\x7f", "S"])

@@ -67,3 +67,15 @@ def test_each_piece_is_bounded_by_itself(name: str, body: dict[str, Any], monkey
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", largest - 1)
     with pytest.raises(ValidationException, match="more than"):
         in_pieces(record, text)
+
+
+@pytest.mark.parametrize(("name", "body"), CASES)
+def test_a_request_is_freed_part_by_part(name: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    request = in_pieces(OPERATIONS[name], msgspec.json.encode(body))
+    members = getattr(request, "RequestItems" if name == "BatchWriteItem" else "TransactItems")
+    parts = list(members.values()) if isinstance(members, dict) else [members]
+    left = []
+    monkeypatch.setattr(body_members, "look", lambda: left.append(sum(map(len, parts))))
+    count = sum(map(len, parts))
+    body_members.let_go(request)
+    assert left == list(reversed(range(count)))

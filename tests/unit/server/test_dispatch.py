@@ -14,6 +14,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.server import dispatch
 from hashrange.server.dispatch import SURELY_QUICK_BYTES
 from hashrange.server.replies import error_body
+from hashrange.store.pause import PAUSE
 from hashrange.wire.faults import decode_object
 from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, commit, echo, reply
 
@@ -320,3 +321,31 @@ def test_an_operation_may_decode_large_bodies_itself() -> None:
     small, large = b'{"TableName":"music"}', b'{"TableName":"music"' + b" " * SURELY_QUICK_BYTES + b"}"
     assert b'"music"' in reply(front.ask(front.request(small))).body
     assert b'"large-%d"' % len(large) in reply(front.ask(front.request(large))).body
+
+
+@pytest.mark.parametrize("suspends", [False, True])
+@pytest.mark.parametrize("refuses", [False, True])
+def test_what_was_decoded_in_pieces_is_let_go_in_pieces(
+    *, suspends: bool, refuses: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(scope: Scope, request: EchoRequest) -> bytes:
+        if suspends:
+            await PAUSE
+        if refuses:
+            raise ValidationException("no")
+        return await echo(scope, request)
+
+    freed: list[Any] = []
+    monkeypatch.setattr(dispatch, "let_go", freed.append)
+    decode = msgspec.json.Decoder(EchoRequest).decode
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run, decode_large=decode)})
+    small, large = b'{"TableName":"small"}', b'{"TableName":"large"' + b" " * SURELY_QUICK_BYTES + b"}"
+
+    async def ask() -> None:
+        for body in (small, large):
+            front.ask(front.request(body))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    asyncio.run(ask())
+    assert [request.TableName for request in freed] == ["large"]
