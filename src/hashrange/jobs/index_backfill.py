@@ -30,9 +30,9 @@ class IndexBackfill:
         if not ongoing:
             return None
         now_seconds = self._clock.service_time()
-        for table, index in ongoing:
+        for table, source in ongoing:
             if may_backfill(table, now_seconds):
-                await self._store.backfill(table, index, SLICE_ROWS)
+                await self._store.backfill(source, SLICE_ROWS)
                 return AT_ONCE
         due_seconds = min(table.updating_until_seconds for table, _ in ongoing)
         return min(due_seconds - now_seconds, LOOK_SECONDS_MAX)

@@ -4,12 +4,14 @@ A table's deadlines are service times. Between two processes the machine's clock
 CREATING, and absent for the data plane, until the clock has caught up.
 """
 
+from collections.abc import Sequence
+
 from hashrange.store.interface import Store
 from hashrange.tables.schema import Table
 from hashrange.tables.states import without_endless_waits
 
 
-async def end_endless_waits(store: Store, tables: list[Table], now_seconds: float, delay_seconds: float) -> int:
+async def end_endless_waits(store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float) -> int:
     """End these waits of `tables`, which are those of `store`, for good; returns how many tables had one."""
     count = 0
     for table in tables:

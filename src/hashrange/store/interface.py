@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from hashrange.errors import ApiError, HashrangeError, StorageError
-from hashrange.items.types import Item, Key, Row
-from hashrange.tables.change import Change, Plan
-from hashrange.tables.schema import Index, Table
+from hashrange.items.types import Key, Row
+from hashrange.tables.change import Change, Origin, Plan
+from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 
 
@@ -70,13 +70,21 @@ class TransactionRefused(HashrangeError):
         self.reasons = reasons
 
 
+class Backfill(NamedTuple):
+    """Something that is being filled from a table's rows, such as a new index."""
+
+    table: Table
+    source: bytes
+    """The 6 bytes that name it."""
+
+
 class Backfilled(NamedTuple):
     """What one slice of a backfill did."""
 
     row_count: int
     """Items looked at; some have no entry."""
     is_complete: bool
-    """True once the index is ACTIVE, or gone."""
+    """True once it is filled (an index is ACTIVE), or gone."""
 
 
 class Statistics(NamedTuple):
@@ -138,10 +146,8 @@ class Store(Protocol):
         """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
         ...
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
+    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
-
-        `item`, when it is known before, is what any row that the plan gives holds: it need not be decoded.
 
         `table` may be out of date: what is derived is what the catalog's table asks for. Raises ResourceNotFoundException
         when there is none any more, TransactionConflictException when a transaction is going on for the item,
@@ -168,12 +174,12 @@ class Store(Protocol):
         """
         ...
 
-    def backfills(self) -> Sequence[tuple[Table, Index]]:
-        """The indexes that are CREATING, oldest table first."""
+    def backfills(self) -> Sequence[Backfill]:
+        """What is being filled, oldest table first."""
         ...
 
-    async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
-        """Make the entries of the next rows of a CREATING index, in one commit; after the last row it is ACTIVE.
+    async def backfill(self, source: bytes, limit_rows: int) -> Backfilled:
+        """Make what follows from the next rows, such as the entries of a CREATING index, in one commit; after the last row that is ACTIVE.
 
         The rows are walked in order of their keys. Writes behind the last one maintain the index, those ahead of it are left to
         the walk: so an index holds, at any time, the entries of all items up to there, and nothing else.
@@ -207,7 +213,7 @@ class Store(Protocol):
         ...
 
     def position(self) -> int:
-        """Number of the last commit; grows by one with each."""
+        """Number of the last commit: it grows with each, over restarts too, and no two commits have the same."""
         ...
 
     def durable_position(self) -> int:

@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
-from hashrange.items.types import Item, Key, Row
+from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.store.interface import (
+    Backfill,
     Backfilled,
     Check,
     Page,
@@ -31,8 +32,8 @@ from hashrange.store.interface import (
 from hashrange.store.pause import PAUSE
 from hashrange.store.steps import plan_steps
 from hashrange.store.suspending_time import SuspendingTime
-from hashrange.tables.change import Change, Plan
-from hashrange.tables.schema import Index, Table
+from hashrange.tables.change import Change, Origin, Plan, Planned
+from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 
 PAUSES_MAX = 3
@@ -132,7 +133,7 @@ class SuspendingStore:
         await self.suspend()
         return page
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, item: Item | None = None) -> Change:
+    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
         """As the inner store, but a plan may first be called for commits that then lose their race."""
         await self.suspend()
         place = (table.source, key)
@@ -143,7 +144,7 @@ class SuspendingStore:
         try:
             while self.chance(LOST_RACE_PROBABILITY):
                 await self._lose_race(table, key, plan)
-            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row), item)
+            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row), origin)
         finally:
             self._writing[place] -= 1
             if not self._writing[place]:
@@ -195,14 +196,14 @@ class SuspendingStore:
         await self.suspend()
         return rows
 
-    def backfills(self) -> Sequence[tuple[Table, Index]]:
+    def backfills(self) -> Sequence[Backfill]:
         """As the inner store."""
         return self.inner.backfills()
 
-    async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
+    async def backfill(self, source: bytes, limit_rows: int) -> Backfilled:
         """As the inner store, between pauses."""
         await self.suspend()
-        built = await self.inner.backfill(table, index, limit_rows)
+        built = await self.inner.backfill(source, limit_rows)
         await self.suspend()
         return built
 
@@ -280,7 +281,7 @@ def _twice(plan: Plan) -> Plan:
     return lambda row: _planned(plan, row)
 
 
-def _planned(plan: Plan, row: Row | None) -> Row | None:
+def _planned(plan: Plan, row: Row | None) -> Planned | Row | None:
     """The plan's result; fails when two calls on the same row differ: a plan must be a function of its row."""
     first = plan(row)
     second = plan(row)

@@ -4,11 +4,14 @@ Everything that follows from a write (statistics, index entries, stream records)
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
+
+Origin = Literal["client", "ttl", "replica", "import", "restore"]
+"""Who wanted a write."""
 
 
 class Change(NamedTuple):
@@ -20,7 +23,30 @@ class Change(NamedTuple):
     new: Row | None
     entries: Sequence[EntryWrite] = ()
     """What it does to the table's indexes; derived where it is committed."""
+    origin: Origin = "client"
+    at_seconds: float = 0.0
+    """Service time of the commit; 0 where nobody follows the table."""
+    position: int = 0
+    """Place among all commits: it grows with each, over restarts too, and no two have the same. 0 before the commit."""
+    old_item: Item | None = None
+    """The item of `old`, where somebody has decoded it."""
+    new_item: Item | None = None
+    """The item of `new`, where somebody has it."""
 
 
-Plan = Callable[[Row | None], Row | None]
+class Planned(NamedTuple):
+    """What a plan came to, with the items that it has at hand, so that nobody decodes them again."""
+
+    new: Row | None
+    old_item: Item | None = None
+    """Of the row that the plan was given."""
+    new_item: Item | None = None
+
+
+Plan = Callable[[Row | None], Planned | Row | None]
 """Computes the new row from the old one (None: no item). Pure: it may refuse by raising, and may be called again."""
+
+
+def as_planned(result: Planned | Row | None) -> Planned:
+    """A plan that knows of no items gives just the row."""
+    return result if isinstance(result, Planned) else Planned(result)

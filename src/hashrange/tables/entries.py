@@ -32,13 +32,14 @@ class EntryWrite(NamedTuple):
 
 
 def derive_entry_writes(
-    table: Table, key: Key, old: Row | None, new: Row | None, new_item: Item | None = None
+    table: Table, key: Key, old: Row | None, new: Row | None, old_item: Item | None = None, new_item: Item | None = None
 ) -> list[EntryWrite]:
-    """What replacing the item at `key` does to the table's indexes. Some 2 µs an index. `new_item` is that of `new`, if it is at hand."""
+    """What replacing the item at `key` does to the table's indexes. Some 2 µs an index. Items that are at hand need not be decoded."""
     sources = index_sources(table)
     if not sources or old == new:
         return []
-    old_item = None if old is None else decode_row(old)
+    if old_item is None and old is not None:
+        old_item = decode_row(old)
     if new_item is None and new is not None:
         new_item = decode_row(new)
     writes = []

@@ -17,7 +17,7 @@ def collection_prefix(key: Key) -> bytes:
 
 def collection_delta_bytes(change: Change) -> int:
     """By how much a write changes the size of its item collection. 0.5 µs and 0.3 µs an index entry."""
-    _, _, old, new, entries = change
+    old, new, entries = change.old, change.new, change.entries
     size_bytes = (0 if new is None else row_size_bytes(new)) - (0 if old is None else row_size_bytes(old))
     for source, before, after in entries:
         if source.index is not None and not source.index.is_global:

@@ -14,6 +14,8 @@ import msgspec
 from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.schema import Index, KeySchema, Table
 
+TABLE_ID_BYTES = 4
+
 
 class ReadSource(msgspec.Struct, frozen=True, gc=False):
     """A table's rows (`index` is None) or an index's entries."""
@@ -50,6 +52,11 @@ def index_sources(table: Table) -> tuple[ReadSource, ...]:
         sources = tuple([_index_source(table, index) for index in table.indexes if index.state != "DELETING"])
         table.__dict__["index_read_sources"] = sources
     return sources
+
+
+def table_id_of(source: bytes) -> int:
+    """The id of the table that a source belongs to; of a key of the engine too."""
+    return int.from_bytes(source[:TABLE_ID_BYTES], "big")
 
 
 def index_source_id(table: Table, index: Index) -> bytes:

@@ -331,5 +331,5 @@ def test_every_slice_looks_for_room_first(slow: World, monkeypatch: pytest.Monke
     slow.put(COUNT)
     slow.create()
     slow.clock.advance(10.0)
-    monkeypatch.setattr(slow.embedded, "wait_for_room", look)
+    monkeypatch.setattr(slow.embedded.site, "wait_for_room", look)
     assert slow.finish() == looks > 1

@@ -67,7 +67,7 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
     store = scope.store
     assert isinstance(store, EmbeddedStore)
     while store.backfills():
-        finish(store.backfill(*store.backfills()[0], 100))
+        finish(store.backfill(store.backfills()[0].source, 100))
     (source,) = index_sources(scope.tables["orders"])
     assert store.statistics(source.source).item_count == ITEMS
     page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})

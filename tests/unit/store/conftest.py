@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import SystemClock
+from hashrange.clock import SystemClock, VirtualClock
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, table_maker
@@ -46,7 +46,7 @@ def data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
 @pytest.fixture
 def store(data_dir: str | None, loop: asyncio.AbstractEventLoop) -> Iterator[EmbeddedStore]:
     """An empty store of each mode."""
-    store = open_store(data_dir, SystemClock(), loop)
+    store = open_store(data_dir, VirtualClock(), loop)
     yield store
     store.close_now()
 

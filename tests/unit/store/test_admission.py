@@ -74,7 +74,7 @@ def test_a_read_that_is_not_kept_reads_the_same(tmp_path: Path) -> None:
         for key, row in rows.items():
             finish(store.mutate(table, key, partial(lambda row, _: row, row)))
         store.engine.flush(True)
-        store.reads.admission.look(Sized(1 << 40))
+        store.site.reads.admission.look(Sized(1 << 40))
         for _ in range(KEPT_READS + 1):
             for key, row in islice(rows.items(), 5):
                 assert finish(store.get(table.source, key, consistent=True)) == row
@@ -87,16 +87,16 @@ def test_rows_about_to_be_replaced_are_always_kept(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "data"), VirtualClock(), None)
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
-    store.reads.admission.look(Sized(1 << 40))
+    store.site.reads.admission.look(Sized(1 << 40))
     store.engine = Watched(store.engine)
     for number in range(KEPT_READS + 1):
         row = row_of(10, b"%d" % number)
         finish(store.mutate(table, Key(b"k"), lambda _, row=row: row))  # type: ignore[misc]
         finish(store.transact([Step(table, Key(b"l"), lambda _, row=row: row)], None, lambda _: None))  # type: ignore[misc]
-        store.reads.clear()
+        store.site.reads.clear()
     assert store.engine.options == [None] * 2 * (KEPT_READS + 1)
     for _ in range(KEPT_READS):
-        store.reads.clear()
+        store.site.reads.clear()
         finish(store.get(table.source, Key(b"k"), consistent=True))
     assert store.engine.options.count(None) < len(store.engine.options)
     store.engine = store.engine.engine

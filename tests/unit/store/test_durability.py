@@ -130,6 +130,7 @@ def test_after_a_restart_old_syncs_say_nothing(bench: Bench, run: Run) -> None:
         bench.barrier.commit()
         await bench.until_started()
         bench.barrier.fail(StorageError("gone"))
+        bench.barrier.begin_at(2)
         bench.barrier.restart()
         assert bench.barrier.durable_position == bench.barrier.position == 2
         bench.sync.allowed.release(2)

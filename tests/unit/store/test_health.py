@@ -15,8 +15,8 @@ from hashrange.errors import StorageBusy, StorageCorruption, StorageError, Stora
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import engine as engine_module
+from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
 from hashrange.store.embedded.stand_ins import RefusingEngine
-from hashrange.store.embedded.store import STALL_DELAYS_SECONDS
 from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
@@ -191,7 +191,7 @@ def test_a_stalled_catalog_change_checks_again(patient: Patient, run: Run) -> No
 
 
 def test_patience_ends(patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.store.embedded.store.STALL_DELAYS_SECONDS", STALL_DELAYS_SECONDS[:2])
+    monkeypatch.setattr("hashrange.store.embedded.site.STALL_DELAYS_SECONDS", STALL_DELAYS_SECONDS[:2])
     patient.engine.faults["put"] = [STALL] * 3
     with pytest.raises(StorageBusy):
         run(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))

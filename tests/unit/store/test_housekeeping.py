@@ -10,7 +10,7 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, files, open_store
-from hashrange.store.embedded.store import RECLAIMED_BYTES_MIN
+from hashrange.store.embedded.catalog import RECLAIMED_BYTES_MIN
 from hashrange.tables.schema import Table
 from tests.support.samples import durable, finish, row_of, table_maker
 from tests.unit.store.conftest import Run
@@ -44,7 +44,7 @@ def test_a_large_deleted_table_gives_its_room_back(
     store.engine.flush()
     size_bytes = files.folder_size_bytes(store.place)
     run(store.catalog.delete(gone))
-    future = store._housekeeper._last
+    future = store.site.housekeeper._last
     assert future is not None
     if does_wait:
         future.result(30)
@@ -61,4 +61,4 @@ def test_a_large_deleted_table_gives_its_room_back(
 def test_small_tables_are_not_worth_a_compaction(store: EmbeddedStore, table: Table) -> None:
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10))))
     finish(store.catalog.delete(table))
-    assert store._housekeeper._last is None
+    assert store.site.housekeeper._last is None

@@ -165,7 +165,7 @@ def settle(served: Served) -> None:
 
 
 def compact(served: Served) -> None:
-    served.store._housekeeper.compact(served.store.engine, b"", b"\xff")
+    served.store.site.housekeeper.compact(served.store.engine, b"", b"\xff")
 
 
 @pytest.mark.parametrize("work", [settle, compact])
@@ -187,7 +187,7 @@ def test_work_beside_the_loop_changes_nothing_in_another_folder(
 
 
 def test_a_folder_that_was_replaced_during_work_beside_the_loop_is_noticed_after_it(served: Served, run: Run) -> None:
-    served.store._housekeeper.run(lambda: replace_by_another_store(served))
+    served.store.site.housekeeper.run(lambda: replace_by_another_store(served))
     run(housekeeper_is_idle(served))
     with pytest.raises(StorageLost, match="is not the folder that was opened"):
         served.read(b"first")
@@ -195,12 +195,12 @@ def test_a_folder_that_was_replaced_during_work_beside_the_loop_is_noticed_after
 
 async def housekeeper_is_idle(served: Served) -> None:
     """Its work is done, and the loop has heard of it."""
-    await asyncio.wrap_future(served.store._housekeeper.run(lambda: None))
+    await asyncio.wrap_future(served.store.site.housekeeper.run(lambda: None))
 
 
 def test_an_engine_that_failed_is_not_made_anew_where_its_folder_was(served: Served) -> None:
     """The folder goes while the store refuses for another reason."""
-    served.store.fail(Exception("IO error: input/output error"))
+    served.store.site.fail(Exception("IO error: input/output error"))
     shutil.rmtree(served.data)
     for _ in range(ATTEMPTS):
         served.attempt_to_reopen()
@@ -220,7 +220,7 @@ def test_a_reopened_engine_that_knows_less_than_was_acknowledged_is_not_served(
         shutil.copytree(tmp_path / "older" / "engine", served.data / "engine", dirs_exist_ok=True)
 
     monkeypatch.setattr("hashrange.store.embedded.health.close_engine", close_and_restore)
-    served.store.fail(Exception("IO error: input/output error"))
+    served.store.site.fail(Exception("IO error: input/output error"))
     for _ in range(ATTEMPTS):
         served.attempt_to_reopen()
     with pytest.raises(StorageLost, match="holds less than was acknowledged"):

@@ -70,7 +70,7 @@ class World:
 
     def trust(self) -> Counting:
         """Count, and keep what is read from the first time on."""
-        self.store.reads._asked = bytearray(b"\x01") * ASKED_SLOTS
+        self.store.site.reads._asked = bytearray(b"\x01") * ASKED_SLOTS
         return self.count()
 
     def key(self, pk: str, sk: str) -> Key:
@@ -144,7 +144,7 @@ def test_a_page_is_read_twice_and_then_kept(world: World) -> None:
 
 def test_what_was_asked_for_long_ago_counts_as_new(world: World) -> None:
     row_bytes = len(row_of("p", "a")) + room.ROW_EXTRA_BYTES
-    world.store.reads = ReadCache(world.store.reads.admission, 4 * row_bytes)
+    world.store.site.reads = ReadCache(world.store.site.reads.admission, 4 * row_bytes)
     for sk in "abcdea":
         world.put("p", sk)
         world.get("p", sk)
@@ -176,7 +176,7 @@ def test_a_row_that_is_kept_stays_so_when_it_is_replaced(world: World) -> None:
     world.trust()
     world.put("p", "a")
     world.get("p", "a")
-    world.store.reads._asked = bytearray(ASKED_SLOTS)
+    world.store.site.reads._asked = bytearray(ASKED_SLOTS)
     world.put("p", "a", n="1")
     engine = world.count()
     assert world.get("p", "a") == row_of("p", "a", n="1")
@@ -186,9 +186,9 @@ def test_a_row_that_is_kept_stays_so_when_it_is_replaced(world: World) -> None:
 def test_a_new_item_is_kept_when_it_is_read(world: World) -> None:
     world.trust()
     world.put("p", "a")
-    assert not world.store.reads._entries
+    assert not world.store.site.reads._entries
     world.get("p", "a")
-    assert len(world.store.reads._entries) == 1
+    assert len(world.store.site.reads._entries) == 1
 
 
 def test_a_deleted_row_is_gone(world: World) -> None:
@@ -261,7 +261,7 @@ def test_nothing_is_served_from_here_after_a_failure(world: World) -> None:
     world.put("p", "a")
     world.get("p", "a")
     world.query("p")
-    world.store.fail(OSError("the disk is gone"))
+    world.store.site.fail(OSError("the disk is gone"))
     with pytest.raises(StorageError):
         world.get("p", "a")
     with pytest.raises(StorageError):
@@ -302,7 +302,9 @@ def test_what_is_long_is_read_each_time(world: World, monkeypatch: pytest.Monkey
 def test_the_least_recently_used_leaves_first(world: World) -> None:
     for sk in "abcd":
         world.put("p", sk)
-    world.store.reads = ReadCache(world.store.reads.admission, 3 * (len(row_of("p", "a")) + room.ROW_EXTRA_BYTES))
+    world.store.site.reads = ReadCache(
+        world.store.site.reads.admission, 3 * (len(row_of("p", "a")) + room.ROW_EXTRA_BYTES)
+    )
     engine = world.trust()
     for sk in "abcadacd":
         world.get("p", sk)
@@ -312,7 +314,7 @@ def test_the_least_recently_used_leaves_first(world: World) -> None:
 
 
 def test_of_pages_too(world: World) -> None:
-    world.store.reads = ReadCache(world.store.reads.admission, 3 * room.PAGE_EXTRA_BYTES)
+    world.store.site.reads = ReadCache(world.store.site.reads.admission, 3 * room.PAGE_EXTRA_BYTES)
     engine = world.trust()
     for pk in "abcadacd":
         world.query(pk)
@@ -327,8 +329,8 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
     world = World(INDEXES, delay_seconds=chance.choice([None, 1.0]))
     store = world.store
     limit_bytes = chance.choice([2_000, 20_000, 200_000])
-    store.reads = ReadCache(store.reads.admission, limit_bytes)
-    bare = ReadCache(store.reads.admission, limit_bytes=0)
+    store.site.reads = ReadCache(store.site.reads.admission, limit_bytes)
+    bare = ReadCache(store.site.reads.admission, limit_bytes=0)
     if chance.random() < 0.5:
         world.trust()
     for _ in range(600):
@@ -359,7 +361,7 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
                 limit = chance.choice([1, 3, MANY])
                 page = finish(store.page(source.source, span, limit, MANY, consistent=True))
                 assert page == bare.page(store.engine, source.source, span, limit, MANY)[0]
-        kept = sum(room._size_bytes(entry) for entry in store.reads._entries.values())
-        assert 0 <= kept == limit_bytes - store.reads._left_bytes <= limit_bytes
+        kept = sum(room._size_bytes(entry) for entry in store.site.reads._entries.values())
+        assert 0 <= kept == limit_bytes - store.site.reads._left_bytes <= limit_bytes
         assert not bare._entries
     store.close_now()

@@ -20,7 +20,7 @@ def put(store: EmbeddedStore, table: Table, key: bytes, row: Row | None) -> None
 def test_a_written_row_is_read_back(store: EmbeddedStore, table: Table) -> None:
     row = row_of(10)
     change = finish(store.mutate(table, KEY, lambda old: row))
-    assert change == Change(table, KEY, None, row)
+    assert change == Change(table, KEY, None, row, position=store.position())
     assert finish(store.get(table.source, KEY, consistent=True)) == row
 
 

@@ -32,7 +32,7 @@ def in_memtable(store: EmbeddedStore) -> int:
 
 def until_done(store: EmbeddedStore) -> None:
     """Wait for the housekeeper: work of its own behind what is asked for already."""
-    store._housekeeper.run(lambda: None).result(timeout=30)
+    store.site.housekeeper.run(lambda: None).result(timeout=30)
 
 
 def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table: Table) -> None:

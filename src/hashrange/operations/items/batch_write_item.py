@@ -27,7 +27,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
 from hashrange.tables.capacity import IndexUnits, change_units, index_units
-from hashrange.tables.change import Change
+from hashrange.tables.change import Change, Planned
 from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import key_of, lookup_key
@@ -207,8 +207,8 @@ async def _commit(scope: Scope, write: Write, table: Table, key: Key) -> Change:
     current = find_active_table(scope, write.name)
     if current is None or current.table_id != table.table_id:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    row = encode_row(write.item, write.size_bytes) if write.is_put else None
-    return await scope.store.mutate(current, key, lambda old: row, write.item if write.is_put else None)
+    planned = Planned(encode_row(write.item, write.size_bytes), None, write.item) if write.is_put else None
+    return await scope.store.mutate(current, key, lambda old: planned)
 
 
 async def _reply(

@@ -16,29 +16,36 @@ from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 from hashrange.operations.items.conditions import NO_ITEM, check_condition
 from hashrange.steps import walk
-from hashrange.tables.change import Plan
+from hashrange.tables.change import Plan, Planned
 from hashrange.tables.index_keys import check_updated_index_keys
 from hashrange.tables.schema import Table
 
 
-def plan_put(row: Row, condition: Condition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
-    """Put a whole item. `on_failure`, here and below: ReturnValuesOnConditionCheckFailure."""
+def plan_put(
+    row: Row, item: Item, condition: Condition | None, values: dict[str, Value], on_failure: str | None
+) -> Plan:
+    """Put a whole item, whose row is `row`. `on_failure`, here and below: ReturnValuesOnConditionCheckFailure."""
     if condition is None:
-        return lambda old: row
+        planned = Planned(row, None, item)
+        return lambda old: planned
 
-    def plan(old: Row | None) -> Row:
-        check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
-        return row
+    def plan(old: Row | None) -> Planned:
+        old_item = None if old is None else decode_row(old)
+        check_condition(condition, values, old_item, old, on_failure)
+        return Planned(row, old_item, item)
 
     return plan
 
 
 def plan_delete(condition: Condition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
     """Remove the item."""
+    if condition is None:
+        return lambda old: None
 
-    def plan(old: Row | None) -> None:
-        if condition is not None:
-            check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
+    def plan(old: Row | None) -> Planned:
+        old_item = None if old is None else decode_row(old)
+        check_condition(condition, values, old_item, old, on_failure)
+        return Planned(None, old_item)
 
     return plan
 
@@ -65,14 +72,14 @@ def plan_update(
 ) -> Plan:
     """Change the item, or create it; `is_heavy` is what `updates.check_targets` said. No update only creates."""
 
-    def plan(old: Row | None) -> Row | None:
+    def plan(old: Row | None) -> Planned | Row | None:
         item = None if old is None else decode_row(old)
         if is_heavy:
             _check_statement_size(update, values, item)
         if condition is not None:
             check_condition(condition, values, item, old, on_failure)
         if update is None:
-            return encode_row(key_item, item_size_bytes(key_item)) if old is None else old
+            return Planned(encode_row(key_item, item_size_bytes(key_item)), None, key_item) if old is None else old
         if item is None or old is None:
             return _create(table, update, values, key_item) if update.can_create else None
         return _change(table, update, values, item, row_size_bytes(old))
@@ -89,18 +96,18 @@ def _check_statement_size(update: Update | None, values: dict[str, Value], item:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
 
 
-def _create(table: Table, update: Update, values: dict[str, Value], key_item: Item) -> Row:
-    """The row of an item that the update creates."""
+def _create(table: Table, update: Update, values: dict[str, Value], key_item: Item) -> Planned:
+    """An item that the update creates."""
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     if table.indexes:
         check_updated_index_keys(table, new, update.attributes)
-    return encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE)
+    return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), None, new)
 
 
-def _change(table: Table, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Row:
-    """The row of an existing item after the update; its size is the old one's and what the targets add or lose."""
+def _change(table: Table, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Planned:
+    """An existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes
     for name in walk(update.attributes):
@@ -118,7 +125,7 @@ def _change(table: Table, update: Update, values: dict[str, Value], item: Item, 
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
     if table.indexes:
         check_updated_index_keys(table, new, update.attributes)
-    return encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE)
+    return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), item, new)
 
 
 def _check_result(item: Item) -> tuple[Item, int]:

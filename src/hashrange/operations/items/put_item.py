@@ -60,9 +60,9 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
 
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
-    plan = plan_put(row, condition, values, request.ReturnValuesOnConditionCheckFailure)
+    plan = plan_put(row, item, condition, values, request.ReturnValuesOnConditionCheckFailure)
 
-    change = await scope.store.mutate(table, key, plan, item)
+    change = await scope.store.mutate(table, key, plan)
     attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
     return await write_reply(scope, request, change, item, attributes)
 

@@ -21,6 +21,7 @@ from hashrange.operations.tables.update import updated_table
 from hashrange.operations.tables.update_checks import check_against_table, check_update
 from hashrange.operations.tables.use import refuse_busy
 from hashrange.tables.description import describe_table
+from hashrange.tables.sources import index_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
 FIRST_BACKFILL_ROWS = 256
@@ -46,7 +47,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
-                await scope.store.backfill(stored, created, FIRST_BACKFILL_ROWS)
+                await scope.store.backfill(index_source_id(stored, created), FIRST_BACKFILL_ROWS)
             return msgspec.json.encode({"TableDescription": description})
 
 

@@ -161,7 +161,7 @@ def _plan(table: Table, action: Action) -> Plan:
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
     if row is not None:
-        return plan_put(row, condition, values, on_failure)
+        return plan_put(row, action.item, condition, values, on_failure)
     if update is not None:
         return plan_update(table, item, update, condition, values, on_failure, is_heavy=is_heavy)
     if isinstance(request, Delete):

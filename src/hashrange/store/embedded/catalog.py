@@ -4,52 +4,34 @@ Every change is one commit of the store; the dicts follow only once it has been 
 out stay the same objects for the store's life, whatever happens to the engine.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
 
-from hashrange.errors import ResourceNotFoundException, StorageError
-from hashrange.messages.tables import RESOURCE_NOT_FOUND
+from hashrange.errors import StorageError
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.engine import Engine, new_batch
-from hashrange.store.embedded.figures import Figures
+from hashrange.store.embedded.commits import Commits
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.walks import Walks
 from hashrange.tables.schema import Table
 from hashrange.tables.sources import index_sources
 
-T = TypeVar("T")
-
-
-class Committer(Protocol):
-    """What the catalog needs of its store."""
-
-    figures: Figures
-
-    def commit_batch(self, batch: Engine) -> None:
-        """Write one batch; raises StorageBusy when it must be tried again later."""
-        ...
-
-    async def attempt(self, step: Callable[[], T]) -> T:
-        """Run `step`, which does not suspend, and again from its beginning as long as it raises StorageBusy."""
-        ...
-
-    def forget(self, lower: bytes, upper: bytes) -> None:
-        """Drop what is known of sources that are gone."""
-        ...
-
-    def watch(self, table: Table) -> None:
-        """Hear of a table that has other indexes than before."""
-        ...
+RECLAIMED_BYTES_MIN = 4_000_000
+"""What held at least so much is compacted away at once when it is deleted; less goes when its neighbours do."""
 
 
 class EmbeddedCatalog:
     """The tables, by (account, Region, name)."""
 
-    def __init__(self, store: Committer) -> None:
-        self._store = store
+    def __init__(self, site: Site, opened: OpenTables, walks: Walks, commits: Commits) -> None:
+        self._site = site
+        self._opened = opened
+        self._walks = walks
+        self._commits = commits
         self._tables: dict[tuple[str, str], dict[str, Table]] = {}
         self._next_table_id = 1
-        self.by_id: dict[int, Table] = {}
-        """Every table, by table id."""
 
     def load(self, engine: Engine) -> None:
         """Read everything from a newly opened engine, into the same views. Raises StorageCorruption."""
@@ -57,9 +39,9 @@ class EmbeddedCatalog:
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         for tables in self._tables.values():
             tables.clear()
-        self.by_id.clear()
+        self._opened.close_all()
         for table in stored:
-            self.adopt(table)
+            self._adopt(table)
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
     def find(self, account: str, region: str, name: str) -> Table | None:
@@ -75,29 +57,24 @@ class EmbeddedCatalog:
         """(account, Region) of every table of that name, sorted."""
         return sorted(place for place, tables in self._tables.items() if name in tables)
 
-    def all_tables(self) -> list[Table]:
+    def all_tables(self) -> Sequence[Table]:
         """Every table, by table id: for tools."""
-        return sorted(self.by_id.values(), key=lambda table: table.table_id)
-
-    def adopt(self, table: Table) -> None:
-        """Let a table, just written, be what is known of it."""
-        self._of(table)[table.name] = table
-        self.by_id[table.table_id] = table
+        return self._opened.all()
 
     async def create(self, make: Callable[[int], Table]) -> Table | None:
         """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
-        return await self._store.attempt(lambda: self._create(make))
+        return await self._commits.commit(lambda draft: self._create(draft, make))
 
     async def replace(self, old: Table, new: Table) -> bool:
         """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored."""
         assert (old.table_id, old.account, old.region, old.name) == (new.table_id, new.account, new.region, new.name)
-        return await self._store.attempt(lambda: self._replace(old, new))
+        return await self._commits.commit(lambda draft: self._replace(draft, old, new))
 
     async def delete(self, table: Table) -> bool:
         """Remove the table and all its rows in one commit; False when it is no longer what is stored."""
-        return await self._store.attempt(lambda: self._delete(table))
+        return await self._commits.commit(lambda draft: self._delete(draft, table))
 
-    def _create(self, make: Callable[[int], Table]) -> Table | None:
+    def _create(self, draft: Draft, make: Callable[[int], Table]) -> Table | None:
         table_id = self._next_table_id
         if table_id > layout.TABLE_ID_MAX:
             raise StorageError("This store has given out every table id. Move its tables to a new data folder.")
@@ -105,49 +82,62 @@ class EmbeddedCatalog:
         assert table.table_id == table_id
         if table.name in self._of(table):
             return None
-        batch = new_batch()
-        batch.put(layout.catalog_key(table_id), layout.encode_table(table))
-        batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_number(table_id + 1))
-        self._store.commit_batch(batch)
-        self._next_table_id = table_id + 1
-        self.adopt(table)
+        draft.batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_number(table_id + 1))
+        draft.afterwards.append(lambda: self._given_out(table_id))
+        self.put(draft, None, table)
         return table
 
-    def _replace(self, old: Table, new: Table) -> bool:
+    def _given_out(self, table_id: int) -> None:
+        self._next_table_id = table_id + 1
+
+    def _replace(self, draft: Draft, old: Table, new: Table) -> bool:
         if not self._is_stored(old):
             return False
         if new.next_index_id > layout.INDEX_ID_MAX + 1:
             raise StorageError("This table has given out every index id. Move its items to a new table.")
-        kept = {source.source for source in index_sources(new)}
-        dropped = [source.source for source in index_sources(old) if source.source not in kept]
-        batch = new_batch()
-        batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
-        for source in dropped:
-            self._delete_sources(batch, source, layout.prefix_end(source))
-        self._store.commit_batch(batch)
-        self.adopt(new)
-        for source in dropped:
-            self._store.forget(source, layout.prefix_end(source))
-        self._store.watch(new)
+        self.put(draft, old, new)
         return True
 
-    def _delete(self, table: Table) -> bool:
+    def put(self, draft: Draft, old: Table | None, new: Table) -> None:
+        """Add to a commit that `new` takes the place of `old`, with all that follows; sources that `new` lacks are deleted."""
+        draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
+        draft.afterwards.append(lambda: self._adopt(new))
+        kept = {source.source for source in index_sources(new)}
+        for source in [source.source for source in index_sources(old)] if old is not None else ():
+            if source not in kept:
+                self._drop(draft, source, layout.prefix_end(source))
+        for participant in self._opened.participants:
+            participant.table_changes(draft, old, new)
+        self._walks.table_changes(draft, new)
+
+    def _delete(self, draft: Draft, table: Table) -> bool:
         if not self._is_stored(table):
             return False
-        lower, upper = layout.table_range(table.table_id)
-        batch = new_batch()
-        batch.delete(layout.catalog_key(table.table_id))
-        self._delete_sources(batch, lower, upper)
-        self._store.commit_batch(batch)
-        del self._of(table)[table.name], self.by_id[table.table_id]
-        self._store.forget(lower, upper)
+        draft.batch.delete(layout.catalog_key(table.table_id))
+        draft.afterwards.append(lambda: self._forget(table))
+        self._drop(draft, *layout.table_range(table.table_id))
+        for participant in self._opened.participants:
+            participant.table_changes(draft, table, None)
         return True
 
-    def _delete_sources(self, batch: Engine, lower: bytes, upper: bytes) -> None:
-        """Delete rows and figures of all sources of one table from `lower` on, before `upper`."""
-        self._store.figures.drop_into(batch, lower, upper)
-        batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
-        batch.delete_range(lower, upper)
+    def _drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
+        """Delete rows and figures of all sources of one table from `lower` on, before `upper`, and give back their room."""
+        draft.batch.delete_range(lower, upper)
+        site = self._site
+        size_bytes = site.figures.drop(draft, lower, upper)
+        self._walks.drop(draft, lower, upper)
+        draft.afterwards.append(site.reads.clear)
+        if size_bytes >= RECLAIMED_BYTES_MIN and site.is_served:
+            draft.afterwards.append(lambda: site.reclaim(lower, upper))
+
+    def _adopt(self, table: Table) -> None:
+        """Let a table, just written, be what is known of it."""
+        self._of(table)[table.name] = table
+        self._opened.open(table)
+
+    def _forget(self, table: Table) -> None:
+        del self._of(table)[table.name]
+        self._opened.close(table.table_id)
 
     def _is_stored(self, table: Table) -> bool:
         stored = self._of(table).get(table.name)
@@ -155,10 +145,3 @@ class EmbeddedCatalog:
 
     def _of(self, table: Table) -> dict[str, Table]:
         return self._tables.setdefault((table.account, table.region), {})
-
-
-def existing(table: Table | None) -> Table:
-    """The table as the catalog has it now. Raises ResourceNotFoundException when it is gone."""
-    if table is None:
-        raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
-    return table

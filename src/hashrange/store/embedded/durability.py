@@ -75,11 +75,14 @@ class CommitBarrier:
         for _, callback in waiters:
             self._call(callback, error)
 
+    def begin_at(self, position: int) -> None:
+        """What the engine holds now is durable: it has just been opened. Older positions count as past."""
+        assert position >= self.position
+        self.position = self.durable_position = position
+
     def restart(self) -> None:
-        """What the engine holds now is durable: it has just been reopened. Older positions count as past."""
+        """The engine was replaced, and `begin_at` told where positions go on: commits become durable again."""
         self._failure = None
-        self.position += 1
-        self.durable_position = self.position
 
     def run_on_thread(self, job: Callable[[], None]) -> None:
         """Run `job` on the sync thread, in turn with syncs; it must not raise."""

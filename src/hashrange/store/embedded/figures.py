@@ -5,6 +5,7 @@ PutItem with two indexes costs 2.5 µs more.
 """
 
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import Statistics
@@ -31,10 +32,10 @@ class Figures:
         figures = self._by_table.get(source[: layout.TABLE_ID_BYTES])
         return _EMPTY if figures is None else figures.get(source, _EMPTY)
 
-    def put_into(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> dict[bytes, TableFigures]:
-        """Put what they change to into `batch`; returns it for `written`."""
+    def add(self, draft: Draft) -> None:
+        """Add to a commit what its deltas change the figures to."""
         changed: dict[bytes, TableFigures] = {}
-        for source, (count_delta, size_delta) in deltas.items():
+        for source, (count_delta, size_delta) in draft.deltas.items():
             table_id = source[: layout.TABLE_ID_BYTES]
             figures = changed.get(table_id)
             if figures is None:
@@ -46,33 +47,28 @@ class Figures:
             assert size_bytes >= 0
             figures[source] = Statistics(count, size_bytes)
         for table_id, figures in changed.items():
-            batch.put(layout.FIGURES_PREFIX + table_id, layout.encode_figures(figures))
-        return changed
+            draft.batch.put(layout.FIGURES_PREFIX + table_id, layout.encode_figures(figures))
+        draft.afterwards.append(lambda: self._by_table.update(changed))
 
-    def written(self, changed: dict[bytes, TableFigures]) -> None:
-        """The batch has been written."""
-        self._by_table |= changed
-
-    def drop_into(self, batch: Engine, lower: bytes, upper: bytes) -> None:
-        """Put into `batch` that the sources of one table from `lower` on, before `upper`, are gone."""
+    def drop(self, draft: Draft, lower: bytes, upper: bytes) -> int:
+        """Add to a commit that the sources of one table from `lower` on, before `upper`, are gone; returns the bytes that they held."""
         table_id = lower[: layout.TABLE_ID_BYTES]
-        kept = self._without(lower, upper)
+        figures: TableFigures = draft.kept.get((self, table_id)) or self._by_table.get(table_id, {})
+        kept = draft.kept[self, table_id] = {one: figures[one] for one in figures if not lower <= one < upper}
         if kept:
-            batch.put(layout.FIGURES_PREFIX + table_id, layout.encode_figures(kept))
+            draft.batch.put(layout.FIGURES_PREFIX + table_id, layout.encode_figures(kept))
         else:
-            batch.delete(layout.FIGURES_PREFIX + table_id)
+            draft.batch.delete(layout.FIGURES_PREFIX + table_id)
+        draft.afterwards.append(lambda: self._forget(lower, upper))
+        return sum([one.size_bytes for source, one in figures.items() if source not in kept])
 
-    def forget(self, lower: bytes, upper: bytes) -> int:
-        """They are gone; returns the bytes that they held."""
+    def _forget(self, lower: bytes, upper: bytes) -> None:
         table_id = lower[: layout.TABLE_ID_BYTES]
-        kept, figures = self._without(lower, upper), self._by_table.pop(table_id, {})
+        kept = {one: row for one, row in self._by_table.get(table_id, {}).items() if not lower <= one < upper}
         if kept:
             self._by_table[table_id] = kept
-        return sum(one.size_bytes for source, one in figures.items() if source not in kept)
-
-    def _without(self, lower: bytes, upper: bytes) -> TableFigures:
-        figures = self._by_table.get(lower[: layout.TABLE_ID_BYTES], {})
-        return {source: one for source, one in figures.items() if not lower <= source < upper}
+        else:
+            self._by_table.pop(table_id, None)
 
 
 def read_figures(engine: Engine) -> dict[bytes, TableFigures]:

@@ -36,8 +36,15 @@ _log = logging.getLogger("hashrange.store")
 class Patient(Protocol):
     """What is healed: the store."""
 
-    engine: Engine
-    place: str
+    @property
+    def engine(self) -> Engine:
+        """The engine, or what stands in for it."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """The data folder, for people."""
+        ...
 
     def use(self, engine: Engine) -> None:
         """Take `engine` in place of the one before."""

@@ -33,6 +33,8 @@ EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """‖ the same expiry ‖ the same name: one empty row for each token."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
+AHEAD_KEY = COUNTER_PREFIX + b"ahead"
+"""By how much positions of commits are ahead of the engine's sequence numbers; no row: by nothing."""
 TABLE_ID_MAX = 2**32 - 2
 INDEX_ID_MAX = 2**16 - 2
 NUMBER_BYTES = 8

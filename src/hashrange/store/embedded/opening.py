@@ -1,11 +1,13 @@
 """How does one get a store? Lock the folder, open the engine in it."""
 
 import asyncio
+from collections.abc import Sequence
 
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded import identity
-from hashrange.store.embedded.outbox import IndexDelay
+from hashrange.store.embedded.participant import IndexDelay
+from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
 
 
@@ -15,17 +17,18 @@ def open_store(
     loop: asyncio.AbstractEventLoop | None,
     index_delay: IndexDelay | None = None,
     collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
+    participants: Sequence[MakeParticipant] = PARTICIPANTS,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
     `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
     commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
-    what no item collection may grow beyond.
+    what no item collection may grow beyond. `participants`: who takes part in commits.
     Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else identity.take_folder(data_dir)
     try:
-        return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes)
+        return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes, participants)
     except BaseException:
         if lock is not None:
             lock.release()

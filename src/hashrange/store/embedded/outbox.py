@@ -6,31 +6,27 @@ by now, so nothing overtakes. Entries of local indexes are never delayed. Betwee
 found in the folder and is not due within the delay that holds now is due at once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption
 from hashrange.items.rows import ROW_HEADER_BYTES
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.engine import Engine, new_batch
-from hashrange.store.embedded.read_cache import ReadCache
-from hashrange.store.embedded.reading import Cursor, scan_prefix
-from hashrange.store.embedded.workplace import Workplace
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
-from hashrange.tables.derive import statistics_delta
 from hashrange.tables.entries import EntryWrite
-from hashrange.tables.sources import index_sources
-
-IndexDelay = Callable[[], float]
-"""Seconds of service time by which the entries of the next commit come later."""
+from hashrange.tables.schema import Table
+from hashrange.tables.sources import index_sources, table_id_of
 
 SLICE_BYTES_MAX = 512 * 1024
 """Rows of the outbox applied in one commit: some 1 ms."""
-_CHUNK_ROWS = 16
 _NUMBER_BYTES = 8
 
 
@@ -57,118 +53,97 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Delayed).decode
 
 
-class Outbox:
+class Outbox(Participant):
     """The entries of a store that wait for their time."""
 
-    def __init__(self, store: Workplace, clock: Clock, delay: IndexDelay | None) -> None:
-        self._store = store
-        self._clock = clock
-        self._delay = delay
-        self._first = self._next = 0
-        """Number of the oldest row, and of the next one; equal when nothing waits."""
+    def __init__(self, terms: Terms) -> None:
+        self._clock = terms.clock
+        self._delay = terms.index_delay
+        self._find_table = terms.find_table
+        self._wake = terms.wake
+        self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
+        self._waiting = 0
+        """Rows in the queue."""
         self._last_due_ms = 0
-        self._found_end = 0
-        """Number behind the last row that was found in the folder."""
+        self._found_end = b""
+        """Key behind the last row that was found in the folder."""
         self._found_due_ms_max = 0
         """What was found and is due later, is due at once."""
-        self.is_used = delay is not None
 
     def load(self, engine: Engine) -> None:
         """Find out what waits in a newly opened engine."""
-        self._first = self._next = 0
-        prefix_bytes = len(layout.OUTBOX_PREFIX)
-        for position, (engine_key, row) in enumerate(scan_prefix(engine, layout.OUTBOX_PREFIX)):
-            self._next = int.from_bytes(engine_key[prefix_bytes:], "big") + 1
-            if not position:
-                self._first = self._next - 1
+        self._queue.load()
+        self._waiting, self._last_due_ms, self._found_end = 0, 0, b""
+        for engine_key, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
+            self._waiting += 1
             self._last_due_ms = decode_delayed(row).due_ms
-        self.is_used = self._delay is not None or self._first < self._next
-        self._found_end = self._next
+            self._found_end = engine_key[len(layout.OUTBOX_PREFIX) :] + b"\x00"
         self._found_due_ms_max = self._due_ms()
         self._last_due_ms = min(self._last_due_ms, self._found_due_ms_max)
+
+    def _is_used(self) -> bool:
+        return self._delay is not None or self._waiting > 0
 
     def _due_ms(self) -> int:
         """When what is written now is due."""
         delay_seconds = 0.0 if self._delay is None else self._delay()
         return int((self._clock.service_time() + delay_seconds) * 1000)
 
-    def divert(self, batch: Engine, changes: Sequence[Change]) -> Sequence[Change]:
-        """Put what is to come later into a row of `batch`; returns the changes without it. For a store whose outbox is used."""
-        writes = [_delayed(entry) for change in changes for entry in change.entries if _is_global(entry)]
+    def takes_part(self, table: Table) -> bool:
+        """Of tables with global indexes, if there is a delay or anything waits."""
+        return self._is_used() and any(index.is_global for index in table.indexes)
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """Take over what is to come later, into a row of the outbox."""
+        if not self._is_used():
+            return
+        writes = [_delayed(entry) for entry in draft.entries if _is_global(entry)]
         if not writes:
-            return changes
+            return
+        draft.entries = [entry for entry in draft.entries if not _is_global(entry)]
         due_ms = max(self._last_due_ms, self._due_ms())
-        batch.put(_row_key(self._next), _encode(Delayed(due_ms, writes)))
+        self._queue.put(draft, draft.position.to_bytes(_NUMBER_BYTES, "big"), _encode(Delayed(due_ms, writes)))
+        draft.afterwards.append(lambda: self._added(due_ms))
+
+    def _added(self, due_ms: int) -> None:
         self._last_due_ms = due_ms
-        return [
-            change._replace(entries=[entry for entry in change.entries if not _is_global(entry)]) for change in changes
-        ]
+        self._waiting += 1
+        if self._waiting == 1:
+            self._wake()
 
-    def diverted(self) -> None:
-        """The batch with the row of the last `divert` has been written."""
-        self._next += 1
-        if self._next - self._first == 1:
-            self._store.wake()
+    def drain(self, draft: Draft, limit_rows: int) -> float | None:
+        """Write the entries of the oldest rows whose time has come."""
+        now_ms = int(self._clock.service_time() * 1000)
+        due, next_due_ms = self._due(draft.engine, now_ms, limit_rows)
+        if not due:
+            return None if next_due_ms is None else (next_due_ms - now_ms) / 1000
+        for one in due:
+            for write in decode_delayed(one.row).writes:
+                if self._is_maintained(write.source):
+                    _apply(draft, write)
+        self._queue.take(draft, due)
+        draft.afterwards.append(lambda: self._taken(len(due)))
+        return 0.0
 
-    async def apply(self, limit_rows: int) -> float | None:
-        """As `Store.apply_delayed`. From reading the rows to the commit nothing suspends."""
-        store = self._store
-        attempt = 0
-        while True:
-            now_ms = int(self._clock.service_time() * 1000)
-            try:
-                due, next_due_ms = self._due(now_ms, limit_rows)
-            except Exception as error:
-                raise store.fail(error) from error
-            if not due:
-                return None if next_due_ms is None else (next_due_ms - now_ms) / 1000
-            batch = new_batch()
-            deltas: dict[bytes, tuple[int, int]] = {}
-            for number, delayed in enumerate(due, self._first):
-                batch.delete(_row_key(number))
-                for write in delayed.writes:
-                    if self._is_maintained(write.source):
-                        _put(batch, deltas, write)
-            try:
-                store.write_batch(batch, deltas)
-            except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
-                await store.wait_out_stall(error, attempt)
-                attempt += 1
-                continue
-            store.committed()
-            for delayed in due:
-                _touch(store.reads, delayed)
-            self._first += len(due)
-            self.is_used = self._delay is not None or self._first < self._next
-            return 0.0
+    def _taken(self, count: int) -> None:
+        self._waiting -= count
 
-    def _due(self, now_ms: int, limit_rows: int) -> tuple[list[Delayed], int | None]:
-        """The oldest rows whose time has come, and the due time of the next one if that is all. Raises bare exceptions."""
-        due: list[Delayed] = []
-        if self._first == self._next:
+    def _due(self, engine: Engine, now_ms: int, limit_rows: int) -> tuple[list[Queued], int | None]:
+        """The oldest rows whose time has come, and the due time of the next one if that is all."""
+        due: list[Queued] = []
+        if not self._waiting:
             return due, None
-        size_bytes = 0
-        upper = layout.prefix_end(layout.OUTBOX_PREFIX)
-        cursor = Cursor(self._store.engine, _row_key(self._first), upper, is_reverse=False)
-        try:
-            while len(due) < limit_rows and size_bytes < SLICE_BYTES_MAX:
-                chunk = cursor.read(_CHUNK_ROWS)
-                for _, row in chunk:
-                    delayed = decode_delayed(row)
-                    is_stray = delayed.due_ms > self._found_due_ms_max and self._first + len(due) < self._found_end
-                    if self._delay is not None and delayed.due_ms > now_ms and not is_stray:
-                        return due, delayed.due_ms
-                    due.append(delayed)
-                    size_bytes += len(row)
-                if len(chunk) < _CHUNK_ROWS:
-                    break
-        finally:
-            cursor.drop()
+        for one in self._queue.first(engine, limit_rows, SLICE_BYTES_MAX):
+            due_ms = decode_delayed(one.row).due_ms
+            is_stray = due_ms > self._found_due_ms_max and one.key < self._found_end
+            if self._delay is not None and due_ms > now_ms and not is_stray:
+                return due, due_ms
+            due.append(one)
         return due, None
 
     def _is_maintained(self, source: bytes) -> bool:
         """True unless the index, or its table, has been deleted meanwhile."""
-        table = self._store.catalog.by_id.get(int.from_bytes(source[:4], "big"))
+        table = self._find_table(table_id_of(source))
         return table is not None and any(one.source == source for one in index_sources(table))
 
 
@@ -197,30 +172,18 @@ def _delayed(entry: EntryWrite) -> DelayedWrite:
     )
 
 
-def _put(batch: Engine, deltas: dict[bytes, tuple[int, int]], write: DelayedWrite) -> None:
-    """Put one write into `batch`, and what it does to figures into `deltas`."""
+def _apply(draft: Draft, write: DelayedWrite) -> None:
+    """Add one write to the commit."""
     source, old_key, old_header, new_key, new_row = write
-    if old_key is not None and old_key != new_key:
-        batch.delete(source + old_key)
-    if new_key is not None:
-        batch.put(source + new_key, new_row)
-    count, size_bytes = statistics_delta(
-        None if old_header is None else Row(old_header), None if new_row is None else Row(new_row)
-    )
-    count_before, size_before = deltas.get(source, (0, 0))
-    deltas[source] = (count_before + count, size_before + size_bytes)
-
-
-def _touch(reads: ReadCache, delayed: Delayed) -> None:
-    for source, old_key, _, new_key, _ in delayed.writes:
-        for key in (old_key, new_key):
-            if key is not None:
-                reads.touched(source + key)
+    if old_key is not None:
+        draft.touched.append(source + old_key)
+        if old_key != new_key:
+            draft.batch.delete(source + old_key)
+    if new_key is not None and new_row is not None:
+        draft.touched.append(source + new_key)
+        draft.batch.put(source + new_key, new_row)
+    draft.count(source, None if old_header is None else Row(old_header), None if new_row is None else Row(new_row))
 
 
 def _is_global(entry: EntryWrite) -> bool:
     return entry.source.index is not None and entry.source.index.is_global
-
-
-def _row_key(number: int) -> bytes:
-    return layout.OUTBOX_PREFIX + number.to_bytes(_NUMBER_BYTES, "big")

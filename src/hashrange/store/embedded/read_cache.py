@@ -8,7 +8,6 @@ Figures: docs/adr/0020-read-cache.md.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
@@ -17,7 +16,6 @@ from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.engine import MIB, Engine
 from hashrange.store.embedded.reading import SOURCE_BYTES, PageReader, begin_page
 from hashrange.store.interface import Page
-from hashrange.tables.change import Change
 from hashrange.tables.span import Span
 
 READ_CACHE_BYTES = 8 * MIB
@@ -109,16 +107,6 @@ class ReadCache:
             self._left_bytes += len(kept) + ROW_EXTRA_BYTES
         if new is not None and old is not None:
             self._keep_row(engine_key, new, is_hot=kept is not None)
-
-    def changed(self, changes: Iterable[Change]) -> None:
-        """Items were written, and with them the entries that stand in their changes."""
-        for table, key, old, new, entries in changes:
-            self.written(table.source + key, old, new)
-            for source, before, after in entries:
-                if before is not None:
-                    self.touched(source.source + before.key)
-                if after is not None and (before is None or after.key != before.key):
-                    self.touched(source.source + after.key)
 
     def touched(self, engine_key: bytes) -> None:
         """An index entry was written or deleted at `engine_key`."""

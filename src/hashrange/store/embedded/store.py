@@ -1,50 +1,45 @@
 """The store on one machine: RocksDB, one process, one event loop.
 
-`get`, `mutate`, `transact` and every catalog change run from their read to their commit without suspending: that is the whole
-concurrency control. A commit is atomic in the engine, and durable once the barrier says so. After a failed write, sync
-or read nothing is served until the engine has been reopened (`health.py`), for only the disk knows what it holds; with a full
-disk, reading goes on.
+Here its parts are put together, and what is read is read. Everything that is written takes the road in `commits.py`; what happens without
+a request stands in `maintenance.py`. After a failed write, sync or read nothing is served until the engine has been reopened
+(`health.py`), for only the disk knows what it holds; with a full disk, reading goes on.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageBusy, StorageError
+from hashrange.errors import StorageBusy
 from hashrange.items.rows import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.admission import Admission
-from hashrange.store.embedded.backfill import Backfills
 from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
-from hashrange.store.embedded.engine import Engine, close_engine, is_behind, open_engine
+from hashrange.store.embedded.engine import Engine, close_engine, open_engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
-from hashrange.store.embedded.item_collections import ItemCollections
-from hashrange.store.embedded.outbox import IndexDelay, Outbox
+from hashrange.store.embedded.item_collections import collection_size_bytes
+from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.participant import IndexDelay, Terms
+from hashrange.store.embedded.participants import MakeParticipant
+from hashrange.store.embedded.positions import first_position
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.settling import Settling
+from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Tokens
-from hashrange.store.embedded.writes import Writes
-from hashrange.store.interface import Backfilled, Page, Statistics
+from hashrange.store.embedded.upkeep import Upkeep
+from hashrange.store.embedded.walks import Walks
+from hashrange.store.interface import Page, Statistics
 from hashrange.store.pause import PAUSE
-from hashrange.tables.schema import Index, Table
+from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
-
-T = TypeVar("T")
 
 PAGE_SECONDS_MAX = 0.005
 """How long a page may hold the loop before it lets others run."""
-STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""How long a request waits in a stall before each further attempt; then it fails."""
-ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
-"""How often, and how many times, work that can wait looks whether the engine has caught up."""
-RECLAIMED_BYTES_MIN = 4_000_000
-"""A deleted table of at least this size is compacted away at once; smaller ones go when their neighbours do."""
 
 
 class EmbeddedStore:
@@ -58,110 +53,102 @@ class EmbeddedStore:
         lock: FolderLock | None,
         index_delay: IndexDelay | None,
         collection_size_max_bytes: int,
+        participants: Sequence[MakeParticipant],
     ) -> None:
         """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
-        self.place = data_dir or "memory"
+        place = data_dir or "memory"
         self._data_dir = data_dir
-        self._clock = clock
         self._lock = lock
-        self._loop = loop
-        self._health = Health(self, clock, loop, lock)
-        self._barrier = self._health.barrier
-        self._housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
-        self._settling = Settling(self._housekeeper, is_in_memory=data_dir is None)
-        self._pages_read = 0
-        self.figures = Figures()
-        self.tokens = Tokens(self._housekeeper)
-        self._collections = ItemCollections(collection_size_max_bytes)
-        self.building = Backfills(self)
-        self.outbox = Outbox(self, clock, index_delay)
+        reads, figures = ReadCache(Admission(is_in_memory=data_dir is None)), Figures()
+        self.site = site = Site(place, clock, reads, figures, is_served=loop is not None)
+        self._health = site.health = Health(self, clock, loop, lock)
+        self._barrier = site.barrier = self._health.barrier
+        site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
-        self.catalog = EmbeddedCatalog(self)
-        self.engine: Engine = open_engine(data_dir)
-        self.reads = ReadCache(Admission(is_in_memory=data_dir is None))
-        self.committed = self._barrier.commit
-        writes = Writes(self, self._collections)
-        self.mutate = writes.mutate
-        self.transact = writes.transact
+        opened = OpenTables()
+        terms = Terms(clock, index_delay, collection_size_max_bytes, opened.find, self._wake_jobs)
+        opened.participants = tuple([make(terms) for make in participants])
+        for place_among, participant in enumerate(opened.participants):
+            participant.place = place_among
+        self._walks = Walks(opened.participants, self._wake_jobs)
+        self._tokens = Tokens(site.housekeeper)
+        self._commits = Commits(site, opened, self._walks, self._tokens)
+        self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits)
+        self._participants = opened.participants
+        settling = Settling(site.housekeeper, is_in_memory=data_dir is None)
+        self._maintenance = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling)
+        self.mutate = self._commits.mutate
+        self.transact = self._commits.transact
+        self.backfills = self._maintenance.backfills
+        self.backfill = self._maintenance.backfill
+        self.apply_delayed = self._maintenance.apply_delayed
+        site.engine = open_engine(data_dir)
         try:
             self._health.begin()
             self.load()
         except Exception as error:
-            close_engine(self.engine, self.place, may_fail=True)
-            raise storage_error(error, self.place) from error
+            close_engine(self.engine, place, may_fail=True)
+            raise storage_error(error, place) from error
+
+    @property
+    def place(self) -> str:
+        """The data folder, or where else everything is, for people."""
+        return self.site.place
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, or what stands in for it."""
+        return self.site.engine
+
+    @engine.setter
+    def engine(self, engine: Engine) -> None:
+        self.site.engine = engine
 
     # --- rows ------------------------------------------------------------------------------------
 
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row at `key`. Never suspends. Raises StorageError."""
+        site = self.site
         try:
-            return self.reads.row(self.engine, source + key)
+            return site.reads.row(site.engine, source + key)
         except Exception as error:
-            raise self.fail(error) from error
+            raise site.fail(error) from error
 
     async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at all these places, up to so many bytes, as of one point in time. Never suspends. Raises StorageError."""
+        site = self.site
         rows: list[Row | None] = []
         try:
             for table, key in places:
-                row = self.reads.row(self.engine, table.source + key) if limit_bytes >= 0 else None
+                row = site.reads.row(site.engine, table.source + key) if limit_bytes >= 0 else None
                 rows.append(row)
                 if row is not None:
                     limit_bytes -= row_size_bytes(row)
         except Exception as error:
-            raise self.fail(error) from error
+            raise site.fail(error) from error
         return rows
-
-    def write_batch(self, batch: Engine, deltas: dict[bytes, tuple[int, int]]) -> None:
-        """Write a batch, and with it by how much the figures of sources change. Raises the engine's bare exceptions."""
-        changed = self.figures.put_into(batch, deltas)
-        self.engine.write(batch)
-        self.figures.written(changed)
-
-    # --- work that no request does ----------------------------------------------------------------
-
-    def backfills(self) -> Sequence[tuple[Table, Index]]:
-        """The indexes that are CREATING."""
-        return self.building.going_on()
-
-    async def backfill(self, table: Table, index: Index, limit_rows: int) -> Backfilled:
-        """Make the entries of the next rows; suspends only when the engine is stalled or many rows were deleted."""
-        return await self.building.advance(table, index, limit_rows)
-
-    async def apply_delayed(self, limit_rows: int) -> float | None:
-        """Write the entries of the oldest commits whose time has come; suspends only when the engine is stalled."""
-        return await self.outbox.apply(limit_rows)
-
-    async def settle(self) -> float:
-        """Put in order what writes have left, beside the loop, if none came since the last call."""
-        self.reads.admission.look(self.engine)
-        is_bulk = bool(self.building.positions)
-        return self._settling.look(self.engine, self._barrier.position, self._pages_read, is_bulk=is_bulk)
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
-        self.wake = wake
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included.
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
-        reader, was_kept = self.reads.page(self.engine, source, span, limit_rows, limit_bytes)
-        self._pages_read += not was_kept
+        site = self.site
+        reader, was_kept = site.reads.page(site.engine, source, span, limit_rows, limit_bytes)
+        self._maintenance.pages_read += not was_kept
         if isinstance(reader, Page):
             return reader
-        monotonic = self._clock.monotonic
+        monotonic = site.clock.monotonic
         generation = self._health.generation
         while True:
             try:
-                page = reader.advance(self.engine, monotonic, monotonic() + PAGE_SECONDS_MAX)
+                page = reader.advance(site.engine, monotonic, monotonic() + PAGE_SECONDS_MAX)
             except Exception as error:
-                fault = self.fail(error)
+                fault = site.fail(error)
                 if not isinstance(fault, StorageBusy) or not reader.skipped_keys_max:
                     raise fault from error
-                await self.compact(source + span.lower, source + span.upper)
+                await site.compact(source + span.lower, source + span.upper)
                 reader.skipped_keys_max = 0
                 page = None
             if page is not None:
@@ -172,18 +159,18 @@ class EmbeddedStore:
     async def collection_size_bytes(self, table: Table, key: Key) -> int:
         """Size of the item collection that `key` belongs to. Never suspends. Raises StorageError."""
         try:
-            return self._collections.size_bytes(self.engine, table, key)
+            return collection_size_bytes(self.site.engine, table, key)
         except Exception as error:
-            raise self.fail(error) from error
+            raise self.site.fail(error) from error
 
     def statistics(self, source: bytes) -> Statistics:
         """Item count and size of a source; exact, as of the last commit."""
-        return self.figures.of(source)
+        return self.site.figures.of(source)
 
     # --- durability ------------------------------------------------------------------------------
 
     def position(self) -> int:
-        """Number of the last commit; grows by one with each."""
+        """Number of the last commit."""
         return self._barrier.position
 
     def durable_position(self) -> int:
@@ -194,90 +181,40 @@ class EmbeddedStore:
         """Call `callback` once everything up to `position` is durable (at once if it is), or with the error."""
         self._barrier.when_durable(position, callback)
 
-    # --- what the catalog needs ------------------------------------------------------------------
+    # --- maintenance -----------------------------------------------------------------------------
 
-    def commit_batch(self, batch: Engine) -> None:
-        """Write one batch. Raises StorageBusy when it must be tried again later, or another StorageError."""
-        try:
-            self.engine.write(batch)
-        except Exception as error:
-            raise self.fail(error) from error
-        self.committed()
+    async def settle(self) -> float:
+        """Put in order what writes have left, beside the loop, if none came since the last call."""
+        return self._maintenance.settle()
 
-    async def attempt(self, step: Callable[[], T]) -> T:
-        """Run `step`, which does not suspend, and again from its beginning as long as it raises StorageBusy."""
-        attempt = 0
-        while True:
-            try:
-                return step()
-            except StorageBusy as error:
-                await self.wait_out_stall(error, attempt)
-                attempt += 1
+    def _wake_jobs(self) -> None:
+        self.wake()
 
-    def watch(self, table: Table) -> None:
-        """Hear of a table that has other indexes than before."""
-        if self.building.watch(table):
-            self.wake()
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
+        self.wake = wake
 
-    def forget(self, lower: bytes, upper: bytes) -> None:
-        """Drop the figures of sources that are gone, and have their room given back if it was large."""
-        self.building.forget(lower, upper)
-        self.reads.clear()
-        if self.figures.forget(lower, upper) >= RECLAIMED_BYTES_MIN and self._loop is not None:
-            self._housekeeper.compact(self.engine, lower, upper)
+    # --- the engine, lost and found ----------------------------------------------------------------
+
+    def use(self, engine: Engine) -> None:
+        """Take another engine in place of the one before."""
+        self.site.use(engine)
+
+    def load(self) -> None:
+        """Read everything that is kept of the engine, which has just been opened."""
+        engine = self.site.engine
+        self._barrier.begin_at(first_position(engine, self._barrier.position))
+        self._tokens.load()
+        self.site.figures.load(engine)
+        for participant in self._participants:
+            participant.load(engine)
+        self.catalog.load(engine)
+        self._walks.load(engine, self.catalog.all_tables())
+        self.wake()
 
     def stop_housekeeping(self, engine: Engine) -> bool:
         """Before `engine` is closed; True when that ended its flushes as well."""
-        return self._housekeeper.stop(engine)
-
-    # --- trouble ---------------------------------------------------------------------------------
-
-    def fail(self, error: Exception) -> StorageError:
-        """The StorageError to raise for `error`; unless it is only a stall, less or nothing is served until a reopening."""
-        if isinstance(error, StorageError):
-            return error
-        fault = storage_error(error, self.place)
-        if not isinstance(fault, StorageBusy):
-            self._health.fail(fault)
-        return fault
-
-    def use(self, engine: Engine) -> None:
-        """Take another engine: what was read from the one before need not be true of it."""
-        self.engine = engine
-        self.reads.clear()
-
-    def load(self) -> None:
-        """Read catalog and figures from the engine, which has just been opened."""
-        self.tokens = Tokens(self._housekeeper)
-        self.figures.load(self.engine)
-        self.catalog.load(self.engine)
-        self.building.load(self.engine)
-        self.outbox.load(self.engine)
-        self.wake()
-
-    async def wait_out_stall(self, error: Exception, attempt: int) -> None:
-        """Delay this request, not the loop. Raises unless `error` is a stall and patience is left."""
-        fault = self.fail(error)
-        if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
-            raise fault from error
-        generation = self._health.generation
-        await PAUSE
-        await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
-        self._health.require(generation)
-
-    async def wait_for_room(self) -> None:
-        """For work that can wait: let the engine catch up, before requests feel its stall."""
-        for _ in range(ROOM_LOOKS_MAX):
-            if not is_behind(self.engine):
-                return
-            await PAUSE
-            await asyncio.sleep(ROOM_LOOK_SECONDS)
-
-    async def compact(self, lower: bytes, upper: bytes) -> None:
-        """Have deleted keys of a range cleared away, beside the loop."""
-        engine = self.engine
-        await PAUSE
-        await asyncio.wrap_future(self._housekeeper.compact(engine, lower, upper))
+        return self.site.housekeeper.stop(engine)
 
     async def close(self) -> None:
         """Make everything durable and let go of the folder. Raises StorageError if that fails; it is closed anyway."""

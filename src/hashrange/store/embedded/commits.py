@@ -1,0 +1,285 @@
+"""How does anything get into the store? On one road, whatever it is: an item, a transaction, a table, a slice of a walk or of a queue.
+
+    read        the rows as they are; of a transaction first its token
+    plan        what they shall be: refuses by raising
+    derive      the index entries that follow, but for those that a walk has still ahead
+    refuse      every participant may
+    batch       rows and entries, what participants add, figures: one draft
+    write       at once, or not at all
+    afterwards  read cache, figures and participants learn that it is in
+    barrier     the commit is counted, and synced with others; whoever tells of it waits for that
+
+From reading to writing nothing else runs, but for a plan that takes long and gives way (`hashrange.steps`): then what it was made for is
+looked at again. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from typing import NoReturn, TypeVar
+
+from hashrange.errors import ApiError
+from hashrange.items.types import Key, Row
+from hashrange.steps import gave_way
+from hashrange.store.embedded.claims import Claim, Claims
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.open_tables import OpenTable, OpenTables
+from hashrange.store.embedded.participant import Participant
+from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.tokens import Former, Tokens
+from hashrange.store.embedded.walks import Walks
+from hashrange.store.interface import Check, Step, Token, Transacted, TransactionRefused
+from hashrange.store.steps import plan_steps
+from hashrange.tables.change import Change, Origin, Plan, as_planned
+from hashrange.tables.derive import changes_statistics
+from hashrange.tables.entries import derive_entry_writes
+from hashrange.tables.schema import Table
+
+T = TypeVar("T")
+Parts = Sequence[tuple[Participant, Sequence[Change]]]
+"""Who takes part in a commit, and with which of its changes."""
+NOBODY_ASKS = 0.0
+"""In place of a service time that nobody asks for."""
+
+
+class Stalled(Exception):
+    """The engine did not take the write now; nothing was written. Its own error is the cause."""
+
+
+class Overtaken(Exception):
+    """While a plan gave way, another write changed what it was made for."""
+
+
+class Commits:
+    """All commits of a store."""
+
+    def __init__(self, site: Site, tables: OpenTables, walks: Walks, tokens: Tokens) -> None:
+        self._site = site
+        self._tables = tables
+        self._walks = walks
+        self._tokens = tokens
+        self._claims = Claims()
+
+    # --- the three kinds ------------------------------------------------------------------------
+
+    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
+        """As `Store.mutate`. Suspends only when the engine is stalled, or a long plan was overtaken; then it begins anew."""
+        if self._claims.rows:
+            return await self._again((table.source + key,), partial(self._mutate, table, key, plan, origin))
+        try:
+            return self._mutate(table, key, plan, origin)
+        except (Stalled, Overtaken) as reason:
+            return await self._again((table.source + key,), partial(self._mutate, table, key, plan, origin), reason)
+
+    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+        """As `Store.transact`. Suspends as `mutate` does."""
+        places = [table.source + key for table, key, _ in steps if key is not None]
+        return await self._again(places, partial(self._transact, steps, token, check))
+
+    async def commit(self, make: Callable[[Draft], T]) -> T:
+        """Anything else: `make` adds to a draft, and returns what is returned. It may be called again; a draft left empty is no commit."""
+        return await self._again((), partial(self._commit, make))
+
+    async def _again(
+        self, places: Sequence[bytes], attempt: Callable[[], T], reason: Stalled | Overtaken | None = None
+    ) -> T:
+        """The one loop: attempt, until it is in or refused. What was overtaken once claims its places, and is not again."""
+        stalls = 0
+        claim: Claim | None = None
+        try:
+            while True:
+                if isinstance(reason, Stalled):
+                    assert isinstance(reason.__cause__, Exception)
+                    await self._site.wait_out_stall(reason.__cause__, stalls)
+                    stalls += 1
+                elif reason is not None and claim is None:
+                    claim = await self._claims.claim(places)
+                if claim is None and self._claims.rows:
+                    await self._claims.others_done(places)
+                try:
+                    return attempt()
+                except (Stalled, Overtaken) as failed:
+                    reason = failed
+        finally:
+            if claim is not None:
+                claim.release()
+
+    # --- one attempt ----------------------------------------------------------------------------
+
+    def _mutate(self, table: Table, key: Key, plan: Plan, origin: Origin) -> Change:
+        """Read, plan, derive; and the rest, which is one put when nothing else follows. 3 µs with a plan that costs nothing."""
+        ways_given = gave_way()
+        site = self._site
+        engine, barrier = site.engine, site.barrier
+        table, participants, needs_time = self._tables.existing(table)
+        engine_key = table.source + key
+        try:
+            old = site.reads.row_to_replace(engine, engine_key)
+        except Exception as error:
+            raise site.fail(error) from error
+        new, old_item, new_item = as_planned(plan(old))
+        if new == old:
+            return Change(table, key, old, new)
+        entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
+        if gave_way() != ways_given:
+            self._require_unchanged(engine, ((table, engine_key, old),))
+        position = barrier.position + 1
+        if participants or changes_statistics(old, new):
+            at_seconds = site.clock.service_time() if needs_time else NOBODY_ASKS
+            change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
+            changes = (change,)
+            draft = Draft(engine, position, at_seconds, changes)
+            if participants:
+                self._follow(draft, [(one, changes) for one in participants], changes, is_transaction=False)
+            else:
+                _put_rows(draft, changes)
+            self._write(draft, changes)
+            return change
+        try:
+            engine.put(engine_key, new)
+        except Exception as error:
+            raise Stalled from error
+        site.reads.written(engine_key, old, new)
+        barrier.commit()
+        return Change(table, key, old, new, entries, origin, NOBODY_ASKS, position, old_item, new_item)
+
+    def _transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+        ways_given, site = gave_way(), self._site
+        engine = site.engine
+        former, rows = self._read_for(engine, steps, token)
+        if former is not None and former.report is not None:
+            return Transacted((), former.report)
+        opened = [self._tables.existing(step.table) for step in steps]
+        steps = [step._replace(table=one.table) for step, one in zip(steps, opened, strict=True)]
+        position = site.barrier.position + 1
+        at_seconds = site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
+        changes = plan_steps(steps, rows, at_seconds, position)
+        check(changes)
+        written = [change for change in changes if change.new != change.old]
+        if token is None and not written:
+            return Transacted(changes)
+        if gave_way() != ways_given:
+            self._require_unchanged(
+                engine, [(change.table, change.table.source + change.key, change.old) for change in changes]
+            )
+            if token is not None and self._read_for(engine, (), token)[0] != former:
+                raise Overtaken
+        draft = Draft(engine, position, at_seconds, changes)
+        self._follow(draft, _parts(opened, written), written, is_transaction=True)
+        if token is not None and former is not None:
+            try:
+                self._tokens.add(draft, token, former)
+            except Exception as error:
+                raise Stalled from error
+        self._write(draft, written)
+        return Transacted(changes)
+
+    def _commit(self, make: Callable[[Draft], T]) -> T:
+        site = self._site
+        draft = Draft(site.engine, site.barrier.position + 1, site.clock.service_time())
+        made = make(draft)
+        if len(draft.batch):
+            self._write(draft)
+        return made
+
+    def _read_for(
+        self, engine: Engine, steps: Sequence[Step], token: Token | None
+    ) -> tuple[Former | None, list[Row | None]]:
+        """What a transaction begins with: what is known of its token; unless it is a replay, the rows of all its steps."""
+        try:
+            former = None if token is None else self._tokens.look(engine, token)
+            if former is not None and former.report is not None:
+                return former, []
+            get = self._site.reads.row_to_replace
+            return former, [None if key is None else get(engine, table.source + key) for table, key, _ in steps]
+        except ApiError:
+            raise
+        except Exception as error:
+            raise self._site.fail(error) from error
+
+    def _require_unchanged(self, engine: Engine, places: Sequence[tuple[Table, bytes, Row | None]]) -> None:
+        """Raise Overtaken unless what was read before a plan gave way is true now: the engine, the tables, each row."""
+        if self._site.engine is not engine:
+            raise Overtaken
+        row = self._site.reads.row_to_replace
+        try:
+            if not all(
+                self._tables.is_current(table) and row(engine, engine_key) == old for table, engine_key, old in places
+            ):
+                raise Overtaken
+        except Overtaken:
+            raise
+        except Exception as error:
+            raise self._site.fail(error) from error
+
+    # --- from the changes to the commit ---------------------------------------------------------
+
+    def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
+        """Refuse, and batch. Raises ApiError, TransactionRefused or Stalled; `written` are the changes that change something."""
+        draft.entries = self._walks.passed(written)
+        try:
+            for participant, changes in parts:
+                if participant.may_refuse:
+                    reasons = participant.refusals(draft, changes)
+                    if reasons is not None:
+                        _refuse(draft, changes, reasons, is_transaction=is_transaction)
+            _put_rows(draft, written)
+            for participant, changes in parts:
+                participant.add(draft, changes)
+        except (ApiError, TransactionRefused, AssertionError):
+            raise
+        except Exception as error:
+            raise Stalled from error
+
+    def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
+        """Figures, write, afterwards, barrier. Raises Stalled."""
+        site = self._site
+        if draft.deltas:
+            site.figures.add(draft)
+        try:
+            draft.write()
+        except Exception as error:
+            raise Stalled from error
+        site.barrier.commit()
+        reads = site.reads
+        for change in written:
+            reads.written(change.table.source + change.key, change.old, change.new)
+        for engine_key in draft.touched:
+            reads.touched(engine_key)
+        for call in draft.afterwards:
+            call()
+
+
+def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
+    """The items themselves."""
+    for change in changes:
+        source, new = change.table.source, change.new
+        if new is None:
+            draft.batch.delete(source + change.key)
+        else:
+            draft.batch.put(source + change.key, new)
+        draft.count(source, change.old, new)
+
+
+def _parts(opened: Sequence[OpenTable], written: Sequence[Change]) -> Parts:
+    """Every participant of a transaction's tables, in order, with the changes of those tables that it chose."""
+    if not any(one.participants for one in opened):
+        return ()
+    participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
+    chosen = {one.table.table_id: one.participants for one in opened}
+    return [
+        (participant, [change for change in written if participant in chosen[change.table.table_id]])
+        for participant in sorted(participants, key=lambda participant: participant.place)
+    ]
+
+
+def _refuse(
+    draft: Draft, changes: Sequence[Change], reasons: Sequence[ApiError | None], *, is_transaction: bool
+) -> NoReturn:
+    """Raise what a participant has against these changes."""
+    assert len(reasons) == len(changes)
+    if is_transaction:
+        by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
+        raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
+    raise next(reason for reason in reasons if reason is not None)

@@ -1,0 +1,68 @@
+"""What will one commit do? A Draft: filled step by step, seen by nobody, and written at once or thrown away."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hashrange.items.rows import ROW_HEADER_BYTES
+from hashrange.items.types import Row
+from hashrange.store.embedded.engine import Engine, new_batch
+from hashrange.tables.change import Change
+from hashrange.tables.entries import EntryWrite
+
+_SIZE = slice(1, ROW_HEADER_BYTES)
+_from_bytes = int.from_bytes
+
+
+class Draft:
+    """Rows to put and to delete, with what follows once they are in. Made by `commits.py`, filled by it and by participants."""
+
+    __slots__ = (
+        "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "position", "touched"
+    )  # fmt: skip
+
+    def __init__(self, engine: Engine, position: int, at_seconds: float, changes: Sequence[Change] = ()) -> None:
+        self.batch = new_batch()
+        """`put(key, row)`, `delete(key)` and `delete_range(first key, key behind the last)`."""
+        self.engine = engine
+        """As it is before the commit: to read from."""
+        self.position = position
+        """Which the commit will have."""
+        self.at_seconds = at_seconds
+        """Service time of the commit."""
+        self.changes = changes
+        """Of items: one for each step of a transaction, those with `old == new` among them."""
+        self.entries: Sequence[EntryWrite] = ()
+        """What the changes do to indexes, and is to be written now."""
+        self.deltas: dict[bytes, tuple[int, int]] = {}
+        """Source → by how much its item count and size in bytes change."""
+        self.touched: list[bytes] = []
+        """Keys of index entries that are written or deleted."""
+        self.afterwards: list[Callable[[], None]] = []
+        """Called in order once the commit is in; they must not raise."""
+        self._kept: dict[object, Any] | None = None
+
+    @property
+    def kept(self) -> dict[object, Any]:
+        """What somebody found out on the way, for when it is needed again."""
+        if self._kept is None:
+            self._kept = {}
+        return self._kept
+
+    def count(self, source: bytes, old: Row | None, new: Row | None) -> None:
+        """Note what replacing a row of `source` does to its figures; of the rows only their headers are looked at."""
+        count = size_bytes = 0
+        if old is not None:
+            count, size_bytes = -1, -_from_bytes(old[_SIZE], "big")
+        if new is not None:
+            count += 1
+            size_bytes += _from_bytes(new[_SIZE], "big")
+        if count or size_bytes:
+            deltas = self.deltas
+            if source in deltas:
+                count_before, size_before = deltas[source]
+                count, size_bytes = count + count_before, size_bytes + size_before
+            deltas[source] = (count, size_bytes)
+
+    def write(self) -> None:
+        """Write all of it at once. Raises the engine's bare exceptions, and then nothing was written."""
+        self.engine.write(self.batch)

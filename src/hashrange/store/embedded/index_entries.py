@@ -1,0 +1,73 @@
+"""How do the entries of a table's indexes get to their places? In the commit of their items, but for those that wait in the outbox.
+
+What an entry is stands in `tables/entries.py`. A new index is filled by a walk, at whose end it is ACTIVE; what writes do meanwhile
+to items that the walk has still ahead, it leaves alone (docs/adr/0015-online-indexes.md).
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.tables.change import Change
+from hashrange.tables.entries import derive_entry
+from hashrange.tables.schema import Table
+from hashrange.tables.sources import index_source_id, index_sources
+
+
+class IndexEntries(Participant):
+    """Of all tables with indexes."""
+
+    def __init__(self, terms: Terms) -> None:
+        del terms
+
+    def takes_part(self, table: Table) -> bool:
+        """Of tables with indexes, be they still CREATING."""
+        return bool(index_sources(table))
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """Entries that come, change and go."""
+        put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
+        for index, before, after in draft.entries:
+            source = index.source
+            if before is None:
+                assert after is not None
+                engine_key = source + after.key
+                put(engine_key, after.row)
+                draft.count(source, None, after.row)
+            elif after is None:
+                engine_key = source + before.key
+                delete(engine_key)
+                draft.count(source, before.row, None)
+            else:
+                engine_key = source + after.key
+                put(engine_key, after.row)
+                draft.count(source, before.row, after.row)
+                if after.key != before.key:
+                    delete(source + before.key)
+                    touched.append(source + before.key)
+            touched.append(engine_key)
+
+    def walks(self, table: Table) -> Sequence[bytes]:
+        """The indexes that are CREATING."""
+        return [index_source_id(table, index) for index in table.indexes if index.state == "CREATING"]
+
+    def fill(self, draft: Draft, table: Table, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+        """The entries of these items."""
+        index = next(one for one in index_sources(table) if one.source == source)
+        for key, row in rows:
+            entry = derive_entry(index, key, decode_row(row), row)
+            if entry is not None:
+                draft.batch.put(source + entry.key, entry.row)
+                draft.count(source, None, entry.row)
+
+    def filled(self, table: Table, source: bytes) -> Table:
+        """The index is ACTIVE."""
+        indexes = [
+            msgspec.structs.replace(one, state="ACTIVE") if index_source_id(table, one) == source else one
+            for one in table.indexes
+        ]
+        return msgspec.structs.replace(table, indexes=tuple(indexes))

@@ -1,0 +1,85 @@
+"""How are rows kept that are taken in the order of their keys? A queue: one prefix, rows put anywhere behind its horizon, taken from its front.
+
+Deleted rows stay in the engine for a while, and a seek has to pass over them. The horizon is a key before which nothing is left,
+so a seek from there passes over none. It is known to the process only: the first look after a start finds it again.
+"""
+
+from typing import NamedTuple
+
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.layout import prefix_end
+from hashrange.store.embedded.reading import Cursor
+
+_CHUNK_ROWS = 32
+
+
+class Queued(NamedTuple):
+    """One row of a queue."""
+
+    key: bytes
+    """What stands behind the queue's prefix; the queue is in its order."""
+    row: bytes
+
+
+class OrderedQueue:
+    """The rows of one prefix. Raises the engine's bare exceptions."""
+
+    def __init__(self, prefix: bytes) -> None:
+        self.prefix = prefix
+        self._end = prefix_end(prefix)
+        self._horizon = prefix
+
+    def load(self) -> None:
+        """The engine is another one: nothing is known of what it holds."""
+        self._horizon = self.prefix
+
+    def put(self, draft: Draft, key: bytes, row: bytes) -> None:
+        """Add a row. It must not stand before the horizon: keys grow, or begin with a time that has not come when rows are taken."""
+        assert self.prefix + key >= self._horizon, "a row was put where nobody would find it"
+        draft.batch.put(self.prefix + key, row)
+
+    def delete(self, draft: Draft, key: bytes) -> None:
+        """Take one row out of the line."""
+        draft.batch.delete(self.prefix + key)
+
+    def first(
+        self, engine: Engine, limit_rows: int, limit_bytes: int | None = None, before: bytes | None = None
+    ) -> list[Queued]:
+        """The rows at the front, up to a number; until they are so long together; and, if given, those before a key only."""
+        upper = self._end if before is None else self.prefix + before
+        if upper <= self._horizon:
+            return []
+        found: list[Queued] = []
+        left_bytes = float("inf") if limit_bytes is None else limit_bytes
+        cursor = Cursor(engine, self._horizon, upper, is_reverse=False)
+        prefix_bytes = len(self.prefix)
+        try:
+            while len(found) < limit_rows and left_bytes > 0:
+                chunk = cursor.read(min(_CHUNK_ROWS, limit_rows - len(found)))
+                for engine_key, row in chunk:
+                    found.append(Queued(engine_key[prefix_bytes:], row))
+                    left_bytes -= len(row)
+                    if left_bytes <= 0:
+                        break
+                if len(chunk) < _CHUNK_ROWS:
+                    break
+        finally:
+            cursor.drop()
+        return found
+
+    def take(self, draft: Draft, rows: list[Queued]) -> None:
+        """Delete these rows, the first ones of the queue; once that is in, the horizon stands behind them."""
+        if not rows:
+            return
+        for one in rows:
+            draft.batch.delete(self.prefix + one.key)
+        horizon = self.prefix + rows[-1].key + b"\x00"
+        draft.afterwards.append(lambda: self._passed(horizon))
+
+    def clear(self, draft: Draft, lower: bytes, upper: bytes) -> None:
+        """Delete all rows from one key on, before another one, however many."""
+        draft.batch.delete_range(self.prefix + lower, self.prefix + upper)
+
+    def _passed(self, horizon: bytes) -> None:
+        self._horizon = max(self._horizon, horizon)

@@ -1,0 +1,85 @@
+"""What may follow from every commit? Whatever a participant says: each is a file of its own, and one line in `participants.py`.
+
+A participant is asked whether it refuses, adds rows to the same commit, and hears when that is in. It takes part in the writes
+of the tables it chose when they were opened, and hears of every table that is made, replaced or deleted. One that begins on
+a full table asks for a walk (`walks.py`), which hands it the table's rows, and leaves to the walk what that has still ahead.
+How to write one: docs/adr/0024-one-commit.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hashrange.clock import Clock
+from hashrange.errors import ApiError
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.tables.change import Change
+from hashrange.tables.schema import Table
+
+IndexDelay = Callable[[], float]
+"""Seconds of service time by which the entries of the next commit come later."""
+
+
+class Terms(NamedTuple):
+    """What participants are made with."""
+
+    clock: Clock
+    index_delay: IndexDelay | None
+    collection_size_max_bytes: int
+    find_table: Callable[[int], Table | None]
+    """The table of an id, as it is now."""
+    wake: Callable[[], None]
+    """To be called when there is new work for jobs."""
+
+
+class Participant:
+    """Base of all participants: one that does nothing. State that depends on the engine is read by `load`."""
+
+    may_refuse = False
+    """Is `refusals` to be asked?"""
+    needs_time = False
+    """Does it use the time of changes, which costs 0.6 µs to find out?"""
+    place = 0
+    """Among all participants; set when the store is opened."""
+
+    def load(self, engine: Engine) -> None:
+        """The engine has been opened, or replaced by another one. Raises the engine's bare exceptions."""
+
+    def takes_part(self, table: Table) -> bool:
+        """Does it want to hear of the writes of this table? Asked once, when the table is opened or has changed."""
+        raise NotImplementedError
+
+    def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
+        """Why these changes may not be: a reason, or None, for each of them; None if all may.
+
+        They are those of the commit that change an item of a table which it chose; entries of indexes stand in `draft.entries`. A single write raises its reason, a transaction has them as reasons of its cancellation, a batch leaves over what may
+        succeed later (`errors.RETRYABLE`). May read, and keep what it found in `draft.kept`. Raises the engine's bare exceptions.
+        """
+        return None
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """Add rows to the commit, and to `draft.afterwards` what is to be done once it is in. Raises the engine's bare exceptions."""
+
+    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
+        """A table is made (`old` is None), replaced, or deleted with all its rows (`new` is None): add what follows."""
+
+    def drain(self, draft: Draft, limit_rows: int) -> float | None:
+        """Take what is due from its queue, so many rows at most, and add what follows.
+
+        Returns the seconds of service time until there is more to do, 0 when something was added; None when nothing waits.
+        Raises the engine's bare exceptions.
+        """
+        return None
+
+    def walks(self, table: Table) -> Sequence[bytes]:
+        """The sources that are still to be filled from the table's rows: 6 bytes that begin with its id."""
+        return ()
+
+    def fill(self, draft: Draft, table: Table, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+        """The walk has come to these rows: add what follows from them to the source."""
+        raise NotImplementedError
+
+    def filled(self, table: Table, source: bytes) -> Table:
+        """The walk is at its end: the table as it is now, in the same commit."""
+        return table

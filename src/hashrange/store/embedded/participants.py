@@ -1,0 +1,16 @@
+"""Who takes part in commits? Every participant, in the order in which they are asked, add, and hear."""
+
+from collections.abc import Callable
+
+from hashrange.store.embedded.index_entries import IndexEntries
+from hashrange.store.embedded.item_collections import ItemCollections
+from hashrange.store.embedded.outbox import Outbox
+from hashrange.store.embedded.participant import Participant, Terms
+
+MakeParticipant = Callable[[Terms], Participant]
+
+PARTICIPANTS: tuple[MakeParticipant, ...] = (
+    ItemCollections,
+    Outbox,
+    IndexEntries,
+)

@@ -1,0 +1,95 @@
+"""What does a store do that no request asks for? It fills new indexes, empties queues, and puts in order what writes have left."""
+
+from collections.abc import Sequence
+
+from hashrange.errors import StorageBusy
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.commits import Commits
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
+from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.settling import Settling
+from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.walks import Clogged, Walks
+from hashrange.store.interface import Backfill, Backfilled
+from hashrange.tables.sources import table_id_of
+
+
+class Upkeep:
+    """The work of one store, slice by slice, as jobs ask for it."""
+
+    def __init__(
+        self,
+        site: Site,
+        catalog: EmbeddedCatalog,
+        opened: OpenTables,
+        walks: Walks,
+        commits: Commits,
+        settling: Settling,
+    ) -> None:
+        self._site = site
+        self._catalog = catalog
+        self._opened = opened
+        self._walks = walks
+        self._commits = commits
+        self._settling = settling
+        self.pages_read = 0
+        """Pages that the engine was asked for."""
+
+    def backfills(self) -> Sequence[Backfill]:
+        """What is being filled, oldest table first."""
+        found = [(self._opened.find(table_id_of(source)), source) for source in self._walks.positions]
+        return [Backfill(table, source) for table, source in found if table is not None]
+
+    async def backfill(self, source: bytes, limit_rows: int) -> Backfilled:
+        """As `Maintenance.backfill`. Suspends only when the engine is stalled or many rows were deleted, and then begins anew."""
+        skipped_keys_max = SKIPPED_KEYS_MAX
+        while True:
+            await self._site.wait_for_room()
+            try:
+                return await self._commits.commit(
+                    lambda draft: self._backfill(draft, source, limit_rows, skipped_keys_max)  # noqa: B023 - called before it changes
+                )
+            except Clogged:
+                skipped_keys_max = 0
+                await self._site.compact(
+                    source[: layout.TABLE_ID_BYTES], layout.prefix_end(source[: layout.TABLE_ID_BYTES])
+                )
+
+    def _backfill(self, draft: Draft, source: bytes, limit_rows: int, skipped_keys_max: int) -> Backfilled:
+        table = self._opened.find(table_id_of(source))
+        if table is None or source not in self._walks.positions:
+            return Backfilled(0, is_complete=True)
+        try:
+            part = self._walks.next_slice(draft, table, source, limit_rows, skipped_keys_max)
+        except Exception as error:
+            fault = self._site.fail(error)
+            if isinstance(fault, StorageBusy) and skipped_keys_max:
+                raise Clogged from error
+            raise fault from error
+        if part.is_last:
+            filled = self._walks.filled(table, source)
+            if filled is not table:
+                self._catalog.put(draft, table, filled)
+        return Backfilled(len(part.rows), part.is_last)
+
+    async def apply_delayed(self, limit_rows: int) -> float | None:
+        """As `Maintenance.apply_delayed`. Suspends only when the engine is stalled."""
+        return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
+
+    def _drain(self, draft: Draft, limit_rows: int) -> float | None:
+        pauses = []
+        for participant in self._opened.participants:
+            try:
+                pauses.append(participant.drain(draft, limit_rows))
+            except Exception as error:
+                raise self._site.fail(error) from error
+        return min([pause for pause in pauses if pause is not None], default=None)
+
+    def settle(self) -> float:
+        """Put in order what writes have left, beside the loop, if none came since the last call."""
+        site = self._site
+        site.reads.admission.look(site.engine)
+        is_bulk = bool(self._walks.positions)
+        return self._settling.look(site.engine, site.barrier.position, self.pages_read, is_bulk=is_bulk)

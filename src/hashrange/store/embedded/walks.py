@@ -1,0 +1,150 @@
+"""How is something filled from a table that is written meanwhile? By a walk over the table's rows, in order of their keys.
+
+A source that a participant asks to be filled (today: a new index) has a position, which divides the table: everything that follows from
+rows up to it stands in the source, kept up by whoever writes them; nothing that follows from rows behind it does, and who writes one
+leaves the source alone, because the walk is still to come. So each slice and each write is exact by
+itself, nothing is looked up to find out whether it is there, and figures are true at any time. The position is committed
+with what it stands for (docs/adr/0015-online-indexes.md).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hashrange.items.types import Key, Row
+from hashrange.steps import undisturbed
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.participant import Participant
+from hashrange.store.embedded.reading import SOURCE_BYTES, Cursor, scan_prefix
+from hashrange.tables.change import Change
+from hashrange.tables.entries import EntryWrite
+from hashrange.tables.schema import Table
+
+SLICE_BYTES_MAX = 256 * 1024
+"""Rows decoded in one slice: some 3 ms."""
+_FIRST_CHUNK_ROWS = 8
+"""Rows read before their length is known: 3 MB at most."""
+_CHUNK_ROWS = 128
+_START = Key(b"")
+
+
+class Clogged(Exception):
+    """Too many deleted rows stand in the walk's way."""
+
+
+class Slice(NamedTuple):
+    """The next rows of a walk."""
+
+    rows: list[tuple[Key, Row]]
+    is_last: bool
+    """True when the table has no rows behind them."""
+
+
+class Walks:
+    """What is being filled in a store, and how far."""
+
+    def __init__(self, participants: Sequence[Participant], wake: Callable[[], None]) -> None:
+        self._participants = participants
+        self._wake = wake
+        self.positions: dict[bytes, Key] = {}
+        """Source → key of the last row that it was filled from; empty: none."""
+
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+        """Read the positions from a newly opened engine; the participants have been loaded."""
+        prefix_bytes = len(layout.BACKFILL_PREFIX)
+        stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
+        self.positions = {source: stored.get(source, _START) for table in tables for source in self._wanted(table)}
+
+    def _wanted(self, table: Table) -> list[bytes]:
+        return [source for participant in self._participants for source in participant.walks(table)]
+
+    def table_changes(self, draft: Draft, table: Table) -> None:
+        """The table is made or replaced: walks may begin with it, or end."""
+        wanted = self._wanted(table)
+        draft.afterwards.append(lambda: self._begin(wanted))
+
+    def _begin(self, wanted: list[bytes]) -> None:
+        added = {source: _START for source in wanted if source not in self.positions}
+        self.positions |= added
+        if added:
+            self._wake()
+
+    def drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
+        """The sources from one on, before another one, are gone."""
+        draft.batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
+        draft.afterwards.append(lambda: self._forget(lower, upper))
+
+    def _forget(self, lower: bytes, upper: bytes) -> None:
+        for source in [source for source in self.positions if lower <= source < upper]:
+            del self.positions[source]
+
+    # --- for those who write meanwhile ----------------------------------------------------------
+
+    def has_passed(self, source: bytes, key: Key) -> bool:
+        """Is what follows from the row at `key` kept up by whoever writes it? True for what is no longer being filled."""
+        position = self.positions.get(source)
+        return position is None or key <= position
+
+    def passed(self, changes: Sequence[Change]) -> Sequence[EntryWrite]:
+        """The index entries of these changes that are to be written now, and not by a walk."""
+        if self.positions:
+            return [
+                one for change in changes for one in change.entries if self.has_passed(one.source.source, change.key)
+            ]
+        if len(changes) == 1:
+            return changes[0].entries
+        return [one for change in changes for one in change.entries]
+
+    # --- the walk -------------------------------------------------------------------------------
+
+    def next_slice(self, draft: Draft, table: Table, source: bytes, limit_rows: int, skipped_keys_max: int) -> Slice:
+        """Add the next rows' share to the commit: what follows from them, and the position. Raises Clogged and bare exceptions."""
+        filler = next(one for one in self._participants if source in one.walks(table))
+        with undisturbed():  # UpdateTable makes the first slice within its request
+            part = _read_slice(draft.engine, table, self.positions[source], limit_rows, skipped_keys_max)
+            filler.fill(draft, table, source, part.rows)
+        if part.is_last:
+            draft.batch.delete(layout.backfill_key(source))
+            draft.afterwards.append(lambda: self._forget(source, source + b"\x00"))
+        else:
+            position = part.rows[-1][0]
+            draft.batch.put(layout.backfill_key(source), position)
+            draft.afterwards.append(lambda: self.positions.update({source: position}))
+        return part
+
+    def filled(self, table: Table, source: bytes) -> Table:
+        """The table once a source has been filled."""
+        filler = next(one for one in self._participants if source in one.walks(table))
+        return filler.filled(table, source)
+
+
+def _read_slice(engine: Engine, table: Table, position: Key, limit_rows: int, skipped_keys_max: int) -> Slice:
+    """The rows behind a position. Raises the engine's bare exceptions."""
+    lower, upper = table.source + position, layout.prefix_end(table.source)
+    if position:
+        lower += b"\x00"
+    cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=skipped_keys_max)
+    try:
+        return _read(cursor, limit_rows)
+    finally:
+        cursor.drop()
+
+
+def _read(cursor: Cursor, limit_rows: int) -> Slice:
+    """Rows up to a number or size, at least one."""
+    rows: list[tuple[Key, Row]] = []
+    size_bytes = 0
+    while True:
+        left = limit_rows - len(rows)
+        wanted = min(left, _FIRST_CHUNK_ROWS)
+        if rows:
+            wanted = min(left, _CHUNK_ROWS, (SLICE_BYTES_MAX - size_bytes) * len(rows) // size_bytes + 1)
+        chunk = cursor.read(wanted)
+        for engine_key, row in chunk:
+            rows.append((Key(engine_key[SOURCE_BYTES:]), Row(row)))
+            size_bytes += len(row)
+            if size_bytes >= SLICE_BYTES_MAX or len(rows) == limit_rows:
+                return Slice(rows, is_last=False)
+        if len(chunk) < wanted:
+            return Slice(rows, is_last=True)
