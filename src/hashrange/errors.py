@@ -243,3 +243,9 @@ class Malformed(HashrangeError):
     Whoever raises it only says that the request has a fault; the slow path reads the body again,
     finds the first fault in the service's order and words it.
     """
+
+
+def without_frames(error: ApiError) -> ApiError:
+    """The error, for keeping: without what its traceback holds, such as the decoded items of the frames that it passed."""
+    error.__context__ = None
+    return error.with_traceback(None)

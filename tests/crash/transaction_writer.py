@@ -64,7 +64,7 @@ async def transact_one(store: EmbeddedStore, tables: list[Table], writer: int, n
         Step(two, counter_key(writer), put(counter_row(number))),
         Step(two, entry_key(writer, number), put(row_of(number % 700, b"x" * (number % 700)))),
     ]
-    return await store.transact(steps, token(writer, number), lambda _: None)
+    return await store.transact(steps, token(writer, number))
 
 
 def write_until_killed(folder: str, writers: int, pipe: Connection) -> None:

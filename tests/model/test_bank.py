@@ -25,7 +25,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
-from hashrange.store.interface import Check, Step, Token, Transacted, TransactionRefused
+from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.schema import Table
@@ -42,7 +42,7 @@ TABLES = ("bank-one", "bank-two")
 class HalvingStore(SuspendingStore):
     """A store that is wrong: a transaction's steps are committed one by one, a snapshot is read row by row."""
 
-    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
         changes = []
         for table, key, plan in steps:
             assert key is not None

@@ -94,10 +94,6 @@ class Statistics(NamedTuple):
     size_bytes: int
 
 
-Check = Callable[[Sequence[Change]], None]
-"""Looks at the planned changes of a whole transaction. Pure: it may refuse by raising, and may be called again."""
-
-
 class Catalog(Protocol):
     """The tables, by (account, Region, name). Reads are in memory; writes are compare-and-set and durable as rows are."""
 
@@ -155,11 +151,11 @@ class Store(Protocol):
         """
         ...
 
-    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
         """Replace the rows of all steps, over tables and partitions, in one commit, or none.
 
         Every plan is called with its row as of one point in time; if one refuses, nothing is done and TransactionRefused holds
-        all refusals. `check` may then refuse the changes as a whole, by raising; last, the steps that make an item collection
+        all refusals. Then ValidationException is raised for a transaction of more than 4 MB; last, the steps that make an item collection
         grow beyond its limit are refused in the same way as by plans. A token that was used for the same digest and has
         not expired makes it a replay: no plan is called; for another digest IdempotentParameterMismatchException is raised,
         and TransactionInProgressException while its first use is still going on.

@@ -1,8 +1,8 @@
 """What do the steps of a transaction come to? Their changes, or all their refusals. Pure; the same for every store."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from hashrange.errors import ApiError, ValidationException
+from hashrange.errors import ApiError, ValidationException, without_frames
 from hashrange.items.rows import row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
@@ -13,21 +13,23 @@ from hashrange.tables.entries import derive_entry_writes
 
 
 def plan_steps(
-    steps: Sequence[Step], rows: Sequence[Row | None], at_seconds: float = 0.0, position: int = 0
+    steps: Sequence[Step], rows: Iterable[Row | None], at_seconds: float = 0.0, position: int = 0
 ) -> list[Change]:
-    """The changes of all steps, index entries included; `rows` are the old ones. Raises TransactionRefused.
+    """The changes of all steps, index entries included; `rows` are the old ones, taken one by one. Raises TransactionRefused.
 
-    Raises ValidationException when the items that the refusals tell are larger together than a transaction may be.
+    Raises ValidationException when no step refuses and what the transaction reads and writes, its updates applied, is larger than it may be, or
+    when the items that the refusals tell are. What cannot take place any more is planned to its end, but not kept: a hundred items
+    of the largest size would be.
     """
-    changes = []
+    changes: list[Change] = []
     reasons: list[ApiError | None] = []
+    told_bytes = size_bytes = 0
     is_refused = False
-    told_bytes = 0
     for (table, key, plan), old in zip(steps, rows, strict=True):
         try:
             new, old_item, new_item = as_planned(plan(old))
         except ApiError as refusal:
-            reasons.append(refusal)
+            reasons.append(without_frames(refusal))
             is_refused = True
             if old is not None and refusal.members:
                 told_bytes += row_size_bytes(old)
@@ -36,10 +38,15 @@ def plan_steps(
             continue
         reasons.append(None)
         assert key is not None, "a step without a key must refuse"
-        entries = (
-            derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes and not is_refused else ()
-        )
+        weighed = old if new is None else new
+        size_bytes += 0 if weighed is None else row_size_bytes(weighed)
+        if is_refused or size_bytes > TRANSACTION_SIZE_MAX_BYTES:
+            changes.clear()
+            continue
+        entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
         changes.append(Change(table, key, old, new, entries, "client", at_seconds, position, old_item, new_item))
     if is_refused:
         raise TransactionRefused(reasons)
+    if size_bytes > TRANSACTION_SIZE_MAX_BYTES:
+        raise ValidationException(TRANSACTION_TOO_LARGE)
     return changes

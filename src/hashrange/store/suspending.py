@@ -20,7 +20,6 @@ from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.store.interface import (
     Backfill,
     Backfilled,
-    Check,
     Page,
     Statistics,
     Step,
@@ -154,7 +153,7 @@ class SuspendingStore:
         await self.suspend()
         return change
 
-    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
         """As the inner store, between pauses, its items marked meanwhile; plans may first be called for nothing."""
         await self.suspend()
         if token is not None and token.name in self._tokens:
@@ -173,11 +172,11 @@ class SuspendingStore:
                 ]
                 # These rows are of no one point in time, or it is a replay.
                 with suppress(ApiError, TransactionRefused):
-                    check(plan_steps(steps, rows))
+                    plan_steps(steps, rows)
                 self.lost_races += 1
                 await self.suspend()
             twice = [Step(table, key, _twice(plan)) for table, key, plan in steps]
-            transacted = await self.inner.transact(twice, token, check)
+            transacted = await self.inner.transact(twice, token)
         finally:
             self._ongoing -= places
             if token is not None:

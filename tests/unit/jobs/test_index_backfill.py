@@ -276,7 +276,7 @@ def test_a_write_to_a_table_that_is_gone_is_refused(world: World) -> None:
         drive(world.scope.store.mutate(old_table, Key(b"key"), lambda old: old))
     with pytest.raises(ResourceNotFoundException):
         steps = [Step(old_table, Key(b"key"), lambda old: old)]
-        drive(world.scope.store.transact(steps, None, lambda changes: None))
+        drive(world.scope.store.transact(steps, None))
 
 
 # --- the last ids ---------------------------------------------------------------------------------

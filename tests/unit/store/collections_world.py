@@ -1,6 +1,5 @@
 """A table with a local index, driven through the store alone: for tests of item collections."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -67,7 +66,7 @@ class Collections:
         return Step(table or self.table, self.key(new), lambda _: row)
 
     def transact(self, *steps: Step) -> Transacted:
-        return finish(self.store.transact(steps, None, accept))
+        return finish(self.store.transact(steps, None))
 
     def size_bytes(self, partition: str = "p") -> int:
         key = self.key(item("any", 50, partition))
@@ -77,10 +76,6 @@ class Collections:
         """Engine key → row, of all sizes of collections."""
         found: dict[bytes, bytes] = dict(self.store.engine.items())
         return {key: row for key, row in found.items() if key[4:6] == layout.COLLECTIONS_INDEX_ID}
-
-
-def accept(_: Sequence[Change]) -> None:
-    """No objection."""
 
 
 def row_of_item(of: Item) -> Row:

@@ -92,7 +92,7 @@ def test_rows_about_to_be_replaced_are_always_kept(tmp_path: Path) -> None:
     for number in range(KEPT_READS + 1):
         row = row_of(10, b"%d" % number)
         finish(store.mutate(table, Key(b"k"), lambda _, row=row: row))  # type: ignore[misc]
-        finish(store.transact([Step(table, Key(b"l"), lambda _, row=row: row)], None, lambda _: None))  # type: ignore[misc]
+        finish(store.transact([Step(table, Key(b"l"), lambda _, row=row: row)], None))  # type: ignore[misc]
         store.site.reads.clear()
     assert store.engine.options == [None] * 2 * (KEPT_READS + 1)
     for _ in range(KEPT_READS):

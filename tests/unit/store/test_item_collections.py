@@ -14,7 +14,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.interface import Step, Token, TransactionRefused
 from tests.support.engines import FaultyEngine
 from tests.support.samples import finish
-from tests.unit.store.collections_world import LIMIT_BYTES, Collections, accept, item, row_of_item
+from tests.unit.store.collections_world import LIMIT_BYTES, Collections, item, row_of_item
 from tests.unit.store.conftest import Run
 
 STALL = Exception("Result incomplete: Write stall")
@@ -129,10 +129,10 @@ def test_a_transaction_counts_all_its_steps(world: Collections) -> None:
 def test_a_refused_transaction_leaves_its_token_free(world: Collections) -> None:
     token = Token(b"t", b"d" * 16, 0.0, 600.0, lambda changes: b"%d" % len(changes))
     with pytest.raises(TransactionRefused):
-        finish(world.store.transact([world.step(item("a", LIMIT_BYTES + 1))], token, accept))
-    done = finish(world.store.transact([world.step(item("a", LIMIT_BYTES))], token, accept))
+        finish(world.store.transact([world.step(item("a", LIMIT_BYTES + 1))], token))
+    done = finish(world.store.transact([world.step(item("a", LIMIT_BYTES))], token))
     assert done.report is None
-    assert finish(world.store.transact([world.step(item("b", 20))], token, accept)).report == b"1"
+    assert finish(world.store.transact([world.step(item("b", 20))], token)).report == b"1"
     assert world.size_bytes() == LIMIT_BYTES
 
 

@@ -1,6 +1,6 @@
 """Plans that give way: what others have done meanwhile is seen before the commit, and a plan that lost once does not lose again."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -10,16 +10,12 @@ from hashrange.items.types import Key, Row
 from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import Step, Token
-from hashrange.tables.change import Change, Plan
+from hashrange.tables.change import Plan
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of
 
 A, B = Key(b"a"), Key(b"b")
 Meanwhile = Callable[[], None]
-
-
-def accept(_: Sequence[Change]) -> None:
-    """No objection."""
 
 
 def put(store: EmbeddedStore, table: Table, key: Key, row: Row | None) -> None:
@@ -92,7 +88,7 @@ def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: 
     put(store, table, A, row_of(10, b"one"))
     others = [
         Other(store.mutate(table, A, lambda _: row_of(10, b"three"))),
-        Other(store.transact([Step(table, B, lambda _: row_of(10)), Step(table, A, lambda row: row)], None, accept)),
+        Other(store.transact([Step(table, B, lambda _: row_of(10)), Step(table, A, lambda row: row)], None)),
         Other(store.mutate(table, B, lambda _: row_of(10, b"elsewhere"))),
     ]
 
@@ -131,7 +127,7 @@ def both(table: Table, plan: Plan) -> list[Step]:
 @pytest.mark.parametrize("changed", [A, B])
 def test_a_transaction_looks_at_all_its_rows_again(store: EmbeddedStore, table: Table, changed: Key) -> None:
     plan = LongPlan(lambda: put(store, table, changed, row_of(10, b"two")))
-    transacted = finish(store.transact(both(table, plan), None, accept))
+    transacted = finish(store.transact(both(table, plan), None))
     assert len(plan.seen) == 2
     assert [change.old for change in transacted.changes] == [
         row_of(10, b"two") if key == changed else None for key in (A, B)
@@ -147,7 +143,7 @@ def test_a_transaction_that_lost_once_does_not_lose_again(store: EmbeddedStore, 
         assert not other.is_done
 
     plan = LongPlan(lambda: put(store, table, A, row_of(10, b"two")), interfere)
-    finish(store.transact(both(table, plan), None, accept))
+    finish(store.transact(both(table, plan), None))
     other.step()
     assert other.is_done
     assert (get(store, table, A), get(store, table, B)) == (row_of(10, b"two+"), row_of(10, b"late"))
@@ -159,17 +155,17 @@ def token(digest: bytes) -> Token:
 
 def test_a_token_that_was_used_meanwhile_makes_a_replay(store: EmbeddedStore, table: Table) -> None:
     first = token(b"d" * 16)
-    plan = LongPlan(lambda: assert_new(finish(store.transact([Step(table, B, lambda _: row_of(10))], first, accept))))
-    transacted = finish(store.transact([Step(table, A, plan)], first, accept))
+    plan = LongPlan(lambda: assert_new(finish(store.transact([Step(table, B, lambda _: row_of(10))], first))))
+    transacted = finish(store.transact([Step(table, A, plan)], first))
     assert transacted.report == b"1"
     assert get(store, table, A) is None
 
 
 def test_a_token_that_was_used_for_something_else_meanwhile_is_refused(store: EmbeddedStore, table: Table) -> None:
     other = [Step(table, B, lambda _: row_of(10))]
-    plan = LongPlan(lambda: assert_new(finish(store.transact(other, token(b"e" * 16), accept))))
+    plan = LongPlan(lambda: assert_new(finish(store.transact(other, token(b"e" * 16)))))
     with pytest.raises(IdempotentParameterMismatchException):
-        finish(store.transact([Step(table, A, plan)], token(b"d" * 16), accept))
+        finish(store.transact([Step(table, A, plan)], token(b"d" * 16)))
     assert get(store, table, A) is None
 
 

@@ -167,7 +167,7 @@ def test_a_row_that_is_replaced_again_and_again_is_read_once(world: World) -> No
         world.put("p", "a", n=str(number))
         assert world.get("p", "a") == row_of("p", "a", n=str(number))
     step = Step(world.table, world.key("p", "a"), partial(give, row_of("p", "a", n="last")))
-    finish(world.store.transact([step], None, lambda _: None))
+    finish(world.store.transact([step], None))
     assert world.get("p", "a") == row_of("p", "a", n="last")
     assert engine.reads == 1
 
@@ -348,7 +348,7 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
                     Step(world.table, world.key(pk, each), partial(give, chance.choice(rows)))
                     for each in chance.sample("abcdef", 3)
                 ]
-                finish(store.transact(steps, None, lambda _: None))
+                finish(store.transact(steps, None))
             case 4:
                 world.clock.advance(chance.random())
                 finish(store.apply_delayed(chance.randrange(1, 4)))

@@ -1,7 +1,7 @@
 """Transactions of a store: all or none, tokens and their expiry, conflicts in the suspending store."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -16,19 +16,16 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.items.types import Key, Row
+from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import Statistics, Step, Token, Transacted, TransactionRefused
 from hashrange.store.suspending import SuspendingStore
-from hashrange.tables.change import Change, Plan
+from hashrange.tables.change import Plan
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, table_maker
 
 A, B, C = Key(b"a"), Key(b"b"), Key(b"c")
-
-
-def accept(_: Sequence[Change]) -> None:
-    """No objection."""
 
 
 def write(row: Row | None) -> Plan:
@@ -56,7 +53,7 @@ def make(data_dir: str | None = None) -> tuple[EmbeddedStore, Table, Table]:
 
 def transact(store: EmbeddedStore, steps: list[Step], mark: Token | None = None) -> Transacted:
     """One transaction; fails when it suspends."""
-    return finish(store.transact(steps, mark, accept))
+    return finish(store.transact(steps, mark))
 
 
 def token_rows(store: EmbeddedStore) -> tuple[int, int]:
@@ -93,13 +90,12 @@ def test_refusals_are_collected_and_nothing_is_done() -> None:
     assert store.position() == position
     assert finish(store.snapshot_get([(one, A)], 10**6)) == [None]
     assert token_rows(store) == (0, 0)
-
-    def check(changes: Sequence[Change]) -> None:
-        raise ValidationException(str(len(changes)))
-
-    with pytest.raises(ValidationException, match="1"):
-        finish(store.transact([Step(one, A, write(row_of(5)))], None, check))
+    large = [Step(one, Key(b"%02d" % number), write(row_of(400_000))) for number in range(11)]
+    with pytest.raises(ValidationException, match="4MB"):
+        transact(store, large)
     assert store.position() == position
+    with pytest.raises(TransactionRefused):
+        transact(store, [*large, Step(one, A, refuse)])
     store.close_now()
 
 
@@ -193,9 +189,9 @@ async def _conflicts(seed: int) -> set[str]:
     steps = [Step(table, A, add), Step(table, B, add)]
     others = [Step(table, A, add), Step(table, C, add)]
     await asyncio.gather(
-        hear(store.transact(steps, token("t"), accept)),
-        hear(store.transact(others, token("u"), accept)),
-        hear(store.transact(steps, token("t"), accept)),
+        hear(store.transact(steps, token("t"))),
+        hear(store.transact(others, token("u"))),
+        hear(store.transact(steps, token("t"))),
         hear(store.mutate(table, A, add)),
         hear(store.snapshot_get([(table, A)], 10**6)),
     )
@@ -222,4 +218,45 @@ def test_a_snapshot_ends_behind_the_row_that_exceeds_its_limit() -> None:
     whole: list[Row | None] = [row_of(7), None, row_of(8), row_of(9)]
     for limit_bytes, read in ((24, 4), (23, 4), (15, 4), (14, 3), (7, 3), (6, 1), (0, 1)):
         assert finish(store.snapshot_get(places, limit_bytes)) == whole[:read] + [None] * (4 - read)
+    store.close_now()
+
+
+def test_a_refusal_that_is_kept_holds_no_item() -> None:
+    """The traceback of an error holds the frames that it passed, and they the decoded item."""
+    store, one, _ = make()
+
+    def refuse_with_item(row: Row | None) -> Row:
+        item = [row]
+        raise ConditionalCheckFailedException(str(len(item)))
+
+    with pytest.raises(TransactionRefused) as caught:
+        transact(store, [Step(one, A, refuse_with_item)])
+    (reason,) = caught.value.reasons
+    assert reason is not None
+    assert reason.__traceback__ is None
+    assert reason.__context__ is None
+    store.close_now()
+
+
+def test_a_long_transaction_that_refuses_refuses_for_rows_of_one_moment() -> None:
+    """What one plan met must not have been written after another one was called."""
+    store, one, _ = make()
+    for key in (A, B):
+        transact(store, [Step(one, key, write(row_of(5, b"old")))])
+    seen: list[tuple[bytes, bytes]] = []
+
+    def first(row: Row | None) -> Row:
+        if not seen:
+            transact(store, [Step(one, key, write(row_of(5, b"new"))) for key in (A, B)])
+            note_way_given()
+        seen.append((b"A", bytes(row or b"")[5:]))
+        raise ConditionalCheckFailedException("no")
+
+    def second(row: Row | None) -> Row:
+        seen.append((b"B", bytes(row or b"")[5:]))
+        raise ConditionalCheckFailedException("no")
+
+    with pytest.raises(TransactionRefused):
+        transact(store, [Step(one, A, first), Step(one, B, second)])
+    assert seen == [(b"A", b"old"), (b"B", b"new"), (b"A", b"new"), (b"B", b"new")]
     store.close_now()

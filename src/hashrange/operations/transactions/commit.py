@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.operations.operation import Scope
-from hashrange.operations.transactions.figures import check_read_size, check_written_size
+from hashrange.operations.transactions.figures import check_read_size
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted, TransactionRefused
@@ -24,7 +24,7 @@ async def commit_steps(
     """
     token = None if content is None or client_token is None else content.token(scope, client_token)
     try:
-        return await scope.store.transact(steps, token, check_written_size)
+        return await scope.store.transact(steps, token)
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
 

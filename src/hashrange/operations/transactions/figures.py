@@ -13,7 +13,6 @@ from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.operations.replies import ENCODER
 from hashrange.operations.transactions.tokens import replay_units
 from hashrange.store.interface import Transacted
-from hashrange.tables.change import Change
 from hashrange.tables.schema import Table
 from hashrange.tables.transaction_capacity import (
     transaction_capacity,
@@ -22,19 +21,8 @@ from hashrange.tables.transaction_capacity import (
 )
 
 
-def check_written_size(changes: Sequence[Change]) -> None:
-    """Refuse what reads and writes more than a transaction may, its updates applied."""
-    size_bytes = 0
-    for change in changes:
-        row = change.old if change.new is None else change.new
-        if row is not None:
-            size_bytes += row_size_bytes(row)
-    if size_bytes > TRANSACTION_SIZE_MAX_BYTES:
-        raise ValidationException(TRANSACTION_TOO_LARGE)
-
-
 def check_read_size(rows: Sequence[Row | None]) -> None:
-    """The same for what is only read."""
+    """Refuse what reads more than a transaction may."""
     if sum([row_size_bytes(row) for row in rows if row is not None]) > TRANSACTION_SIZE_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
 

@@ -13,14 +13,13 @@ From reading to writing nothing else runs, but for a plan that takes long and gi
 looked at again. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import NoReturn, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import ApiError
 from hashrange.items.types import Key, Row
-from hashrange.steps import gave_way
+from hashrange.steps import gave_way, spend
 from hashrange.store.embedded.claims import Claim, Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -29,7 +28,7 @@ from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Former, Tokens
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import Check, Step, Token, Transacted, TransactionRefused
+from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, as_planned
 from hashrange.tables.derive import changes_statistics
@@ -39,6 +38,8 @@ from hashrange.tables.schema import Table
 T = TypeVar("T")
 Parts = Sequence[tuple[Participant, Sequence[Change]]]
 """Who takes part in a commit, and with which of its changes."""
+READ_BYTES_PER_STEP_BITS = 10
+"""Reading 1 KB of a row is a step."""
 NOBODY_ASKS = 0.0
 """In place of a service time that nobody asks for."""
 
@@ -49,6 +50,14 @@ class Stalled(Exception):
 
 class Overtaken(Exception):
     """While a plan gave way, another write changed what it was made for."""
+
+
+class Moment(NamedTuple):
+    """When something long began."""
+
+    ways_given: int
+    engine: Engine
+    position: int
 
 
 class Commits:
@@ -65,26 +74,30 @@ class Commits:
 
     async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
         """As `Store.mutate`. Suspends only when the engine is stalled, or a long plan was overtaken; then it begins anew."""
-        if self._claims.rows:
-            return await self._again((table.source + key,), partial(self._mutate, table, key, plan, origin))
-        try:
-            return self._mutate(table, key, plan, origin)
-        except (Stalled, Overtaken) as reason:
-            return await self._again((table.source + key,), partial(self._mutate, table, key, plan, origin), reason)
+        reason = None
+        if not self._claims.rows:
+            try:
+                return self._mutate(table, key, plan, origin)
+            except (Stalled, Overtaken) as failed:
+                reason = failed
+        return await self._again((table.source + key,), lambda _: self._mutate(table, key, plan, origin), reason)
 
-    async def transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
+    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
         """As `Store.transact`. Suspends as `mutate` does."""
         places = [table.source + key for table, key, _ in steps if key is not None]
-        return await self._again(places, partial(self._transact, steps, token, check))
+        return await self._again(places, lambda has_claim: self._transact(steps, token, has_claim=has_claim))
 
     async def commit(self, make: Callable[[Draft], T]) -> T:
         """Anything else: `make` adds to a draft, and returns what is returned. It may be called again; a draft left empty is no commit."""
-        return await self._again((), partial(self._commit, make))
+        return await self._again((), lambda _: self._commit(make))
 
     async def _again(
-        self, places: Sequence[bytes], attempt: Callable[[], T], reason: Stalled | Overtaken | None = None
+        self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: Stalled | Overtaken | None = None
     ) -> T:
-        """The one loop: attempt, until it is in or refused. What was overtaken once claims its places, and is not again."""
+        """The one loop: attempt, until it is in or refused. What was overtaken once claims its places, and is not again.
+
+        An attempt hears whether its places are claimed.
+        """
         stalls = 0
         claim: Claim | None = None
         try:
@@ -98,7 +111,7 @@ class Commits:
                 if claim is None and self._claims.rows:
                     await self._claims.others_done(places)
                 try:
-                    return attempt()
+                    return attempt(claim is not None)
                 except (Stalled, Overtaken) as failed:
                     reason = failed
         finally:
@@ -109,9 +122,8 @@ class Commits:
 
     def _mutate(self, table: Table, key: Key, plan: Plan, origin: Origin) -> Change:
         """Read, plan, derive; and the rest, which is one put when nothing else follows. 3 µs with a plan that costs nothing."""
-        ways_given = gave_way()
         site = self._site
-        engine, barrier = site.engine, site.barrier
+        engine, barrier, ways_given = site.engine, site.barrier, gave_way()
         table, participants, needs_time = self._tables.existing(table)
         engine_key = table.source + key
         try:
@@ -123,7 +135,7 @@ class Commits:
             return Change(table, key, old, new)
         entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
         if gave_way() != ways_given:
-            self._require_unchanged(engine, ((table, engine_key, old),))
+            self._require_unchanged(engine, table, engine_key, old)
         position = barrier.position + 1
         if participants or changes_statistics(old, new):
             at_seconds = site.clock.service_time() if needs_time else NOBODY_ASKS
@@ -144,28 +156,30 @@ class Commits:
         barrier.commit()
         return Change(table, key, old, new, entries, origin, NOBODY_ASKS, position, old_item, new_item)
 
-    def _transact(self, steps: Sequence[Step], token: Token | None, check: Check) -> Transacted:
-        ways_given, site = gave_way(), self._site
-        engine = site.engine
-        former, rows = self._read_for(engine, steps, token)
+    def _transact(self, steps: Sequence[Step], token: Token | None, *, has_claim: bool) -> Transacted:
+        moment = self._moment()
+        former = None if token is None else self._look_up(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
         opened = [self._tables.existing(step.table) for step in steps]
         steps = [step._replace(table=one.table) for step, one in zip(steps, opened, strict=True)]
-        position = site.barrier.position + 1
-        at_seconds = site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
-        changes = plan_steps(steps, rows, at_seconds, position)
-        check(changes)
+        at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
+        try:
+            changes = plan_steps(steps, self._rows(moment.engine, steps), at_seconds, moment.position + 1)
+        except (ApiError, TransactionRefused):
+            self._require_calm(moment, [step.table for step in steps], has_claim=has_claim)
+            raise
+        self._require_calm(moment, [step.table for step in steps], has_claim=has_claim)
+        if token is not None and moment.ways_given != gave_way() and self._look_up(moment.engine, token) != former:
+            raise Overtaken
         written = [change for change in changes if change.new != change.old]
         if token is None and not written:
             return Transacted(changes)
-        if gave_way() != ways_given:
-            self._require_unchanged(
-                engine, [(change.table, change.table.source + change.key, change.old) for change in changes]
-            )
-            if token is not None and self._read_for(engine, (), token)[0] != former:
-                raise Overtaken
-        draft = Draft(engine, position, at_seconds, changes)
+        position = self._site.barrier.position + 1
+        if position != moment.position + 1:
+            changes = [change._replace(position=position) for change in changes]
+            written = [change for change in changes if change.new != change.old]
+        draft = Draft(moment.engine, position, at_seconds, changes)
         self._follow(draft, _parts(opened, written), written, is_transaction=True)
         if token is not None and former is not None:
             try:
@@ -175,6 +189,27 @@ class Commits:
         self._write(draft, written)
         return Transacted(changes)
 
+    def _rows(self, engine: Engine, steps: Sequence[Step]) -> Iterator[Row | None]:
+        """The rows of all steps, each read when it is asked for; others may run in between."""
+        get = self._site.reads.row_to_replace
+        for table, key, _ in steps:
+            try:
+                row = None if key is None else get(engine, table.source + key)
+            except Exception as error:
+                raise self._site.fail(error) from error
+            if row is not None:
+                spend(len(row) >> READ_BYTES_PER_STEP_BITS)
+            yield row
+
+    def _look_up(self, engine: Engine, token: Token) -> Former:
+        """What is known of a transaction's token."""
+        try:
+            return self._tokens.look(engine, token)
+        except ApiError:
+            raise
+        except Exception as error:
+            raise self._site.fail(error) from error
+
     def _commit(self, make: Callable[[Draft], T]) -> T:
         site = self._site
         draft = Draft(site.engine, site.barrier.position + 1, site.clock.service_time())
@@ -183,35 +218,34 @@ class Commits:
             self._write(draft)
         return made
 
-    def _read_for(
-        self, engine: Engine, steps: Sequence[Step], token: Token | None
-    ) -> tuple[Former | None, list[Row | None]]:
-        """What a transaction begins with: what is known of its token; unless it is a replay, the rows of all its steps."""
-        try:
-            former = None if token is None else self._tokens.look(engine, token)
-            if former is not None and former.report is not None:
-                return former, []
-            get = self._site.reads.row_to_replace
-            return former, [None if key is None else get(engine, table.source + key) for table, key, _ in steps]
-        except ApiError:
-            raise
-        except Exception as error:
-            raise self._site.fail(error) from error
-
-    def _require_unchanged(self, engine: Engine, places: Sequence[tuple[Table, bytes, Row | None]]) -> None:
-        """Raise Overtaken unless what was read before a plan gave way is true now: the engine, the tables, each row."""
-        if self._site.engine is not engine:
+    def _require_unchanged(self, engine: Engine, table: Table, engine_key: bytes, old: Row | None) -> None:
+        """Raise Overtaken unless what was read before a plan gave way is true now: the engine, the table, the row."""
+        if self._site.engine is not engine or not self._tables.is_current(table):
             raise Overtaken
-        row = self._site.reads.row_to_replace
         try:
-            if not all(
-                self._tables.is_current(table) and row(engine, engine_key) == old for table, engine_key, old in places
-            ):
-                raise Overtaken
-        except Overtaken:
-            raise
+            row = self._site.reads.row_to_replace(engine, engine_key)
         except Exception as error:
             raise self._site.fail(error) from error
+        if row != old:
+            raise Overtaken
+
+    def _moment(self) -> Moment:
+        """To be compared with, later."""
+        return Moment(gave_way(), self._site.engine, self._site.barrier.position)
+
+    def _require_calm(self, moment: Moment, tables: Sequence[Table], *, has_claim: bool) -> None:
+        """Raise Overtaken unless everything is as it was at the moment, or is claimed: no commit has come since.
+
+        What comes to claimed rows waits; but tables may go or change, and the engine may be another one.
+        """
+        if gave_way() == moment.ways_given:
+            return
+        if self._site.engine is not moment.engine:
+            raise Overtaken
+        if self._site.barrier.position == moment.position:
+            return
+        if not has_claim or not all(self._tables.is_current(table) for table in tables):
+            raise Overtaken
 
     # --- from the changes to the commit ---------------------------------------------------------
 
