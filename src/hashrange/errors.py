@@ -184,6 +184,14 @@ class TransactionConflictException(ApiError):
     """A single write met a transaction that is going on for its item; the client may try again."""
 
 
+class ProvisionedThroughputExceededException(ApiError):
+    """A table or index has no capacity left for the call; the client may try again."""
+
+
+class ThrottlingException(ApiError):
+    """The same for a table that is charged by request."""
+
+
 class TransactionInProgressException(ApiError):
     """A transaction with the same token is going on; the client may try again."""
 
@@ -200,6 +208,10 @@ class InternalServerError(ApiError):
     """Something failed on our side."""
 
     http_status = 500
+
+
+THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
+"""Part of a batch that meets one of them is left over, unless all of it does."""
 
 
 # --- the operator's errors ----------------------------------------------------------------------

@@ -10,6 +10,8 @@ CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+    "ThrottlingException": "ThrottlingError",
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }

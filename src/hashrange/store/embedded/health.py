@@ -91,6 +91,10 @@ class Health:
         if self._lock is not None:
             self._lock.note_engine()
 
+    def replaced(self) -> None:
+        """The store takes another engine, with nothing wrong: what was read before may not be there any more."""
+        self.generation += 1
+
     def _sync(self) -> None:
         """On the sync thread: make every commit so far durable, in the folder that was opened. Raises the engine's bare exceptions."""
         engine = self._store.engine

@@ -29,6 +29,8 @@ class Terms(NamedTuple):
     collection_size_max_bytes: int
     find_table: Callable[[int], Table | None]
     """The table of an id, as it is now."""
+    has_passed: Callable[[bytes, Key], bool]
+    """Has the walk that fills a source (6 bytes) passed a key of its table, or ended? What it has not, is left to it."""
     wake: Callable[[], None]
     """To be called when there is new work for jobs."""
 

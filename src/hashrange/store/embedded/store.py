@@ -67,7 +67,7 @@ class EmbeddedStore:
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
         opened = OpenTables()
-        terms = Terms(clock, index_delay, collection_size_max_bytes, opened.find, self._wake_jobs)
+        terms = Terms(clock, index_delay, collection_size_max_bytes, opened.find, self._has_passed, self._wake_jobs)
         opened.participants = tuple([make(terms) for make in participants])
         for place_among, participant in enumerate(opened.participants):
             participant.place = place_among
@@ -187,6 +187,9 @@ class EmbeddedStore:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
         return self._maintenance.settle()
 
+    def _has_passed(self, source: bytes, key: Key) -> bool:
+        return self._walks.has_passed(source, key)
+
     def _wake_jobs(self) -> None:
         self.wake()
 
@@ -211,6 +214,20 @@ class EmbeddedStore:
         self.catalog.load(engine)
         self._walks.load(engine, self.catalog.all_tables())
         self.wake()
+
+    def replace_engine(self, engine: Engine) -> Engine:
+        """Go on with another engine, which is open, and all that it holds; returns the one before, all of whose commits are durable.
+
+        For whoever resets or restores a running store. Requests that wait in the midst of something hear a StorageError and begin anew.
+        """
+        self._barrier.finish()
+        former = self.site.engine
+        self.stop_housekeeping(former)
+        self._health.replaced()
+        self.use(engine)
+        self._health.begin()
+        self.load()
+        return former
 
     def stop_housekeeping(self, engine: Engine) -> bool:
         """Before `engine` is closed; True when that ended its flushes as well."""

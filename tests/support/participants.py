@@ -1,0 +1,130 @@
+"""Participants that only tests have: one that keeps a log of every change, one that refuses what is too large, by capacity."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from hashrange.errors import ApiError, ProvisionedThroughputExceededException
+from hashrange.items.rows import row_size_bytes
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.ordered_queue import OrderedQueue
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.tables.change import Change
+from hashrange.tables.schema import Table
+
+PREFIX = b"\x00\x00\x00\x00\x7f\x00"
+TAG = "change-log"
+"""Of a table: `filling` once it is wanted, `on` when the walk has filled it."""
+
+
+class Logged(msgspec.Struct, frozen=True, array_like=True):
+    """One row of the log."""
+
+    key: bytes
+    old: bytes | None
+    new: bytes | None
+    at_seconds: float
+    origin: str
+
+
+class ChangeLog(Participant):
+    """A row for each change of the tables that have its tag, in the commit of the change."""
+
+    needs_time = True
+
+    def __init__(self, terms: Terms) -> None:
+        self._has_passed = terms.has_passed
+        self._queue = OrderedQueue(PREFIX)
+
+    def load(self, engine: Engine) -> None:
+        self._queue.load()
+
+    def takes_part(self, table: Table) -> bool:
+        return TAG in table.tags
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        logged = [one for one in changes if self._has_passed(source_of(one.table), one.key)]
+        for place, (table, key, old, new, _, origin, at_seconds, position, *_) in enumerate(logged):
+            assert position == draft.position
+            self._put(draft, table, place, Logged(key, old, new, at_seconds, origin))
+
+    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
+        if old is not None and TAG in old.tags and (new is None or TAG not in new.tags):
+            self._queue.clear(draft, table_bytes(old), (old.table_id + 1).to_bytes(4, "big"))
+
+    def walks(self, table: Table) -> Sequence[bytes]:
+        return [source_of(table)] if table.tags.get(TAG) == "filling" else []
+
+    def fill(self, draft: Draft, table: Table, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+        assert source == source_of(table)
+        for place, (key, row) in enumerate(rows):
+            self._put(draft, table, place, Logged(key, None, row, draft.at_seconds, "walk"))
+
+    def filled(self, table: Table, source: bytes) -> Table:
+        assert source == source_of(table)
+        return msgspec.structs.replace(table, tags={**table.tags, TAG: "on"})
+
+    def _put(self, draft: Draft, table: Table, place: int, logged: Logged) -> None:
+        key = table_bytes(table) + draft.position.to_bytes(8, "big") + place.to_bytes(4, "big")
+        self._queue.put(draft, key, msgspec.msgpack.encode(logged))
+
+
+def table_bytes(table: Table) -> bytes:
+    """What the rows of a table's log begin with, behind the prefix."""
+    return table.table_id.to_bytes(4, "big")
+
+
+def source_of(table: Table) -> bytes:
+    """What names the log among what is filled from its table."""
+    return table_bytes(table) + b"\x7f\x00"
+
+
+def logged(engine: Engine, table: Table) -> Iterator[tuple[int, Logged]]:
+    """Position and content of every row of a table's log, in order."""
+    prefix = PREFIX + table_bytes(table)
+    for engine_key, row in scan_prefix(engine, prefix):
+        yield int.from_bytes(engine_key[len(prefix) :][:8], "big"), msgspec.msgpack.decode(row, type=Logged)
+
+
+def replayed(engine: Engine, table: Table) -> dict[bytes, bytes]:
+    """The rows that the log says the table has; fails where a change does not begin with what the one before left."""
+    rows: dict[bytes, bytes] = {}
+    for _, change in logged(engine, table):
+        assert rows.get(change.key) == change.old, f"a change of {change.key!r} is missing, or there twice"
+        if change.new is None:
+            del rows[change.key]
+        else:
+            rows[change.key] = change.new
+    return rows
+
+
+def stored(engine: Engine, table: Table) -> dict[bytes, bytes]:
+    """The rows that the table has."""
+    return {engine_key[6:]: row for engine_key, row in scan_prefix(engine, table.source)}
+
+
+ITEM_BYTES_MAX = 1_000
+TOO_MUCH = "The level of configured provisioned throughput for the table was exceeded."
+
+
+class SizeLimit(Participant):
+    """Refuses items of more than 1,000 bytes, as if there were no capacity for them."""
+
+    may_refuse = True
+
+    def __init__(self, terms: Terms) -> None:
+        del terms
+
+    def takes_part(self, table: Table) -> bool:
+        return True
+
+    def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
+        reasons = [ProvisionedThroughputExceededException(TOO_MUCH) if _is_large(one) else None for one in changes]
+        return reasons if any(reasons) else None
+
+
+def _is_large(change: Change) -> bool:
+    return change.new is not None and row_size_bytes(change.new) > ITEM_BYTES_MAX

@@ -1,0 +1,299 @@
+"""Participants: asked, heard, filled and ended on the one road, whatever is written."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from hashrange.clock import VirtualClock
+from hashrange.errors import ApiError, ProvisionedThroughputExceededException, TransactionCanceledException
+from hashrange.items.types import Key, Row
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.settings import Settings
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded.participants import PARTICIPANTS
+from hashrange.store.interface import Step
+from hashrange.tables.change import Change
+from hashrange.tables.schema import Table
+from tests.support.participants import TAG, ChangeLog, SizeLimit, logged, replayed, source_of, stored
+from tests.support.samples import finish, row_of, table_maker
+
+KEYS = [Key(b"%02d" % number) for number in range(30)]
+
+
+class World:
+    """A store with the log, and a table that has it from its beginning or gets it later."""
+
+    def __init__(self, data_dir: str | None) -> None:
+        self.data_dir = data_dir
+        self.clock = VirtualClock()
+        self.store = self._open()
+        self.name = "t"
+        assert finish(self.store.catalog.create(table_maker("t"))) is not None
+
+    def _open(self) -> EmbeddedStore:
+        return open_store(self.data_dir, self.clock, None, participants=(*PARTICIPANTS, ChangeLog))
+
+    @property
+    def table(self) -> Table:
+        found = self.store.catalog.find("000000000000", "us-east-1", self.name)
+        assert found is not None
+        return found
+
+    def restart(self) -> None:
+        self.store.close_now()
+        self.store = self._open()
+
+    def tag(self, value: str | None) -> None:
+        table = self.table
+        tags = {name: text for name, text in table.tags.items() if name != TAG} | ({TAG: value} if value else {})
+        assert finish(self.store.catalog.replace(table, replace(table, tags=tags)))
+
+    def put(self, key: Key, row: Row | None) -> Change:
+        return finish(self.store.mutate(self.table, key, lambda _: row))
+
+    def write_at_random(self, chance: random.Random) -> None:
+        """A write, or a transaction of some; often one that changes nothing."""
+
+        def row() -> Row | None:
+            return chance.choice([None, row_of(chance.randint(1, 9), b"%d" % chance.randrange(5))])
+
+        if chance.random() < 0.3:
+            rows = [(key, row()) for key in chance.sample(KEYS, chance.randint(1, 5))]
+            steps = [Step(self.table, key, lambda _, new=new: new) for key, new in rows]  # type: ignore[misc]
+            finish(self.store.transact(steps, None))
+        else:
+            self.put(chance.choice(KEYS), row())
+
+    def fill(self, limit_rows: int) -> bool:
+        """A slice of the walk; True when there is nothing more to fill."""
+        found = self.store.backfills()
+        return not found or finish(self.store.backfill(found[0].source, limit_rows)).is_complete
+
+    def judge(self) -> None:
+        """The log tells of the table up to where the walk has come, and of nothing else."""
+        table, engine = self.table, self.store.engine
+        has_passed = self.store._walks.has_passed
+        assert replayed(engine, table) == {
+            key: row for key, row in stored(engine, table).items() if has_passed(source_of(table), Key(key))
+        }
+
+
+@pytest.fixture(params=["disk", "memory"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(str(tmp_path / "data") if request.param == "disk" else None)
+    yield world
+    world.store.close_now()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_log_of_every_change_has_each_of_them_once(tmp_path: Path, seed: int) -> None:
+    """Begun on a table with rows, filled by the walk between writes, over restarts."""
+    chance = random.Random(seed)
+    world = World(str(tmp_path / "data"))
+    for _ in range(60):
+        world.write_at_random(chance)
+    world.tag("filling")
+    while world.table.tags[TAG] != "on":
+        for _ in range(chance.randint(0, 5)):
+            world.write_at_random(chance)
+        world.judge()
+        world.fill(chance.randint(1, 6))
+        if chance.random() < 0.2:
+            world.restart()
+    for _ in range(100):
+        world.write_at_random(chance)
+    world.judge()
+    assert stored(world.store.engine, world.table)
+    assert world.store.backfills() == []
+    world.store.close_now()
+
+
+def test_what_a_change_tells_its_followers(world: World) -> None:
+    world.tag("filling")
+    assert world.fill(10)
+    before = world.store.position()
+    world.clock.advance(100)
+    change = world.put(KEYS[0], row_of(5, b"one"))
+    assert (change.position, change.at_seconds, change.origin) == (before + 1, world.clock.service_time(), "client")
+    finish(world.store.mutate(world.table, KEYS[1], lambda _: row_of(5, b"two"), origin="ttl"))
+    world.put(KEYS[1], row_of(5, b"two"))
+    ((first, one), (second, two)) = logged(world.store.engine, world.table)
+    assert (one.key, one.old, one.new, one.at_seconds) == (KEYS[0], None, row_of(5, b"one"), change.at_seconds)
+    assert (two.origin, first, second) == ("ttl", before + 1, before + 2)
+
+
+def test_positions_grow_over_restarts(tmp_path: Path) -> None:
+    world = World(str(tmp_path / "data"))
+    world.tag("filling")
+    world.fill(10)
+    for number in range(5):
+        world.put(KEYS[number], row_of(number + 1))
+        world.restart()
+    positions = [position for position, _ in logged(world.store.engine, world.table)]
+    assert len(set(positions)) == 5
+    assert positions == sorted(positions)
+    assert world.store.position() >= positions[-1]
+    world.store.close_now()
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_it_ends_with_its_table_or_before(world: World, is_deleted: bool) -> None:
+    other = finish(world.store.catalog.create(lambda number: replace(table_maker("other")(number), tags={TAG: "on"})))
+    assert other is not None
+    finish(world.store.mutate(other, KEYS[0], lambda _: row_of(1)))
+    world.tag("filling")
+    world.put(KEYS[0], row_of(5))
+    assert world.fill(10)
+    table = world.table
+    assert list(logged(world.store.engine, table))
+    if is_deleted:
+        assert finish(world.store.catalog.delete(table))
+    else:
+        world.tag(None)
+        world.put(KEYS[1], row_of(5))
+    assert list(logged(world.store.engine, table)) == []
+    assert len(list(logged(world.store.engine, other))) == 1
+    if world.data_dir is not None:
+        world.restart()
+        assert list(logged(world.store.engine, table)) == []
+
+
+def test_a_table_without_participants_calls_none(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("called")
+
+    for name in ("refusals", "add"):
+        for participant in world.store._participants:
+            monkeypatch.setattr(participant, name, fail)
+    world.put(KEYS[0], row_of(5))
+    finish(world.store.transact([Step(world.table, KEYS[1], lambda _: row_of(5))], None))
+    assert len(stored(world.store.engine, world.table)) == 2
+
+
+def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
+    """What was read is read anew, and positions go on growing, also after a restart on the other engine."""
+    one, other = World(str(tmp_path / "one")), World(str(tmp_path / "other"))
+    one.tag("filling")
+    one.fill(10)
+    for number in range(50):
+        one.put(KEYS[number % 30], row_of(1 + number % 7))
+    position = one.store.position()
+    other.put(KEYS[3], row_of(3, b"other"))
+    one_engine = one.store.engine
+    one.store.replace_engine(other.store.engine)
+    assert stored(one.store.engine, one.table) == {KEYS[3]: row_of(3, b"other")}
+    assert finish(one.store.get(one.table.source, KEYS[3], consistent=True)) == row_of(3, b"other")
+    assert one.store.statistics(one.table.source) == (1, 3)
+    assert TAG not in one.table.tags
+    change = one.put(KEYS[4], row_of(4))
+    assert change.position > position
+    one.store.replace_engine(one_engine)
+    assert one.table.tags[TAG] == "on"
+    assert one.put(KEYS[4], row_of(9)).position > change.position
+    one.judge()
+    later = one.store.position()
+    one.restart()
+    assert one.store.position() >= later
+    one.store.close_now()
+    other.store.close_now()
+
+
+# --- one that refuses -------------------------------------------------------------------------------
+
+
+class Refusing:
+    """Requests over a store that has no capacity for large items."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.store = open_store(None, self.clock, None, participants=(*PARTICIPANTS, SizeLimit))
+        self.scope = Scope("000000000000", "us-east-1", self.store, self.clock, Settings(data_dir=None))
+        self.ask(
+            "CreateTable",
+            TableName="orders",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+
+    def ask(self, name: str, **members: Any) -> Any:
+        operation = OPERATIONS[name]
+        return msgspec.json.decode(finish(operation.run(self.scope, msgspec.convert(members, operation.request))))
+
+    def keys(self) -> list[str]:
+        return sorted(item["pk"]["S"] for item in self.ask("Scan", TableName="orders")["Items"])
+
+
+@pytest.fixture
+def refusing() -> Iterator[Refusing]:
+    refusing = Refusing()
+    yield refusing
+    refusing.store.close_now()
+
+
+def sized(pk: str, length: int) -> dict[str, Any]:
+    return {"pk": {"S": pk}, "text": {"S": "x" * length}}
+
+
+def test_a_single_write_hears_the_refusal(refusing: Refusing) -> None:
+    refusing.ask("PutItem", TableName="orders", Item=sized("a", 10))
+    position = refusing.store.position()
+    with pytest.raises(ProvisionedThroughputExceededException, match="level of configured"):
+        refusing.ask("PutItem", TableName="orders", Item=sized("a", 2_000))
+    with pytest.raises(ProvisionedThroughputExceededException):
+        refusing.ask(
+            "UpdateItem",
+            TableName="orders",
+            Key={"pk": {"S": "a"}},
+            UpdateExpression="SET t = :t",
+            ExpressionAttributeValues={":t": {"S": "x" * 2_000}},
+        )
+    assert refusing.store.position() == position
+    assert refusing.ask("GetItem", TableName="orders", Key={"pk": {"S": "a"}})["Item"] == sized("a", 10)
+
+
+def test_a_batch_leaves_over_what_is_refused(refusing: Refusing) -> None:
+    puts = [{"PutRequest": {"Item": sized(pk, length)}} for pk, length in (("a", 10), ("b", 2_000), ("c", 20))]
+    reply = refusing.ask("BatchWriteItem", RequestItems={"orders": puts})
+    assert reply == {"UnprocessedItems": {"orders": [puts[1]]}}
+    assert refusing.keys() == ["a", "c"]
+
+
+def test_a_batch_of_which_nothing_succeeds_is_refused(refusing: Refusing) -> None:
+    puts = [{"PutRequest": {"Item": sized(pk, 2_000)}} for pk in "ab"]
+    with pytest.raises(ProvisionedThroughputExceededException):
+        refusing.ask("BatchWriteItem", RequestItems={"orders": puts})
+    assert refusing.keys() == []
+
+
+def test_a_transaction_has_it_as_a_reason(refusing: Refusing) -> None:
+    puts = [{"Put": {"TableName": "orders", "Item": sized(pk, n)}} for pk, n in (("a", 10), ("b", 2_000))]
+    with pytest.raises(TransactionCanceledException) as caught:
+        refusing.ask("TransactWriteItems", TransactItems=puts)
+    reasons: Any = caught.value.members["CancellationReasons"]
+    assert [reason["Code"] for reason in reasons] == ["None", "ProvisionedThroughputExceeded"]
+    assert refusing.keys() == []
+
+
+def test_a_statement_of_a_batch_has_it_as_its_error(refusing: Refusing) -> None:
+    statements = [
+        {"Statement": "INSERT INTO orders VALUE {'pk': ?, 'text': ?}", "Parameters": list(sized(pk, n).values())}
+        for pk, n in (("a", 10), ("b", 2_000))
+    ]
+    one, two = refusing.ask("BatchExecuteStatement", Statements=statements)["Responses"]
+    assert "Error" not in one
+    assert two["Error"]["Code"] == "ProvisionedThroughputExceeded"
+    assert refusing.keys() == ["a"]
+
+
+def test_every_error_that_batches_leave_over_is_a_reason() -> None:
+    from hashrange.errors import THROTTLED
+    from hashrange.operations.transactions.reasons import CODES
+
+    assert all(error.__name__ in CODES and issubclass(error, ApiError) for error in THROTTLED)
