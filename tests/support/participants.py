@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hashrange.errors import ApiError, ProvisionedThroughputExceededException
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine

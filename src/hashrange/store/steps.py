@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ApiError, ValidationException, without_frames
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE

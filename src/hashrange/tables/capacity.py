@@ -7,7 +7,7 @@ Source: service behaviour, developer guide and captures to Oct 2026.
 
 from collections.abc import Iterable, Sequence
 
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from hashrange.tables.change import Change

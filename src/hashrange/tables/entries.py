@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from hashrange.items.row_layout import is_same_item
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
@@ -36,7 +37,7 @@ def derive_entry_writes(
 ) -> list[EntryWrite]:
     """What replacing the item at `key` does to the table's indexes. Some 2 µs an index. Items that are at hand need not be decoded."""
     sources = index_sources(table)
-    if not sources or old == new:
+    if not sources or is_same_item(old, new):
         return []
     if old_item is None and old is not None:
         old_item = decode_row(old)

@@ -5,7 +5,7 @@ same bytes begin the keys of a collection's items and entries. Entries of global
 Source: service behaviour, developer guide on local secondary indexes.
 """
 
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key
 from hashrange.tables.change import Change
 

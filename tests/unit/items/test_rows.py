@@ -11,7 +11,18 @@ from hypothesis import given, settings
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items import canonical, large_json
 from hashrange.items.canonical import SORTED_NAMES_MAX, SURELY_QUICK_BYTES, encode_item
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, encode_row, row_json, row_size_bytes
+from hashrange.items.row_layout import (
+    METADATA_BYTES,
+    ROW_HEADER_BYTES,
+    RowMetadata,
+    is_same_item,
+    metadata_of,
+    plain_row,
+    row_json,
+    row_size_bytes,
+    with_metadata,
+)
+from hashrange.items.rows import decode_attributes, decode_row, encode_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES, ROW_MAX_BYTES
@@ -43,13 +54,13 @@ def test_the_format() -> None:
     assert row == b'\x01\x00\x01\x02\x03{"a":{"NS":["1","2"]},"b":{"M":{"c":{"NULL":true},"d":{"S":"\xc3\xa9"}}}}'
 
 
-@pytest.mark.parametrize("row", [b"\x02\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
+@pytest.mark.parametrize("row", [b"\x03\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
 def test_other_versions_are_not_guessed_at(row: bytes) -> None:
     with pytest.raises(StorageFormatUnknown, match="version"):
         decode_row(Row(row))
 
 
-@pytest.mark.parametrize("row", [b"", b"\x02", b"\x01", b"\x01\x00\x00\x00\x02", b"\x01\x00\x00\x00\x02{", b"\x01\x00\x00\x00\x02[]",
+@pytest.mark.parametrize("row", [b"", b"\x02", b"\x02\x00\x00\x00\x02{}", b"\x01", b"\x01\x00\x00\x00\x02", b"\x01\x00\x00\x00\x02{", b"\x01\x00\x00\x00\x02[]",
                                  b'\x01\x00\x00\x00\x02{"a":1}', b'\x01\x00\x00\x00\x02{"a":{"S":"\xff"}}'])  # fmt: skip
 def test_damage_is_told(row: bytes) -> None:
     with pytest.raises(StorageCorruption):
@@ -215,3 +226,38 @@ def test_a_row_has_a_longest_length() -> None:
         encode_row(item, size_bytes, "other words")
     largest = {"l": {"L": [{"S": ""}] * (ITEM_SIZE_MAX_BYTES - 4)}}
     encode_row(*check_item(largest))
+
+
+METADATA = RowMetadata(1_800_000_000_123_456, 7, 3)
+
+
+@pytest.mark.parametrize("length", [1, 10_000, 100_000])
+def test_metadata_stands_behind_the_item_and_is_no_part_of_it(length: int) -> None:
+    item: Item = {"a": {"S": "x" * length}, "l": {"L": [{"S": "y"}] * (length // 10)}}
+    plain = encode_row(item, 77)
+    row = with_metadata(plain, METADATA)
+    assert len(row) == len(plain) + METADATA_BYTES
+    assert (metadata_of(plain), metadata_of(row)) == (None, METADATA)
+    assert decode_row(row) == item
+    assert decode_attributes(row, ("a",)) == {"a": item["a"]}
+    assert row_json(row) == row_json(plain)
+    assert row_size_bytes(row) == 77
+    assert plain_row(row) == plain_row(plain) == plain
+    assert with_metadata(row, None) == plain
+    assert metadata_of(with_metadata(row, METADATA._replace(version=4))) == METADATA._replace(version=4)
+
+
+def test_rows_of_the_same_item() -> None:
+    one, other = encode_row({"a": {"S": "x"}}, 2), encode_row({"a": {"S": "y"}}, 2)
+    marked, later = with_metadata(one, METADATA), with_metadata(one, METADATA._replace(version=9))
+    same = [(None, None), (one, one), (one, marked), (marked, one), (marked, later)]
+    assert all(is_same_item(*pair) for pair in same)
+    different = [(None, one), (marked, None), (one, other), (marked, other), (other, later)]
+    assert not any(is_same_item(*pair) for pair in different)
+
+
+def test_a_row_that_lacks_its_metadata_is_damaged() -> None:
+    with pytest.raises(StorageCorruption):
+        decode_row(Row(b"\x02\x00\x00\x00\x02{}"))
+    with pytest.raises(StorageCorruption):
+        decode_row(Row(with_metadata(encode_row({"a": {"S": "x" * 30}}, 31), METADATA)[:-4]))

@@ -16,7 +16,7 @@ from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_store
-from hashrange.store.embedded.layout import FORMAT_KEY
+from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from tests.support.samples import finish, row_of, table_maker
 
 CLOCK = SystemClock()
@@ -119,16 +119,30 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch:
         open_store(str(tmp_path), CLOCK, None)
 
 
-@pytest.mark.parametrize("version", [2, 4])
+@pytest.mark.parametrize("version", [2, 5])
 def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int) -> None:
     open_store(str(tmp_path), CLOCK, None).close_now()
     engine = open_engine(str(tmp_path))
     engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
-    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 3"):
+    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 4"):
         open_store(str(tmp_path), CLOCK, None)
     with pytest.raises(StorageFormatUnknown):
         open_store(str(tmp_path), CLOCK, None)
+
+
+def test_a_folder_of_the_format_before_is_taken_over(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path), CLOCK, None)
+    assert finish(store.catalog.create(table_maker("t"))) is not None
+    store.close_now()
+    engine = open_engine(str(tmp_path))
+    engine.put(FORMAT_KEY, (3).to_bytes(4, "big"))
+    engine.close()
+    assert check_store(str(tmp_path)).faults == []
+    store = open_store(str(tmp_path), CLOCK, None)
+    assert store.engine.get(FORMAT_KEY) == FORMAT_VERSION.to_bytes(4, "big")
+    assert [table.name for table in store.catalog.all_tables()] == ["t"]
+    store.close_now()
 
 
 def test_rows_without_a_format_are_not_ours(tmp_path: Path) -> None:

@@ -204,11 +204,11 @@ def test_of_large_rows_no_more_is_read_than_the_page_holds(
         finish(store.mutate(table, Key(key), lambda _, row=row: row))  # type: ignore[misc]
     measured: list[Row] = []
 
-    def measure(row: Row) -> tuple[int]:
+    def measure(row: Row) -> int:
         measured.append(row)
-        return (20_000,)
+        return 20_000
 
-    monkeypatch.setattr(reading, "_item_size", measure)
+    monkeypatch.setattr(reading, "row_size_bytes", measure)
     page = read(store, table, ALL._replace(is_reverse=is_reverse), size_bytes=limit_bytes)
     assert [row[5:7] for row in page.rows] == sorted(keys, reverse=is_reverse)[:rows]
     assert page.last_key == (None if limit_bytes > 200_000 else sorted(keys, reverse=is_reverse)[rows - 1])

@@ -3,9 +3,11 @@
 import pytest
 
 from hashrange.errors import ConditionalCheckFailedException
+from hashrange.items.row_layout import RowMetadata, with_metadata
+from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import Statistics
+from hashrange.store.interface import Statistics, Step
 from hashrange.tables.change import Change
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, table_maker
@@ -89,3 +91,19 @@ def test_tables_do_not_share_rows(store: EmbeddedStore, table: Table) -> None:
 def test_an_empty_key_and_an_empty_table_id_neighbour_are_ordinary(store: EmbeddedStore, table: Table) -> None:
     put(store, table, b"", row_of(1))
     assert finish(store.get(table.source, Key(b""), consistent=False)) == row_of(1)
+
+
+def test_a_row_of_the_same_item_with_other_metadata_is_kept_and_nothing_follows(
+    store: EmbeddedStore, table: Table
+) -> None:
+    row = encode_row({"pk": {"S": "a"}}, 3)
+    marked, later = (with_metadata(row, RowMetadata(1_000_000, 0, version)) for version in (1, 2))
+    for new in (row, marked, later):
+        position = store.position()
+        change = finish(store.mutate(table, KEY, lambda _, new=new: new))  # type: ignore[misc]
+        assert (change.new, store.position()) == (new, position + 1)
+        assert finish(store.get(table.source, KEY, consistent=True)) == new
+    transacted = finish(store.transact([Step(table, KEY, lambda _: marked)], None))
+    assert transacted.changes[0].new == marked
+    assert finish(store.get(table.source, KEY, consistent=True)) == marked
+    assert store.statistics(table.source) == Statistics(1, 3)

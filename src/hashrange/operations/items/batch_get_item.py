@@ -19,7 +19,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, V
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
+from hashrange.items.row_layout import row_json, row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_PARTITION_MAX_BYTES, BATCH_GET_SIZE_MAX_BYTES
@@ -249,7 +249,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         sizes_bytes.append(size_bytes)
         if parts:
             parts.append(b",")
-        parts.append(row[ROW_HEADER_BYTES:] if projection is None else project_row(projection, row))
+        parts.append(row_json(row) if projection is None else project_row(projection, row))
     return TableReply(parts, sizes_bytes, unprocessed)
 
 

@@ -6,7 +6,7 @@ from hashrange.errors import ConditionalCheckFailedException, ValidationExceptio
 from hashrange.expressions.condition import Condition, compile_condition
 from hashrange.expressions.legacy import expected_condition
 from hashrange.expressions.parameters import check_unused
-from hashrange.items.rows import row_json
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import CONDITION_FAILED, INDEX_KEY_MUST_BE_SCALAR, KEY_MUST_BE_SCALAR

@@ -7,7 +7,7 @@ condition.
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException
-from hashrange.items.rows import row_json
+from hashrange.items.row_layout import row_json
 from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
 from hashrange.operations import shapes

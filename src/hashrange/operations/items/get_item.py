@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
-from hashrange.items.rows import ROW_HEADER_BYTES, row_size_bytes
+from hashrange.items.row_layout import row_json, row_size_bytes
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -66,7 +66,7 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
 
     item_json = b""
     if row is not None:
-        item_json = row[ROW_HEADER_BYTES:] if projection is None else project_row(projection, row)
+        item_json = row_json(row) if projection is None else project_row(projection, row)
     detail = request.ReturnConsumedCapacity
     if detail is None or detail == "NONE":
         return b"{}" if row is None else b'{"Item":' + item_json + b"}"

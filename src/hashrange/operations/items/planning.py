@@ -8,7 +8,8 @@ from __future__ import annotations  # else each plan that is made evaluates its 
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.update import Update
-from hashrange.items.rows import decode_row, encode_row, row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_change_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item

@@ -7,7 +7,8 @@ item keys → condition → size of the item collection.
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
-from hashrange.items.rows import encode_row, row_json
+from hashrange.items.row_layout import row_json
+from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE, RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND

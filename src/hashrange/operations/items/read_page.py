@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, row_size_bytes
+from hashrange.items.row_layout import row_json, row_size_bytes
+from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.operations.operation import Scope
@@ -98,7 +99,7 @@ async def read_page(
         else:
             count += len(rows)
             if not wanted.is_count:
-                items_json += [row[ROW_HEADER_BYTES:] for row in rows]
+                items_json += [row_json(row) for row in rows]
         rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
         if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
@@ -149,7 +150,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
         count += 1
         if is_count:
             continue
-        items_json.append(row[ROW_HEADER_BYTES:] if projection is None else encode(projection.project(item)))
+        items_json.append(row_json(row) if projection is None else encode(projection.project(item)))
     return count
 
 

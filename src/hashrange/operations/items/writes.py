@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from hashrange.expressions.update import Update
-from hashrange.items.rows import decode_row, row_json
+from hashrange.items.row_layout import row_json
+from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.operations import shapes
 from hashrange.operations.operation import Scope

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
-from hashrange.items.rows import ROW_HEADER_BYTES, decode_attributes, decode_row, row_size_bytes
+from hashrange.items.row_layout import row_json, row_size_bytes
+from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, TOKEN_MISMATCH
@@ -82,11 +83,11 @@ def item_json_of(plan: ReadPlan, values: dict[str, Value], row: Row) -> bytes | 
     """What a SELECT returns of a row; None when the row does not fit its conditions."""
     condition, projection = plan.condition, plan.projection
     if condition is None and projection is None:
-        return row[ROW_HEADER_BYTES:]
+        return row_json(row)
     item = decode_row(row)
     if condition is not None and not condition.test(item, values):
         return None
-    return row[ROW_HEADER_BYTES:] if projection is None else ENCODER.encode(projection.project(item))
+    return row_json(row) if projection is None else ENCODER.encode(projection.project(item))
 
 
 async def read_spans(

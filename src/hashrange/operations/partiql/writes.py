@@ -11,7 +11,8 @@ from hashrange.errors import DuplicateItemException, ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.partiql.statement import Parameters, Statement
 from hashrange.expressions.tree import Call, Path
-from hashrange.items.rows import encode_row, row_json
+from hashrange.items.row_layout import row_json
+from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES

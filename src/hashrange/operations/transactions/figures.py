@@ -6,7 +6,7 @@ Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: s
 from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ValidationException
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE

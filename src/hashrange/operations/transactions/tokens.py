@@ -6,7 +6,7 @@ from hashlib import blake2b
 import msgspec
 
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.limits import TOKEN_LIFE_SECONDS
 from hashrange.operations.operation import Scope
 from hashrange.operations.replies import ENCODER

@@ -13,7 +13,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, ValidationExce
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.rows import row_json
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND

@@ -9,7 +9,7 @@ from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine

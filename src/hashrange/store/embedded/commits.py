@@ -18,6 +18,7 @@ from itertools import chain
 from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import ApiError
+from hashrange.items.row_layout import changes_figures, is_same_item
 from hashrange.items.types import Key, Row
 from hashrange.steps import gave_way, spend
 from hashrange.store.embedded.claims import Claim, Claims
@@ -31,8 +32,7 @@ from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, as_planned
-from hashrange.tables.derive import changes_statistics
-from hashrange.tables.entries import derive_entry_writes
+from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.schema import Table
 
 T = TypeVar("T")
@@ -133,11 +133,14 @@ class Commits:
         new, old_item, new_item = as_planned(plan(old))
         if new == old:
             return Change(table, key, old, new)
-        entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
+        is_other_item = not is_same_item(old, new)
+        entries: Sequence[EntryWrite] = ()
+        if table.indexes and is_other_item:
+            entries = derive_entry_writes(table, key, old, new, old_item, new_item)
         if gave_way() != ways_given:
             self._require_unchanged(engine, table, engine_key, old)
         position = barrier.position + 1
-        if participants or changes_statistics(old, new):
+        if is_other_item and (participants or changes_figures(old, new)):
             at_seconds = site.clock.service_time() if needs_time else NOBODY_ASKS
             change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
             changes = (change,)
@@ -180,7 +183,8 @@ class Commits:
             changes = [change._replace(position=position) for change in changes]
             written = [change for change in changes if change.new != change.old]
         draft = Draft(moment.engine, position, at_seconds, changes)
-        self._follow(draft, _parts(opened, written), written, is_transaction=True)
+        followed = [change for change in written if not is_same_item(change.old, change.new)]
+        self._follow(draft, _parts(opened, followed), written, is_transaction=True)
         if token is not None and former is not None:
             try:
                 self._tokens.add(draft, token, former)

@@ -3,14 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hashrange.items.rows import ROW_HEADER_BYTES
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Row
 from hashrange.store.embedded.engine import Engine, new_batch
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
-
-_SIZE = slice(1, ROW_HEADER_BYTES)
-_from_bytes = int.from_bytes
 
 
 class Draft:
@@ -52,10 +49,10 @@ class Draft:
         """Note what replacing a row of `source` does to its figures; of the rows only their headers are looked at."""
         count = size_bytes = 0
         if old is not None:
-            count, size_bytes = -1, -_from_bytes(old[_SIZE], "big")
+            count, size_bytes = -1, -row_size_bytes(old)
         if new is not None:
             count += 1
-            size_bytes += _from_bytes(new[_SIZE], "big")
+            size_bytes += row_size_bytes(new)
         if count or size_bytes:
             deltas = self.deltas
             if source in deltas:

@@ -13,7 +13,7 @@ import rocksdict
 from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import OPENING, storage_error
-from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
+from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, READ_VERSIONS
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 from hashrange.store.embedded.recovery import first_hole, require_no_loss, stops_at_hole, torn_logs
@@ -242,7 +242,9 @@ def _check_format(engine: Engine, place: str) -> None:
         engine.put(FORMAT_KEY, FORMAT_VERSION.to_bytes(4, "big"))
         return
     version = int.from_bytes(row, "big")
-    if version != FORMAT_VERSION:
+    if version in READ_VERSIONS and version < FORMAT_VERSION:
+        engine.put(FORMAT_KEY, FORMAT_VERSION.to_bytes(4, "big"))
+    elif version != FORMAT_VERSION:
         raise StorageFormatUnknown(
             f"{place} has format {version}; this Hashrange reads format {FORMAT_VERSION}. Use the version that wrote it,"
             " or move the data with an export and an import."

@@ -10,7 +10,9 @@ from hashrange.errors import StorageCorruption
 from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
+READ_VERSIONS = (3, 4)
+"""A folder of version 3 is one of version 4 without anything that is new; a server stamps it when it opens it."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
 FORMAT_KEY = _SYSTEM + b"\x00\x00"

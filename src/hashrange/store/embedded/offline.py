@@ -30,7 +30,7 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
         try:
             require_no_loss(data_dir, first_hole(folder, torn), engine.latest_sequence_number())
             version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
-            if version != layout.FORMAT_VERSION:
+            if version not in layout.READ_VERSIONS:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")
             yield engine
         finally:

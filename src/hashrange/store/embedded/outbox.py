@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import StorageCorruption
-from hashrange.items.rows import ROW_HEADER_BYTES
+from hashrange.items.row_layout import ROW_HEADER_BYTES
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft

@@ -8,9 +8,9 @@ status (3 µs). Nothing here suspends; each chunk is short enough for the loop.
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from struct import Struct
 
 from hashrange.errors import StorageCorruption
+from hashrange.items.row_layout import row_size_bytes, row_sizes_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
 from hashrange.store.embedded.layout import prefix_end
@@ -24,9 +24,6 @@ FIRST_ROWS = 24
 LARGE_ROW_BYTES = 16 * 1024
 """FIRST_ROWS of this length stay below a page's limit, unless other spans of the page have used most of it up."""
 SOURCE_BYTES = 6
-
-_item_size = Struct(">xI").unpack_from
-"""DynamoDB item size of a row (docs/formats/rows.md)."""
 
 
 class Cursor:
@@ -94,11 +91,6 @@ class Cursor:
             del iterator
 
 
-def row_sizes_bytes(rows: list[Row]) -> list[int]:
-    """The DynamoDB size of each item."""
-    return [size for (size,) in [_item_size(row) for row in rows]]
-
-
 def first_rows(
     engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> tuple[list[Row], Key | None]:
@@ -128,7 +120,7 @@ def first_rows(
                 break
             add(row)
             if len(row) > LARGE_ROW_BYTES:
-                limit_bytes -= _item_size(row)[0]
+                limit_bytes -= row_size_bytes(row)
                 if limit_bytes <= 0:
                     return rows, Key(iterator.key()[SOURCE_BYTES:])
             step()

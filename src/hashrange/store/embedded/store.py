@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
-from hashrange.items.rows import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.catalog import EmbeddedCatalog
