@@ -10,10 +10,10 @@ import msgspec
 
 from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from hashrange.messages import tables as say
+from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.shapes import TableName as NameOrArn
-from hashrange.operations.tables.use import refuse_busy
 from hashrange.tables.description import describe_deleted
 from hashrange.tables.states import status
 

@@ -11,9 +11,9 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
+from hashrange.operations.in_use import refuse_unserved
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables.tagged import check_arn, find_tagged
-from hashrange.operations.tables.use import refuse_unserved
 
 
 class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -12,6 +12,7 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
+from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables.index_changes import created_index
@@ -19,7 +20,6 @@ from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.operations.tables.update import updated_table
 from hashrange.operations.tables.update_checks import check_against_table, check_update
-from hashrange.operations.tables.use import refuse_busy
 from hashrange.tables.description import describe_table
 from hashrange.tables.sources import index_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
