@@ -6,13 +6,7 @@ Source: service behaviour, developer guide on local secondary indexes.
 """
 
 from hashrange.items.row_layout import row_size_bytes
-from hashrange.items.types import Key
 from hashrange.tables.change import Change
-
-
-def collection_prefix(key: Key) -> bytes:
-    """What the keys of one item collection begin with: the partition key."""
-    return key[: 10 + int.from_bytes(key[8:10], "big")]
 
 
 def collection_delta_bytes(change: Change) -> int:

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from hashrange.tables.source_id import SourceId, source_id
+
 KeyType = Literal["S", "N", "B"]
 SseType = Literal["AES256", "KMS"]
 
@@ -121,9 +123,9 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     # Derived facts, computed once and read on every request (`dict=True` keeps them beside the declared fields).
 
     @cached_property
-    def source(self) -> bytes:
+    def source(self) -> SourceId:
         """The 6 bytes that name the table's own rows: table id ‖ index id 0."""
-        return self.table_id.to_bytes(4, "big") + b"\x00\x00"
+        return source_id(self.table_id)
 
     @cached_property
     def partition_name(self) -> str:

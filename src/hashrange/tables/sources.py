@@ -13,14 +13,13 @@ import msgspec
 
 from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.schema import Index, KeySchema, Table
-
-TABLE_ID_BYTES = 4
+from hashrange.tables.source_id import SourceId, source_id
 
 
 class ReadSource(msgspec.Struct, frozen=True, gc=False):
     """A table's rows (`index` is None) or an index's entries."""
 
-    source: bytes
+    source: SourceId
     """The 6 bytes that name it in the store: table id ‖ index id."""
     table: Table
     index: Index | None
@@ -54,14 +53,9 @@ def index_sources(table: Table) -> tuple[ReadSource, ...]:
     return sources
 
 
-def table_id_of(source: bytes) -> int:
-    """The id of the table that a source belongs to; of a key of the engine too."""
-    return int.from_bytes(source[:TABLE_ID_BYTES], "big")
-
-
-def index_source_id(table: Table, index: Index) -> bytes:
+def index_source_id(table: Table, index: Index) -> SourceId:
     """The 6 bytes that name an index's entries in the store."""
-    return table.table_id.to_bytes(4, "big") + index.index_id.to_bytes(2, "big")
+    return source_id(table.table_id, index.index_id)
 
 
 def _table_source(table: Table) -> ReadSource:

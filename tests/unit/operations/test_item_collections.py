@@ -10,7 +10,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
-from hashrange.tables.item_collections import collection_prefix
+from hashrange.tables.source_id import partition_of
 from tests.support.samples import finish
 from tests.unit.store.collections_world import Collections, item
 
@@ -40,7 +40,7 @@ def test_the_range_of_a_size(size_bytes: int, bounds: list[float]) -> None:
     world.open(limit_bytes=10 * GB)
     table = world.created("orders", world.table.indexes)
     new = item("a", ADDED_BYTES)
-    row_key = layout.collection_key(table.source, collection_prefix(world.key(new)))
+    row_key = layout.collection_key(table.source, partition_of(world.key(new)))
     if size_bytes > ADDED_BYTES:
         world.store.engine.put(row_key, layout.encode_number(size_bytes - ADDED_BYTES))
     expected = {"ItemCollectionKey": {"pk": {"S": "p"}}, "SizeEstimateRangeGB": bounds}

@@ -34,9 +34,9 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members, project_row
 from hashrange.steps import spend
 from hashrange.tables.capacity import read_units
-from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import lookup_key, usual_key
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import partition_of
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -255,7 +255,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
     """Size of the items taken so far from the partition of the last of them."""
-    partition = collection_prefix(taken[-1][0])
+    partition = partition_of(taken[-1][0])
     return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
 
 

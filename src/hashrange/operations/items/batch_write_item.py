@@ -36,9 +36,9 @@ from hashrange.operations.replies import ENCODER, capacities_member, join_member
 from hashrange.tables.capacity import IndexUnits, change_units, index_units
 from hashrange.tables.change import Change, Planned
 from hashrange.tables.index_keys import check_item_index_keys
-from hashrange.tables.item_collections import collection_prefix
 from hashrange.tables.keys import key_of, lookup_key
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import partition_of
 from hashrange.wire.body_members import decode_piece
 
 
@@ -255,7 +255,7 @@ async def _metrics(scope: Scope, writes: list[Write], changes: list[Change]) -> 
     metrics: dict[str, list[dict[str, object]]] = {}
     told: set[bytes] = set()
     for write, change in zip(writes, changes, strict=True):
-        collection = change.table.source + collection_prefix(change.key)
+        collection = change.table.source + partition_of(change.key)
         if change.table.has_item_collections and collection not in told:
             told.add(collection)
             metrics.setdefault(write.name, []).append(await collection_metrics(scope, change, write.item))

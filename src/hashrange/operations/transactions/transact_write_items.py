@@ -38,7 +38,7 @@ from hashrange.operations.transactions.figures import names_as_given, write_capa
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted
 from hashrange.tables.change import Change
-from hashrange.tables.item_collections import collection_prefix
+from hashrange.tables.source_id import partition_of
 from hashrange.wire.body_members import decode_piece
 
 
@@ -153,7 +153,7 @@ async def _metrics(
     told: set[bytes] = set()
     for action, change in zip(actions, changes, strict=True):
         table = change.table
-        collection = table.source + collection_prefix(change.key)
+        collection = table.source + partition_of(change.key)
         if isinstance(action.request, ConditionCheck) or not table.has_item_collections or collection in told:
             continue
         told.add(collection)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hashrange.items.row_layout import plain_row, row_size_bytes
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.check_collections import collection_faults
@@ -21,11 +21,12 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.figures import TableFigures, read_figures
 from hashrange.store.embedded.offline import read_offline, read_tables
-from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix, scan_range
+from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.interface import Statistics
 from hashrange.tables.keys import item_key
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import key_in_source, source_of, table_id_of, table_prefix
 
 FAULTS_MAX = 100
 """A report ends after this many; what follows is rarely news."""
@@ -73,9 +74,9 @@ def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:
     yield from [f"source {source} is said to be an index that is being built" for source in indexes.stray_positions]
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     for engine_key, row in _all_rows(engine):
-        source = engine_key[:SOURCE_BYTES]
-        table = by_id.get(int.from_bytes(source[:4], "big"))
-        if table is not None and table.has_item_collections and source[4:] == layout.COLLECTIONS_INDEX_ID:
+        source = source_of(engine_key)
+        table = by_id.get(table_id_of(source))
+        if table is not None and table.has_item_collections and source == layout.collections_source(source):
             continue
         figures = counted[source]
         figures[0] += 1
@@ -83,7 +84,7 @@ def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:
         figures[1] += size_bytes
         yield fault
         if table is not None and fault is None and source == table.source:
-            yield from indexes.item_faults(table, Key(engine_key[SOURCE_BYTES:]), Row(row))
+            yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
     yield from _check_statistics(engine, counted)
     yield from collection_faults(engine, tables)
     yield from _check_tokens(engine)
@@ -123,9 +124,9 @@ def _check_row(table: Table | None, indexes: IndexCheck, engine_key: bytes, row:
             return f"{place} is not in canonical form", size_bytes
         if true_size_bytes != size_bytes or item_size_bytes(item) != size_bytes:
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
-        if engine_key[4:SOURCE_BYTES] != b"\x00\x00":
+        if source_of(engine_key) != table.source:
             return indexes.entry_fault(table, engine_key, item), size_bytes
-        if item_key(table, item) != engine_key[SOURCE_BYTES:]:
+        if item_key(table, item) != key_in_source(engine_key):
             return f"{place} does not stand at its item's key", size_bytes
     except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
         return f"{place} cannot be read: {type(error).__name__}: {error}", size_bytes
@@ -136,7 +137,7 @@ def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterat
     stored: TableFigures = {}
     for table_id, by_source in read_figures(engine).items():
         for source, one in by_source.items():
-            if source[: layout.TABLE_ID_BYTES] == table_id:
+            if table_prefix(source) == table_id:
                 stored[source] = one
             else:
                 yield f"the figures of source {source.hex()} stand with those of table {table_id.hex()}"

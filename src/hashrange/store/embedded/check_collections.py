@@ -10,12 +10,12 @@ from itertools import groupby
 from operator import itemgetter
 
 from hashrange.items.row_layout import row_size_bytes
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix
-from hashrange.tables.item_collections import collection_prefix
+from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import key_in_source, partition_of
 from hashrange.tables.sources import index_sources
 
 Part = tuple[bytes, int, bytes | None]
@@ -45,7 +45,7 @@ def _counted(engine: Engine, source: bytes) -> Iterator[Part]:
     prefix = None
     size_bytes = 0
     for engine_key, row in scan_prefix(engine, source):
-        own_prefix = collection_prefix(Key(engine_key[SOURCE_BYTES:]))
+        own_prefix = partition_of(key_in_source(engine_key))
         if own_prefix != prefix:
             if prefix is not None:
                 yield prefix, size_bytes, None
@@ -58,7 +58,7 @@ def _counted(engine: Engine, source: bytes) -> Iterator[Part]:
 def _stored(engine: Engine, source: bytes) -> Iterator[Part]:
     """The rows of sizes, in order."""
     for engine_key, row in scan_prefix(engine, source):
-        yield engine_key[SOURCE_BYTES:], 0, row
+        yield key_in_source(engine_key), 0, row
 
 
 def _said(row: bytes | None) -> str:

@@ -11,10 +11,11 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.outbox import delayed_writes
-from hashrange.store.embedded.reading import SOURCE_BYTES, scan_prefix
+from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.entries import derive_entry
 from hashrange.tables.keys import key_of, lookup_key
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import source_of
 from hashrange.tables.sources import ReadSource, index_sources
 
 
@@ -25,7 +26,7 @@ class IndexCheck:
         self._engine = engine
         self._sources = {source.source: source for table in tables for source in index_sources(table)}
         prefix_bytes = len(layout.BACKFILL_PREFIX)
-        stored = {key[prefix_bytes:]: row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
+        stored = {source_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
         self.stray_positions = sorted(
             source.hex() for source in stored if source not in self._sources or not _is_building(self._sources[source])
         )
@@ -56,7 +57,7 @@ class IndexCheck:
 
     def entry_fault(self, table: Table, engine_key: bytes, item: Item) -> str | None:
         """What is wrong with an entry, which holds `item`."""
-        source = self._sources.get(engine_key[:SOURCE_BYTES])
+        source = self._sources.get(source_of(engine_key))
         if source is None:
             return f"row {engine_key.hex()} belongs to no index of table {table.name}"
         if engine_key in self._waiting:

@@ -9,6 +9,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import Statistics
+from hashrange.tables.source_id import table_prefix
 
 _EMPTY = Statistics(0, 0)
 
@@ -29,14 +30,14 @@ class Figures:
 
     def of(self, source: bytes) -> Statistics:
         """Item count and size of a source."""
-        figures = self._by_table.get(source[: layout.TABLE_ID_BYTES])
+        figures = self._by_table.get(table_prefix(source))
         return _EMPTY if figures is None else figures.get(source, _EMPTY)
 
     def add(self, draft: Draft) -> None:
         """Add to a commit what its deltas change the figures to."""
         changed: dict[bytes, TableFigures] = {}
         for source, (count_delta, size_delta) in draft.deltas.items():
-            table_id = source[: layout.TABLE_ID_BYTES]
+            table_id = table_prefix(source)
             figures = changed.get(table_id)
             if figures is None:
                 figures = changed[table_id] = self._by_table.get(table_id, {}).copy()
@@ -52,7 +53,7 @@ class Figures:
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> int:
         """Add to a commit that the sources of one table from `lower` on, before `upper`, are gone; returns the bytes that they held."""
-        table_id = lower[: layout.TABLE_ID_BYTES]
+        table_id = table_prefix(lower)
         figures: TableFigures = draft.kept.get((self, table_id)) or self._by_table.get(table_id, {})
         kept = draft.kept[self, table_id] = {one: figures[one] for one in figures if not lower <= one < upper}
         if kept:
@@ -63,7 +64,7 @@ class Figures:
         return sum([one.size_bytes for source, one in figures.items() if source not in kept])
 
     def _forget(self, lower: bytes, upper: bytes) -> None:
-        table_id = lower[: layout.TABLE_ID_BYTES]
+        table_id = table_prefix(lower)
         kept = {one: row for one, row in self._by_table.get(table_id, {}).items() if not lower <= one < upper}
         if kept:
             self._by_table[table_id] = kept

@@ -15,8 +15,9 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
-from hashrange.tables.item_collections import collection_delta_bytes, collection_prefix
+from hashrange.tables.item_collections import collection_delta_bytes
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import partition_of
 
 
 class _Counted(NamedTuple):
@@ -74,9 +75,9 @@ class ItemCollections(Participant):
 
 def collection_size_bytes(engine: Engine, table: Table, key: Key) -> int:
     """Size of the collection that `key` belongs to. Raises the engine's bare exceptions."""
-    row = engine.get(layout.collection_key(table.source, collection_prefix(key)))
+    row = engine.get(layout.collection_key(table.source, partition_of(key)))
     return 0 if row is None else layout.decode_number(row)
 
 
 def _row_key(change: Change) -> bytes:
-    return layout.collection_key(change.table.source, collection_prefix(change.key))
+    return layout.collection_key(change.table.source, partition_of(change.key))

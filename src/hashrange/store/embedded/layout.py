@@ -9,6 +9,7 @@ import msgspec
 from hashrange.errors import StorageCorruption
 from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import source_id, table_prefix
 
 FORMAT_VERSION = 4
 READ_VERSIONS = (3, 4)
@@ -40,7 +41,6 @@ AHEAD_KEY = COUNTER_PREFIX + b"ahead"
 TABLE_ID_MAX = 2**32 - 2
 INDEX_ID_MAX = 2**16 - 2
 NUMBER_BYTES = 8
-TABLE_ID_BYTES = 4
 
 COLLECTIONS_INDEX_ID = b"\xff\xff"
 """In place of an index id, in tables with local indexes: ‖ partition key: size in bytes of the item collection, 8 bytes."""
@@ -60,22 +60,22 @@ def prefix_end(prefix: bytes) -> bytes:
 def table_range(table_id: int) -> tuple[bytes, bytes]:
     """First key and end of everything that a table holds, its indexes included."""
     assert 0 < table_id <= TABLE_ID_MAX
-    return table_id.to_bytes(4, "big"), (table_id + 1).to_bytes(4, "big")
+    return table_prefix(source_id(table_id)), table_prefix(source_id(table_id + 1))
 
 
 def collections_source(table_source: bytes) -> bytes:
     """What the keys of a table's rows of item collections begin with."""
-    return table_source[:4] + COLLECTIONS_INDEX_ID
+    return table_prefix(table_source) + COLLECTIONS_INDEX_ID
 
 
 def collection_key(table_source: bytes, prefix: bytes) -> bytes:
     """Key of the size of the item collection whose items' keys begin with `prefix`."""
-    return table_source[:4] + COLLECTIONS_INDEX_ID + prefix
+    return table_prefix(table_source) + COLLECTIONS_INDEX_ID + prefix
 
 
 def catalog_key(table_id: int) -> bytes:
     """Key of a table's description."""
-    return CATALOG_PREFIX + table_id.to_bytes(4, "big")
+    return CATALOG_PREFIX + table_prefix(source_id(table_id))
 
 
 def backfill_key(source: bytes) -> bytes:
@@ -85,7 +85,7 @@ def backfill_key(source: bytes) -> bytes:
 
 def figures_key(table_id: int) -> bytes:
     """Key of the figures of a table's sources."""
-    return FIGURES_PREFIX + table_id.to_bytes(TABLE_ID_BYTES, "big")
+    return FIGURES_PREFIX + table_prefix(source_id(table_id))
 
 
 def encode_figures(figures: dict[bytes, Statistics]) -> bytes:

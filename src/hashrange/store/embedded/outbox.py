@@ -23,7 +23,8 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
-from hashrange.tables.sources import index_sources, table_id_of
+from hashrange.tables.source_id import table_id_of
+from hashrange.tables.sources import index_sources
 
 SLICE_BYTES_MAX = 512 * 1024
 """Rows of the outbox applied in one commit: some 1 ms."""

@@ -14,8 +14,9 @@ from zlib import crc32
 from hashrange.items.types import Row
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.engine import MIB, Engine
-from hashrange.store.embedded.reading import SOURCE_BYTES, PageReader, begin_page
+from hashrange.store.embedded.reading import PageReader, begin_page
 from hashrange.store.interface import Page
+from hashrange.tables.source_id import HASH_BYTES, SOURCE_BYTES
 from hashrange.tables.span import Span
 
 READ_CACHE_BYTES = 8 * MIB
@@ -29,8 +30,7 @@ PAGES_PER_PARTITION_MAX = 8
 """Of different spans or limits."""
 ASKED_SLOTS = 1 << 16
 """A key that was asked for is remembered by its checksum, so some are taken for others."""
-_HASH_BYTES = 8
-_PARTITION_BYTES = SOURCE_BYTES + _HASH_BYTES
+_PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
 
 _Asked = tuple[Span, int, int]
 """A span, its limit in rows and its limit in bytes."""
@@ -83,8 +83,8 @@ class ReadCache:
         self, engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
         """As `begin_page`; and whether the page was here."""
-        partition = source + span.lower[:_HASH_BYTES]
-        if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:_HASH_BYTES]:
+        partition = source + span.lower[:HASH_BYTES]
+        if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:HASH_BYTES]:
             return begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
         pages = self._entries.get(partition)
         if pages is not None:

@@ -15,6 +15,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
 from hashrange.store.embedded.layout import prefix_end
 from hashrange.store.interface import Page
+from hashrange.tables.source_id import SOURCE_BYTES, key_in_source
 from hashrange.tables.span import Span
 
 CHUNK_ROWS = 256
@@ -23,7 +24,6 @@ FIRST_ROWS = 24
 """Read one by one. They also tell how long rows are, so that no chunk reads far beyond the page's end."""
 LARGE_ROW_BYTES = 16 * 1024
 """FIRST_ROWS of this length stay below a page's limit, unless other spans of the page have used most of it up."""
-SOURCE_BYTES = 6
 
 
 class Cursor:
@@ -122,12 +122,12 @@ def first_rows(
             if len(row) > LARGE_ROW_BYTES:
                 limit_bytes -= row_size_bytes(row)
                 if limit_bytes <= 0:
-                    return rows, Key(iterator.key()[SOURCE_BYTES:])
+                    return rows, key_in_source(iterator.key())
             step()
         else:
             if valid() and not (is_reverse and iterator.key() < lower):
                 add(value())
-                return rows, Key(iterator.key()[SOURCE_BYTES:])
+                return rows, key_in_source(iterator.key())
         if not valid():
             iterator.status()
     finally:

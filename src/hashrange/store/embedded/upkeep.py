@@ -13,7 +13,7 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.walks import Clogged, Walks
 from hashrange.store.interface import Backfill, Backfilled
-from hashrange.tables.sources import table_id_of
+from hashrange.tables.source_id import table_id_of
 
 
 class Upkeep:
@@ -53,9 +53,7 @@ class Upkeep:
                 )
             except Clogged:
                 skipped_keys_max = 0
-                await self._site.compact(
-                    source[: layout.TABLE_ID_BYTES], layout.prefix_end(source[: layout.TABLE_ID_BYTES])
-                )
+                await self._site.compact(*layout.table_range(table_id_of(source)))
 
     def _backfill(self, draft: Draft, source: bytes, limit_rows: int, skipped_keys_max: int) -> Backfilled:
         table = self._opened.find(table_id_of(source))

@@ -16,10 +16,11 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant
-from hashrange.store.embedded.reading import SOURCE_BYTES, Cursor, scan_prefix
+from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import key_in_source
 
 SLICE_BYTES_MAX = 256 * 1024
 """Rows decoded in one slice: some 3 ms."""
@@ -142,7 +143,7 @@ def _read(cursor: Cursor, limit_rows: int) -> Slice:
             wanted = min(left, _CHUNK_ROWS, (SLICE_BYTES_MAX - size_bytes) * len(rows) // size_bytes + 1)
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
-            rows.append((Key(engine_key[SOURCE_BYTES:]), Row(row)))
+            rows.append((key_in_source(engine_key), Row(row)))
             size_bytes += len(row)
             if size_bytes >= SLICE_BYTES_MAX or len(rows) == limit_rows:
                 return Slice(rows, is_last=False)
