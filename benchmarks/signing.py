@@ -32,7 +32,7 @@ class Signer:
             key = hmac.digest(key, part.encode(), "sha256")
         scope = f"{day}/{REGION}/dynamodb/aws4_request"
         self._key = key
-        self._to_sign = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n"
+        self._dated = f"{date}\n{scope}\n"
         self._canonical = (
             f"POST\n/\n\ncontent-type:{CONTENT_TYPE}\nhost:{host}\nx-amz-date:{date}\nx-amz-target:{TARGET_PREFIX}"
         )
@@ -46,8 +46,25 @@ class Signer:
 
     def request(self, operation: str, body: bytes, more_headers: str = "") -> bytes:
         """The bytes of one request; `more_headers` are whole lines, which the signature does not cover."""
-        payload_hash = hashlib.sha256(body).hexdigest()
-        canonical = f"{self._canonical}{operation}\n\n{SIGNED_HEADERS}\n{payload_hash}"
-        to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
-        signature = hmac.digest(self._key, to_sign.encode(), "sha256").hex()
+        signature = self._signature(operation, hashlib.sha256(body).hexdigest())
         return (self._head % (operation, signature, more_headers, len(body))).encode() + body
+
+    def streamed(self, operation: str, body: bytes, chunk_bytes: int, more_headers: str = "") -> bytes:
+        """The same, the body in chunks of that size, each of which signs the one before it."""
+        marker = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+        head_signature = signature = self._signature(operation, marker)
+        to_sign = f"{marker.removeprefix('STREAMING-')}\n{self._dated}%s\n{hashlib.sha256(b'').hexdigest()}\n%s"
+        chunks = []
+        for start in range(0, len(body) + chunk_bytes, chunk_bytes):  # the last one is empty
+            data = body[start : start + chunk_bytes]
+            text = to_sign % (signature, hashlib.sha256(data).hexdigest())
+            signature = hmac.digest(self._key, text.encode(), "sha256").hex()
+            chunks.append(b"%x;chunk-signature=%b\r\n%b\r\n" % (len(data), signature.encode(), data))
+        sent = b"".join(chunks)
+        more_headers += f"X-Amz-Content-SHA256: {marker}\r\nContent-Encoding: aws-chunked\r\n"
+        return (self._head % (operation, head_signature, more_headers, len(sent))).encode() + sent
+
+    def _signature(self, operation: str, payload_hash: str) -> str:
+        canonical = f"{self._canonical}{operation}\n\n{SIGNED_HEADERS}\n{payload_hash}"
+        to_sign = f"AWS4-HMAC-SHA256\n{self._dated}{hashlib.sha256(canonical.encode()).hexdigest()}"
+        return hmac.digest(self._key, to_sign.encode(), "sha256").hex()

@@ -17,8 +17,9 @@ import pytest
 
 from hashrange.errors import ApiError, SerializationException
 from hashrange.operations.registry import OPERATIONS
-from hashrange.wire.faults import decode_object, explain
+from hashrange.wire.faults import decode_object
 from tests.fuzz.mutations import spoiled
+from tests.support.explaining import explain
 from tests.support.servers import ThreadServer
 from tests.support.signing import sign
 from tests.support.stores import make_store

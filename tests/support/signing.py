@@ -96,11 +96,11 @@ def sign_chunks(pieces: Sequence[bytes], signature: str, *, seconds: float) -> b
     date = amz_date(seconds)
     key = signing_key(SECRET_KEY, date[:8], REGION, "dynamodb")
     scope = f"{date[:8]}/{REGION}/dynamodb/aws4_request"
-    chunks = b""
+    chunks = []
     for piece in pieces:
         hashes = [hashlib.sha256(b"").hexdigest(), hashlib.sha256(piece).hexdigest()]
         to_sign = "\n".join(["AWS4-HMAC-SHA256-PAYLOAD", date, scope, signature, *hashes])
         signature = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
         end = b"\r\n" if piece else b""
-        chunks += b"%x;chunk-signature=%b\r\n%b%b" % (len(piece), signature.encode(), piece, end)
-    return chunks
+        chunks.append(b"%x;chunk-signature=%b\r\n%b%b" % (len(piece), signature.encode(), piece, end))
+    return b"".join(chunks)

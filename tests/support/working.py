@@ -1,10 +1,14 @@
 """Operations run as the server runs them, in a worker that gives way at every look; the test has its turn in between."""
 
+import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 from hashrange import steps
 from hashrange.clock import VirtualClock
+from hashrange.errors import ApiError
 from hashrange.server.workers import Workers
 
 
@@ -68,3 +72,33 @@ def give_way_always(
     if isinstance(end, BaseException):
         raise end
     return count, end
+
+
+def lines_between_looks(work: Callable[[], object]) -> int:
+    """Do the work; returns how many lines of Python ran at most without a look in between, each turn of a loop one at least.
+
+    A refusal is an end like any other.
+    """
+    lines = most_lines = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines, most_lines
+        if event == "line":
+            lines += 1
+            most_lines = max(most_lines, lines)
+        return count
+
+    def look() -> None:
+        nonlocal lines
+        lines = 0
+
+    before, before_trace = steps._look, sys.gettrace()
+    steps._look = look
+    sys.settrace(count)
+    try:
+        with suppress(ApiError):
+            work()
+    finally:
+        sys.settrace(before_trace)
+        steps._look = before
+    return most_lines

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from hashrange.operations.registry import OPERATIONS
+from hashrange.wire.chunked_payload import split_chunks
 from hashrange.wire.http import BODY_BYTES_MAX
 from torture.kinds.kind import SHORT_BYTES_MAX, Kind
 from torture.kinds.needs import BATCH, NEEDS, TINY_ITEMS, basis, calls_for
@@ -48,3 +49,13 @@ def test_what_a_kind_needs_is_made_by_calls_of_operations() -> None:
     calls = [*basis(), *calls_for(("tiny",))]
     assert {call.operation for call in calls} == {"CreateTable", "PutItem", "BatchWriteItem"}
     assert sum(call.operation == "BatchWriteItem" for call in calls) == TINY_ITEMS // BATCH
+
+
+def test_chunks_are_signed_one_after_the_other() -> None:
+    kind = BY_NAME["chunks-of-1-byte-65000"]
+    for length in (4, 5):
+        request = kind.make()._replace(body=b"abcde"[:length], chunk_bytes=2)
+        _, _, body = request_bytes(kind, request, 8000).partition(b"\r\n\r\n")
+        chunks = list(split_chunks(body))
+        assert b"".join(chunk.data for chunk in chunks) == request.body
+        assert [len(chunk.signature) for chunk in chunks] == [64] * len({chunk.signature for chunk in chunks})

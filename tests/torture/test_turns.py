@@ -16,13 +16,14 @@ from hashrange.clock import VirtualClock
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
 from hashrange.server.connections import Connections
+from hashrange.server.credentials import Credential
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connection
 from hashrange.server.workers import SLICE_SECONDS
 from hashrange.settings import Settings
 from hashrange.steps import LOOK_STEPS
 from hashrange.store.embedded import open_store
-from tests.support.signing import sign
+from tests.support.signing import ACCESS_KEY, SECRET_KEY, sign, sign_chunks
 from tests.support.working import Turns
 from tests.unit.server.harness import FakeTransport, as_bytes, reply
 from torture.kinds.kind import Hostile
@@ -32,7 +33,7 @@ from torture.kinds.table import BY_NAME
 KINDS = (
     "update-append-140", "update-copy-40", "partiql-append-140", "condition-contains-145", "query-contains-145",
     "scan-filter-in-100000", "put-number-set-90000", "add-number-set-90000", "attributes-40000-unlucky",
-    "put-list-800000-gzip", "get-projection",
+    "put-list-800000-gzip", "get-projection", "create-indexes-5600", "table-indexes-6000", "chunks-of-1-byte-65000",
 )  # fmt: skip
 STEP_SECONDS = 2e-6
 """What a step takes on this clock, which is more than it takes on a slow machine."""
@@ -58,7 +59,7 @@ class Front:
         self.clock = clock = SteppingClock()
         self.store = open_store(None, clock, None)
         settings = Settings()
-        access = Access(self.store, clock, settings)
+        access = Access(self.store, clock, settings, {ACCESS_KEY: Credential(ACCESS_KEY, SECRET_KEY)})
         self.dispatcher = Dispatcher(OPERATIONS, self.store, clock, settings, access)
         self.dispatcher.workers.take_turns(loop)
         self.connections = Connections(self.dispatcher.handle, clock)
@@ -70,11 +71,10 @@ class Front:
         headers = {
             "Host": "localhost",
             "Content-Type": "application/x-amz-json-1.0",
-            "Content-Length": str(len(request.body)),
             "X-Amz-Target": f"DynamoDB_20120810.{request.operation}",
             **dict(request.headers),
         }
-        data = as_bytes(sign(headers, request.body, seconds=self.clock.wall_time()), request.body)
+        data = signed(headers, request, self.clock.wall_time())
         connection = Connection(self.connections)
         transport = FakeTransport()
         connection.connection_made(transport)
@@ -99,6 +99,18 @@ class Front:
         finally:
             sys.setprofile(None)
         self.calls_max = max(self.calls_max, calls)
+
+
+def signed(headers: dict[str, str], request: Hostile, seconds: float) -> bytes:
+    """The request as it goes over the wire."""
+    body, chunk_bytes = request.body, request.chunk_bytes
+    if not chunk_bytes:
+        return as_bytes(sign({**headers, "Content-Length": str(len(body))}, body, seconds=seconds), body)
+    headers["X-Amz-Content-SHA256"] = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+    complete = sign(headers, b"", seconds=seconds, payload_hash=headers["X-Amz-Content-SHA256"])
+    pieces = [body[start : start + chunk_bytes] for start in range(0, len(body) + chunk_bytes, chunk_bytes)]
+    chunks = sign_chunks(pieces, complete["Authorization"].rpartition("=")[2], seconds=seconds)
+    return as_bytes({**complete, "Content-Length": str(len(chunks))}, chunks)
 
 
 @pytest.fixture(scope="module")

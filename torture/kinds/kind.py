@@ -25,6 +25,8 @@ class Hostile(NamedTuple):
     decoded_bytes: int
     """Of the body, once its content coding is taken off."""
     headers: tuple[tuple[str, str], ...] = ()
+    chunk_bytes: int = 0
+    """The body goes over the wire in signed chunks of so many bytes; 0: as it is."""
 
     @property
     def is_short(self) -> bool:

@@ -1,6 +1,6 @@
 """Which kinds are there, in the order in which they run and are shown?"""
 
-from torture.kinds import connections, expressions, large, legacy, legal, reads, strangers
+from torture.kinds import connections, control, expressions, large, legacy, legal, reads, strangers
 from torture.kinds.kind import Kind
 
 KINDS: tuple[Kind, ...] = (
@@ -8,6 +8,7 @@ KINDS: tuple[Kind, ...] = (
     *legacy.KINDS,
     *legal.KINDS,
     *large.KINDS,
+    *control.KINDS,
     *reads.KINDS,
     *strangers.KINDS,
     *connections.KINDS,

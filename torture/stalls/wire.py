@@ -12,7 +12,10 @@ def request_bytes(kind: Kind, request: Hostile, port: int) -> bytes:
     """Head and body, for the server on that port of the loopback."""
     secret = "not the secret" if kind.signature == "wrong" else SECRET_KEY
     more_headers = "".join(f"{name}: {value}\r\n" for name, value in request.headers)
-    signed = Signer(f"127.0.0.1:{port}", secret).request(request.operation, request.body, more_headers)
+    signer = Signer(f"127.0.0.1:{port}", secret)
+    if request.chunk_bytes:
+        return signer.streamed(request.operation, request.body, request.chunk_bytes, more_headers)
+    signed = signer.request(request.operation, request.body, more_headers)
     if kind.signature != "none":
         return signed
     head_length = len(signed) - len(request.body)

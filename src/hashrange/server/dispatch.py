@@ -43,7 +43,7 @@ from hashrange.steps import spend_decoding
 from hashrange.store.interface import Store
 from hashrange.wire.body_members import check_member_count, let_go
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
-from hashrange.wire.faults import check_object, decode_object, explain, explain_object
+from hashrange.wire.faults import check_object, decode_object, explain_object, find_fault
 from hashrange.wire.http import (
     CONTENT_TYPES,
     HASH_LENGTH,
@@ -257,7 +257,7 @@ class Dispatcher:
             return
         if isinstance(error, ValidationException) and call.body is not None:
             try:
-                explain(call.operation.request, call.operation.name, call.body)
+                find_fault(call.operation.request, call.operation.name, call.body)
             except ApiError as first_fault:
                 error = first_fault
             except Exception as failure:  # noqa: BLE001 - the one place that turns exceptions into replies

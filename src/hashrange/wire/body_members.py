@@ -20,7 +20,9 @@ T = TypeVar("T")
 _MARKS = (b",", b":")
 """Each member stands behind one of them, but the first of a list."""
 _PIECE_BYTES = 64 * 1024
-"""Backslashes are counted in so much at a time, in some 0.3 ms."""
+"""So much is looked at at a time, in 0.6 ms at worst."""
+_PIECE_STEPS = 200
+"""Mostly 0.1 to 0.3 ms; more than steps.LOOK_STEPS, so that others may have their turn before each piece."""
 
 
 def check_member_count(body: bytes) -> None:
@@ -50,51 +52,41 @@ def let_go(request: msgspec.Struct) -> None:
 
 
 def _count_marks(text: bytes) -> int:
-    spend(len(text) >> 10)
-    return sum([text.count(mark) for mark in _MARKS])
+    count = 0
+    for start in range(0, len(text), _PIECE_BYTES):
+        spend(_PIECE_STEPS)
+        count += sum([text.count(mark, start, start + _PIECE_BYTES) for mark in _MARKS])
+    return count
 
 
 def _has_surely_too_many_texts(body: bytes) -> bool:
     """Without escapes, texts are counted by their quotation marks; behind each mark stand two at most, a name and a value."""
-    spend(len(body) >> 10)
-    return body.count(b'"') > 4 * (REQUEST_MEMBERS_MAX + 1) and b"\\" not in body
+    if b"\\" in body:
+        return False
+    count = 0
+    for start in range(0, len(body), _PIECE_BYTES):
+        spend(_PIECE_STEPS)
+        count += body.count(b'"', start, start + _PIECE_BYTES)
+    return count > 4 * (REQUEST_MEMBERS_MAX + 1)
 
 
 def _count_marks_outside_texts(body: bytes) -> int:
-    """Read from quotation mark to quotation mark, some at a time; stops once there are too many."""
+    """Stops once there are too many. 9 ms a MB where every third byte is a quotation mark."""
     count = 0
-    position = 0
-    while position < len(body):
-        quote = body.find(b'"', position)
-        if quote < 0:
-            return count + _count_marks(body[position:])
-        count += sum([body.count(mark, position, quote) for mark in _MARKS])
+    is_inside = False
+    rest = b""
+    for start in range(0, len(body), _PIECE_BYTES):
+        spend(_PIECE_STEPS)
+        piece = rest + body[start : start + _PIECE_BYTES]
+        rest = b""
+        if b"\\" in piece:
+            piece = piece.replace(b"\\\\", b"")
+            if piece.endswith(b"\\"):  # what it escapes is in the next piece
+                piece, rest = piece[:-1], b"\\"
+            piece = piece.replace(b'\\"', b"")
+        parts = piece.split(b'"')
+        count += _count_marks(b"".join(parts[is_inside::2]))
         if count > REQUEST_MEMBERS_MAX:
-            return count
-        position = _end_of_text(body, quote + 1)
-    return count
-
-
-def _end_of_text(body: bytes, position: int) -> int:
-    """The place behind the quotation mark that ends the text which begins at `position`."""
-    while True:
-        spend(1)
-        quote = body.find(b'"', position)
-        if quote < 0:
-            return len(body)
-        if _count_backslashes(body, position, quote) % 2 == 0:
-            return quote + 1
-        position = quote + 1
-
-
-def _count_backslashes(body: bytes, start: int, end: int) -> int:
-    """How many backslashes stand right before `end`, none of them before `start`. Counted in pieces, for there may be millions."""
-    position = end
-    while position > start:
-        piece = body[max(start, position - _PIECE_BYTES) : position]
-        spend(len(piece) >> 8)
-        left_bytes = len(piece.rstrip(b"\\"))
-        position -= len(piece) - left_bytes
-        if left_bytes:
             break
-    return end - position
+        is_inside ^= len(parts) % 2 == 0
+    return count

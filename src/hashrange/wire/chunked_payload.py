@@ -6,10 +6,12 @@ clients do not send this by themselves; proxies and generic signers do. Source: 
 
 import hmac
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
+from hashrange.steps import spend
 from hashrange.wire.sigv4 import Claim
 
 SIGNED_MARKERS = frozenset((b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"))
@@ -32,11 +34,11 @@ class Chunk(NamedTuple):
     signature: bytes
 
 
-def split_chunks(body: bytes) -> list[Chunk]:
-    """All chunks, the empty last one too; trailers are passed over. Raises ChunksError."""
-    chunks: list[Chunk] = []
+def split_chunks(body: bytes) -> Iterator[Chunk]:
+    """All chunks, the empty last one too; trailers are passed over. Raises ChunksError. 1.5 µs a chunk."""
     position = 0
-    while len(chunks) < CHUNKS_MAX:
+    for _ in range(CHUNKS_MAX):
+        spend(2)
         line_end = body.find(b"\r\n", position, position + 1024)
         if line_end < 0:
             raise ChunksError("a chunk without its size")
@@ -47,9 +49,9 @@ def split_chunks(body: bytes) -> list[Chunk]:
         data = body[line_end + 2 : line_end + 2 + size_bytes]
         if len(data) != size_bytes:
             raise ChunksError("a chunk ends early")
-        chunks.append(Chunk(data, extension.partition(b"chunk-signature=")[2].strip()))
+        yield Chunk(data, extension.partition(b"chunk-signature=")[2].strip())
         if size_bytes == 0:
-            return chunks
+            return
         position = line_end + 2 + size_bytes
         if body[position : position + 2] != b"\r\n":
             raise ChunksError("a chunk is longer than its size")
@@ -63,9 +65,13 @@ def join_chunks(body: bytes) -> bytes:
 
 
 def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
-    """Does each chunk carry the right signature? Each signs the one before it; the first, that of the head. Raises ChunksError."""
+    """Does each chunk carry the right signature? Each signs the one before it; the first, that of the head. Raises ChunksError.
+
+    3 µs a chunk, and 1 ms a MB.
+    """
     previous = claim.signature.decode("latin-1")
     for chunk in split_chunks(body):
+        spend(3 + (len(chunk.data) >> 10))
         lines = (
             "AWS4-HMAC-SHA256-PAYLOAD", claim.date, claim.scope, previous, _EMPTY_HASH, sha256(chunk.data).hexdigest(),
         )  # fmt: skip

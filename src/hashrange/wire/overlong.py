@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from hashrange.limits import MEMBERS_LOOKED_AT
-from hashrange.steps import walk
+from hashrange.steps import TOGETHER_MEMBERS, spend, together, walk
 from hashrange.wire.shape import Shape
 
 
@@ -28,15 +28,28 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
                     left = cut_overlong(value[name], inner, left)
         case "List" if isinstance(value, list):
             kept, left = _looked_at(walk(value), shape, left)
-            del value[kept:]
+            _free(value, kept)
         case "Map" if isinstance(value, dict):
             # A null among the values is none: it is left out, and so does not make the map too long.
             kept, left = _looked_at((element for element in walk(value.values()) if element is not None), shape, left)
             if kept < len(value):
                 members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
-                value.clear()
+                _free_map(value)
                 value.update(members)
     return left
+
+
+def _free(value: list[Any], kept: int) -> None:
+    """Cut off all but the first `kept`, some at a time: 300,000 maps at once take 20 ms."""
+    while len(value) > kept:
+        spend(TOGETHER_MEMBERS >> 3)
+        del value[max(kept, len(value) - TOGETHER_MEMBERS) :]
+
+
+def _free_map(value: dict[str, Any]) -> None:
+    """Empty it likewise."""
+    for keys in together(list(value)):
+        list(map(value.pop, keys))
 
 
 def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:

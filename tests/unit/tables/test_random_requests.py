@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hashrange.errors import ApiError, Malformed
-from hashrange.wire.faults import explain
 from hashrange.wire.shape import Shape, structure_of
+from tests.support.explaining import explain
 from tests.unit.tables.control_plane import OPERATIONS, ControlPlane, global_index
 
 TEXTS = ("id", "at", "by", "one", "two", "index", "arn:aws:dynamodb:us-east-1:000000000000:table/one", "arn:x", "a b")

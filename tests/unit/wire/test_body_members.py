@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hashrange import steps
 from hashrange.errors import ValidationException
 from hashrange.wire import body_members
 from hashrange.wire.body_members import check_member_count
+from tests.support.working import lines_between_looks
 
 MAXIMUM = 100
 
@@ -55,8 +57,13 @@ def test_only_what_stands_outside_of_texts_counts(body: bytes, refused: bool) ->
     assert is_refused(body) == refused
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_random_bodies_are_counted_as_their_values_are(seed: int) -> None:
+@pytest.mark.parametrize("piece_bytes", [1, 2, 3, 64, 1 << 16])
+@pytest.mark.parametrize("seed", range(10))
+def test_random_bodies_are_counted_as_their_values_are(
+    seed: int, piece_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a piece of them ends."""
+    monkeypatch.setattr(body_members, "_PIECE_BYTES", piece_bytes)
     chance = random.Random(seed)
 
     def value(depth: int) -> Any:
@@ -72,10 +79,34 @@ def test_random_bodies_are_counted_as_their_values_are(seed: int) -> None:
         assert is_refused(json.dumps(body).encode()) == (marks(body) > MAXIMUM)
 
 
-def test_many_backslashes_give_way_as_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+LONG = {
+    "texts": b'"a",',
+    "names": b'"a":1,',
+    "escaped quotation marks": b'"\\"",',
+    "backslashes": b"\\\\",
+    "marks": b",",
+}
+
+
+@pytest.mark.parametrize("count", ["_count_marks", "_has_surely_too_many_texts", "_count_marks_outside_texts"])
+def test_a_long_body_gives_way_as_it_is_counted(count: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
+    monkeypatch.setattr(body_members, "_count_marks", unlooked(body_members._count_marks, count))
     looks: list[None] = []
     monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
-    megabytes = 4
-    body = b'{"a":"' + b"," * 200 + b"\\\\" * (megabytes << 19) + b'"}'
-    assert not is_refused(body)
-    assert len(looks) >= 16 * megabytes
+    getattr(body_members, count)(LONG["texts"] * (1 << 20))
+    assert len(looks) >= 64
+
+
+def unlooked(counted: Callable[[bytes], int], name: str) -> Callable[[bytes], int]:
+    """What another function calls looks by itself, which would hide that the other does not."""
+    return counted if name == "_count_marks" else lambda text: text.count(b",") + text.count(b":")
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_body_is_counted_in_few_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text by text, it would take seconds for some megabytes of short ones."""
+    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
+    monkeypatch.setattr(body_members, "spend", lambda _steps: None)
+    body = b'{"a":["' + LONG[name] * (1 << 18) + b'"]}'
+    assert lines_between_looks(lambda: body_members._count_marks_outside_texts(body)) < 1000

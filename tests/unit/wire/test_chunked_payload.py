@@ -1,9 +1,13 @@
 """Bodies in signed chunks."""
 
+import hmac
+
 import pytest
 
-from hashrange.wire.chunked_payload import ChunksError, are_chunks_signed, join_chunks
+from hashrange.wire import chunked_payload
+from hashrange.wire.chunked_payload import Chunk, ChunksError, are_chunks_signed, join_chunks, split_chunks
 from hashrange.wire.sigv4 import Claim
+from tests.support.working import lines_between_looks
 
 CLAIM = Claim(
     "AKIAIOSFODNN7EXAMPLE", "20130524", "us-east-1", "s3", (b"host",), "20130524T000000Z",
@@ -41,3 +45,30 @@ def test_each_chunk_signs_the_one_before_it() -> None:
     )
     assert are_chunks_signed(body, CLAIM, key)
     assert not are_chunks_signed(body.replace(b"aaa\r\n400", b"aab\r\n400"), CLAIM, key)
+
+
+def test_very_many_chunks_give_way() -> None:
+    body = b"1;chunk-signature=aa\r\na\r\n" * 5_000 + b"0\r\n"
+    assert 0 < lines_between_looks(lambda: join_chunks(body)) <= 2_000
+
+
+def test_very_many_signatures_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = [Chunk(b"a", b"")] * 5_000
+    monkeypatch.setattr(chunked_payload, "split_chunks", lambda _body: iter(chunks))  # which gives way by itself
+    monkeypatch.setattr(hmac, "compare_digest", lambda _one, _other: True)
+    assert 0 < lines_between_looks(lambda: are_chunks_signed(b"", CLAIM, b"key")) <= 2_000
+
+
+def test_chunks_are_taken_one_at_a_time() -> None:
+    """No list of them is made, of which there may be 65,536."""
+    first = next(iter(split_chunks(b"1;chunk-signature=aa\r\nb\r\nno chunk")))
+    assert first == Chunk(b"b", b"aa")
+
+
+def test_no_body_has_more_chunks_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b"1\r\na\r\n" * 3 + b"0\r\n"
+    monkeypatch.setattr(chunked_payload, "CHUNKS_MAX", 4)
+    assert join_chunks(body) == b"aaa"
+    monkeypatch.setattr(chunked_payload, "CHUNKS_MAX", 3)
+    with pytest.raises(ChunksError):
+        join_chunks(body)

@@ -11,8 +11,9 @@ from msgspec import Meta
 from hashrange.errors import ApiError, SerializationException, ValidationException
 from hashrange.operations import shapes
 from hashrange.operations.registry import ANSWERED
-from hashrange.wire.faults import decode_object, explain
+from hashrange.wire.faults import decode_object
 from hashrange.wire.shape import Shape, structure_of
+from tests.support.explaining import explain
 
 
 class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -5,17 +5,22 @@ import gc
 import json
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
+import msgspec
 import pytest
 
+from hashrange import steps
 from hashrange.errors import ApiError, SerializationException, ValidationException
 from hashrange.limits import ECHO_CHARACTERS_MAX, MEMBERS_LOOKED_AT, PATH_KEY_CHARACTERS_MAX, STRUCTURES_MAX
 from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
-from hashrange.steps import look
-from hashrange.wire.faults import explain
+from hashrange.steps import TOGETHER_MEMBERS, look
+from hashrange.wire import faults
+from hashrange.wire.faults import explain_object, find_fault
+from tests.support.explaining import explain
 
 DELETE = {"Delete": {"TableName": "Tab", "Key": {"pk": {"S": "1"}}}}
 MESSAGE_MAX = 10 * (ECHO_CHARACTERS_MAX + PATH_KEY_CHARACTERS_MAX + 500)
@@ -173,3 +178,49 @@ def test_lists_without_a_declared_bound_have_one_of_ours() -> None:
     assert message.endswith(
         "...' at 'tags' failed to satisfy constraint: Member must have length less than or equal to 1000"
     )
+
+
+@pytest.mark.parametrize(
+    ("operation_name", "body", "member"),
+    [
+        ("TransactWriteItems", {"TransactItems": [DELETE] * 20_000}, "TransactItems"),
+        ("BatchGetItem", {"RequestItems": {f"Tab{number}": {} for number in range(20_000)}}, "RequestItems"),
+    ],
+)
+def test_what_is_cut_is_freed_in_pieces(
+    operation_name: str, body: dict[str, Any], member: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths = [20_000]
+    monkeypatch.setattr(steps, "_look", lambda: lengths.append(len(body[member])))
+    with contextlib.suppress(ApiError):
+        explain_object(OPERATIONS[operation_name].request, operation_name, body)
+    assert lengths[-1] < 10_000
+    assert max(before - after for before, after in pairwise(lengths)) <= TOGETHER_MEMBERS
+
+
+def test_a_refused_request_is_looked_through_and_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(msgspec, "convert")
+    request = OPERATIONS["TransactWriteItems"].request
+    find_fault(request, "TransactWriteItems", json.dumps({"TransactItems": [DELETE]}).encode())
+    with pytest.raises(SerializationException):
+        find_fault(request, "TransactWriteItems", b'{"TransactItems":5}')
+
+
+def test_what_was_decoded_and_what_was_made_of_it_are_freed_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+    for name in ("decode_object", "_checked"):
+        monkeypatch.setattr(faults, name, kept(getattr(faults, name), made))
+    left: list[list[bool]] = []
+    monkeypatch.setattr(faults, "look", lambda: left.append([bool(each) for each in made]))
+    find_fault(OPERATIONS["Scan"].request, "Scan", b'{"TableName":"music"}')
+    assert left[-3:] == [[True, True], [True, False], [False, False]]
+
+
+def kept(function: Callable[..., dict[str, Any]], made: list[dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """The same function; what it returns is kept, too."""
+
+    def keep(*arguments: Any) -> dict[str, Any]:
+        made.append(function(*arguments))
+        return made[-1]
+
+    return keep

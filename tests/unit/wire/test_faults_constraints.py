@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.operations import shapes
-from hashrange.wire.faults import explain
+from tests.support.explaining import explain
 
 Name = Annotated[str, Meta(min_length=3, max_length=8, extra={"pattern": shapes.NAME_PATTERN})]
 

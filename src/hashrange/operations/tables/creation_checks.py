@@ -6,41 +6,44 @@ captures to October 2026; the order inside a group follows the order of the requ
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hashrange import limits
 from hashrange.errors import Malformed, ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
-from hashrange.operations.tables.members import KeySchemaElement, Projection
+from hashrange.operations.tables.members import AttributeDefinition, KeySchemaElement, Projection
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import check_encryption, check_stream, check_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
+from hashrange.steps import sort, walk
 
 _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 
 AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
+Defined = Mapping[str, object]
+"""Attributes that are defined, in the order of the request."""
 
 
 def check_creation(request: CreateTableRequest) -> None:
     """Refuse the request with its first fault, by raising ValidationException; Malformed for impossible names."""
-    check_index_names(index.IndexName for index in request.LocalSecondaryIndexes or ())
-    check_index_names(index.IndexName for index in request.GlobalSecondaryIndexes or ())
+    check_index_names(index.IndexName for index in walk(request.LocalSecondaryIndexes or ()))
+    check_index_names(index.IndexName for index in walk(request.GlobalSecondaryIndexes or ()))
     check_creation_throughput(request)
-    definitions = [definition.AttributeName for definition in request.AttributeDefinitions]
+    defined = _defined(request.AttributeDefinitions)
     global_indexes = request.GlobalSecondaryIndexes
     local_indexes = request.LocalSecondaryIndexes
     has_indexes = global_indexes is not None or local_indexes is not None
-    _check_definitions(request.KeySchema, definitions, has_indexes)
+    _check_definitions(request.KeySchema, defined, has_indexes)
     _check_table_keys(request.KeySchema)
     if global_indexes is not None:
-        _check_global(global_indexes, definitions)
+        _check_global(global_indexes, defined)
     if local_indexes is not None:
-        _check_local(local_indexes, request.KeySchema, definitions)
+        _check_local(local_indexes, request.KeySchema, defined)
     indexes: list[AnyIndex] = [*(global_indexes or ()), *(local_indexes or ())]
     _check_duplicates(indexes)
-    _check_unused(request.KeySchema, indexes, definitions)
+    _check_unused(request.KeySchema, indexes, defined)
     _check_limits(local_indexes or (), global_indexes or ())
     check_stream(request.StreamSpecification)
     check_encryption(request.SSESpecification)
@@ -58,18 +61,22 @@ def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
     return [key.AttributeName for key in keys]
 
 
-def _check_definitions(keys: Sequence[KeySchemaElement], definitions: Sequence[str], has_indexes: bool) -> None:
-    """Every attribute is defined once, every table key is; without indexes nothing else is."""
-    names = _names(keys)
-    if len(set(definitions)) < len(definitions):
+def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
+    """What is defined; every attribute is defined once."""
+    defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
+    if len(defined) < len(definitions):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)
-    if any(name not in definitions for name in names):
+    return defined
+
+
+def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_indexes: bool) -> None:
+    """Every table key is defined; without indexes nothing else is."""
+    names = _names(keys)
+    if any(name not in defined for name in names):
         if len(names) > 1:
             raise ValidationException(say.KEY_WITHOUT_DEFINITION)
-        raise ValidationException(
-            say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(definitions))
-        )
-    if not has_indexes and len(definitions) > len(set(names)):
+        raise ValidationException(say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(defined)))
+    if not has_indexes and len(defined) > len(set(names)):
         raise ValidationException(say.DEFINITIONS_MISMATCH)
 
 
@@ -103,13 +110,11 @@ def check_global_keys(name: str, keys: Sequence[KeySchemaElement]) -> None:
             raise ValidationException(say.INDEX_KEY_TWICE.format(name=attribute, index=name))
 
 
-def check_index_definitions(keys: Sequence[KeySchemaElement], definitions: Sequence[str]) -> None:
+def check_index_definitions(keys: Sequence[KeySchemaElement], defined: Defined) -> None:
     """Every key of an index is defined."""
     names = _names(keys)
-    if any(name not in definitions for name in names):
-        raise ValidationException(
-            say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(definitions))
-        )
+    if any(name not in defined for name in names):
+        raise ValidationException(say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(defined)))
 
 
 def check_projection(projection: Projection) -> None:
@@ -123,26 +128,26 @@ def check_projection(projection: Projection) -> None:
         raise ValidationException(say.PROJECTION_WITH_ATTRIBUTES.format(kind=kind))
 
 
-def _check_global(indexes: Sequence[GlobalSecondaryIndex], definitions: Sequence[str]) -> None:
+def _check_global(indexes: Sequence[GlobalSecondaryIndex], defined: Defined) -> None:
     if not indexes:
         raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="GlobalSecondaryIndexes"))
-    for index in indexes:
-        check_index_definitions(index.KeySchema, definitions)
+    for index in walk(indexes):
+        check_index_definitions(index.KeySchema, defined)
         check_global_keys(index.IndexName, index.KeySchema)
         check_projection(index.Projection)
 
 
 def _check_local(
-    indexes: Sequence[LocalSecondaryIndex], table_keys: Sequence[KeySchemaElement], definitions: Sequence[str]
+    indexes: Sequence[LocalSecondaryIndex], table_keys: Sequence[KeySchemaElement], defined: Defined
 ) -> None:
     if not indexes:
         raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="LocalSecondaryIndexes"))
     if len(table_keys) == 1:
         raise ValidationException(say.LOCAL_INDEX_NEEDS_TABLE_RANGE)
     table_key = table_keys[0].AttributeName
-    for index in indexes:
+    for index in walk(indexes):
         keys = index.KeySchema
-        check_index_definitions(keys, definitions)
+        check_index_definitions(keys, defined)
         _check_table_keys(keys)
         if len(keys) == 1:
             raise ValidationException(say.LOCAL_INDEX_WITHOUT_RANGE.format(index=index.IndexName))
@@ -154,20 +159,22 @@ def _check_local(
         check_projection(index.Projection)
 
 
-def _check_duplicates(indexes: Iterable[AnyIndex]) -> None:
+def _check_duplicates(indexes: Collection[AnyIndex]) -> None:
     seen: set[str] = set()
-    for index in indexes:
+    for index in walk(indexes):
         if index.IndexName in seen:
             raise ValidationException(say.DUPLICATE_INDEX.format(index=index.IndexName))
         seen.add(index.IndexName)
 
 
-def _check_unused(keys: Sequence[KeySchemaElement], indexes: Iterable[AnyIndex], definitions: Sequence[str]) -> None:
+def _check_unused(keys: Sequence[KeySchemaElement], indexes: Collection[AnyIndex], defined: Defined) -> None:
     """With indexes: every definition is a key of something."""
-    used = set(_names(keys)).union(*(_names(index.KeySchema) for index in indexes))
-    if set(definitions) - used:
+    used = set(_names(keys))
+    for index in walk(indexes):
+        used.update(_names(index.KeySchema))
+    if any(name not in used for name in walk(defined)):
         raise ValidationException(
-            say.DEFINITIONS_NOT_USED.format(definitions=", ".join(sorted(definitions)), keys=", ".join(sorted(used)))
+            say.DEFINITIONS_NOT_USED.format(definitions=", ".join(sort(defined)), keys=", ".join(sort(used)))
         )
 
 

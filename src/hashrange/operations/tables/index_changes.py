@@ -11,6 +11,7 @@ import msgspec
 from hashrange.operations.tables.creation import global_index
 from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction
 from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.steps import walk
 from hashrange.tables.schema import Index, KeyType, Table
 
 
@@ -51,7 +52,7 @@ def _merged_types(
     used = {key.AttributeName for key in created.KeySchema}
     given: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType
-        for definition in request.AttributeDefinitions or ()
+        for definition in walk(request.AttributeDefinitions or ())
         if definition.AttributeName in used
     }
     return table.attribute_types | given

@@ -3,12 +3,13 @@
 Source: service behaviour, captures to October 2026; wording of our own is named so in `messages.tables`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from hashrange import limits
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.tables.members import SSESpecification, StreamSpecification, Tag
+from hashrange.steps import walk
 
 _RESERVED_TAG_PREFIX = "aws:"
 
@@ -43,10 +44,10 @@ def check_encryption(encryption: SSESpecification | None) -> None:
         raise ValidationException(say.SSE_DISABLED_WITH_KEY)
 
 
-def check_tags(tags: Iterable[Tag]) -> None:
+def check_tags(tags: Collection[Tag]) -> None:
     """Every key once, none reserved, and no more than a table may carry."""
     seen: set[str] = set()
-    for tag in tags:
+    for tag in walk(tags):
         if tag.Key.lower().startswith(_RESERVED_TAG_PREFIX):
             raise ValidationException(say.RESERVED_TAG.format(key=tag.Key))
         if tag.Key in seen:

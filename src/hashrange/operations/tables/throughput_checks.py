@@ -3,7 +3,7 @@
 Source: service behaviour, captures to October 2026; ranges without a capture are named so in `messages.tables`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 
 from hashrange import limits
 from hashrange.errors import ValidationException
@@ -15,6 +15,7 @@ from hashrange.operations.tables.index_members import (
 )
 from hashrange.operations.tables.members import OnDemandThroughput, ProvisionedThroughput, WarmThroughput
 from hashrange.operations.tables.requests import CreateTableRequest
+from hashrange.steps import walk
 from hashrange.tables.schema import Throughput
 
 TABLE = "table"
@@ -34,27 +35,28 @@ def check_creation_throughput(request: CreateTableRequest) -> None:
     else:
         if request.ProvisionedThroughput is None:
             raise ValidationException(say.THROUGHPUT_MISSING)
-        for index in indexes:
+        for index in walk(indexes):
             if index.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=index.IndexName))
-        for maximum in (request.OnDemandThroughput, *(index.OnDemandThroughput for index in indexes)):
-            refuse_maximum(maximum, say.ON_DEMAND_MAXIMUM_PROVISIONED_CREATE)
-    for index in indexes:
+        refuse_maximum(request.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_CREATE)
+        for index in walk(indexes):
+            refuse_maximum(index.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_CREATE)
+    for index in walk(indexes):
         check_bounds(index.ProvisionedThroughput, index.IndexName)
     check_maximum(request.OnDemandThroughput, TABLE)
     is_on_demand = request.BillingMode == "PAY_PER_REQUEST"
     check_warm(request.WarmThroughput, _warm_floor(is_on_demand, request.ProvisionedThroughput), TABLE)
-    for index in indexes:
+    for index in walk(indexes):
         subject = index_subject(index.IndexName)
         check_maximum(index.OnDemandThroughput, subject)
         check_warm(index.WarmThroughput, _warm_floor(is_on_demand, index.ProvisionedThroughput), subject)
 
 
-def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Iterable[HasThroughput]) -> None:
+def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Collection[HasThroughput]) -> None:
     """On-demand tables and their indexes take no provisioned throughput."""
     if throughput is not None:
         raise ValidationException(say.THROUGHPUT_ON_DEMAND)
-    for index in indexes:
+    for index in walk(indexes):
         if index.ProvisionedThroughput is not None:
             raise ValidationException(say.INDEX_THROUGHPUT_ON_DEMAND.format(index=index.IndexName))
 

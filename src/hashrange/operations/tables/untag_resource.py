@@ -14,6 +14,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_unserved
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables.tagged import check_arn, find_tagged
+from hashrange.steps import walk
 
 
 class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -28,11 +29,11 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> bytes:
     check_arn(scope, request.ResourceArn, "UntagResource")
     if not request.TagKeys:
         raise ValidationException(say.TAG_KEYS_EMPTY)
-    keys = set(request.TagKeys)
     while True:
         table = await find_tagged(scope, request.ResourceArn, say.RESOURCE_NOT_FOUND)
         refuse_unserved(table, scope.clock.service_time())
-        tags = {key: value for key, value in table.tags.items() if key not in keys}
+        taken = {key for key in walk(request.TagKeys) if key in table.tags}
+        tags = {key: value for key, value in table.tags.items() if key not in taken}
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
             return b""
 

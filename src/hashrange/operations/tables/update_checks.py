@@ -36,6 +36,7 @@ from hashrange.operations.tables.throughput_checks import (
     index_subject,
     refuse_maximum,
 )
+from hashrange.steps import walk
 from hashrange.tables.description import warm_units
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 
@@ -51,7 +52,7 @@ def check_update(request: UpdateTableRequest) -> None:
     if all(value is None or value == [] for value in asked):
         raise ValidationException(say.NOTHING_TO_UPDATE)
     updates = request.GlobalSecondaryIndexUpdates or []
-    check_index_names(action.IndexName for update in updates for action in _actions(update))
+    check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
     subjects = list(index_changes(updates))
     throughput = request.ProvisionedThroughput
     check_bounds(throughput, None)
@@ -61,7 +62,7 @@ def check_update(request: UpdateTableRequest) -> None:
         raise ValidationException(say.SWITCH_WITHOUT_THROUGHPUT)
     check_maximum(request.OnDemandThroughput, TABLE)
     check_warm(request.WarmThroughput, _NOTHING_WARM, TABLE)
-    for change in subjects:
+    for change in walk(subjects):
         check_bounds(change.ProvisionedThroughput, change.IndexName)
         check_maximum(change.OnDemandThroughput, index_subject(change.IndexName))
         check_warm(change.WarmThroughput, _NOTHING_WARM, index_subject(change.IndexName))
@@ -83,7 +84,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
 
 def index_changes(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
     """The Update and Create actions, which say something about capacity."""
-    for update in updates:
+    for update in walk(updates):
         if update.Update is not None:
             yield update.Update
         elif update.Create is not None:
@@ -98,7 +99,7 @@ def _actions(update: GlobalSecondaryIndexUpdate) -> list[IndexAction]:
 def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
     """Each update says exactly one thing, about an index of its own."""
     seen: set[str] = set()
-    for update in updates:
+    for update in walk(updates):
         actions = _actions(update)
         if not actions:
             raise ValidationException(say.INDEX_UPDATE_EMPTY)
@@ -125,10 +126,11 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         check_on_demand(throughput, changes)
         return
-    for maximum in (request.OnDemandThroughput, *(change.OnDemandThroughput for change in changes)):
-        refuse_maximum(maximum, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
-    settled = {change.IndexName for change in changes if change.ProvisionedThroughput is not None}
-    settled.update(update.Delete.IndexName for update in updates if update.Delete is not None)
+    refuse_maximum(request.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
+    for change in walk(changes):
+        refuse_maximum(change.OnDemandThroughput, say.ON_DEMAND_MAXIMUM_PROVISIONED_UPDATE)
+    settled = {change.IndexName for change in walk(changes) if change.ProvisionedThroughput is not None}
+    settled.update(update.Delete.IndexName for update in walk(updates) if update.Delete is not None)
     if table.billing_mode == "PAY_PER_REQUEST":
         missing = [index.name for index in table.indexes if index.is_global and index.name not in settled]
         if missing:
@@ -141,7 +143,7 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
 
 def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
     """The types of the table's own keys stay what they are."""
-    new = {definition.AttributeName: definition.AttributeType for definition in definitions}
+    new = {definition.AttributeName: definition.AttributeType for definition in walk(definitions)}
     changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
     if changed != table.attribute_types:
         keys = next(
@@ -167,9 +169,9 @@ def _check_indexes(
 ) -> None:
     """Updated and deleted indexes exist, created ones do not; one online change at a time."""
     indexes = {index.name: index for index in table.indexes}
-    given = [definition.AttributeName for definition in definitions]
-    defined = list(dict.fromkeys([*table.attribute_types, *given]))
-    for update in updates:
+    defined = dict.fromkeys(table.attribute_types)
+    defined.update((definition.AttributeName, None) for definition in walk(definitions))
+    for update in walk(updates):
         if update.Update is not None:
             index = indexes.get(update.Update.IndexName)
             if index is None or not index.is_global:
@@ -192,7 +194,7 @@ def _check_indexes(
 def _check_one_online_change(updates: Sequence[GlobalSecondaryIndexUpdate], table: Table) -> None:
     """Only one index may be on its way in or out; one on its way in may be taken back."""
     changed = [
-        action.IndexName for update in updates for action in (update.Create, update.Delete) if action is not None
+        action.IndexName for update in walk(updates) for action in (update.Create, update.Delete) if action is not None
     ]
     ongoing = {index.name for index in table.indexes if index.state != "ACTIVE"}
     if changed and len(ongoing.union(changed)) > 1:

@@ -1,0 +1,87 @@
+"""Which requests about tables, and which framing of a body, cost most for their size? Thousands of members of a few bytes each."""
+
+from collections.abc import Callable
+from typing import Any
+
+from torture.kinds.kind import Hostile, Kind, json_list, json_set, names_of, plain, spliced
+from torture.kinds.needs import PROBE_TABLE, TABLE
+
+REFUSED = "400 ValidationException"
+ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
+CHUNKS = 65_000
+"""Of one byte each; the server takes 65,536."""
+
+
+def definition(name: bytes) -> bytes:
+    """Of an attribute."""
+    return b'{"AttributeName":"%b","AttributeType":"S"}' % name
+
+
+def index(name: bytes) -> bytes:
+    """A global index with a key of its own."""
+    keys = b'[{"AttributeName":"%b","KeyType":"HASH"}]' % name
+    return b'{"IndexName":"by-%b","KeySchema":%b,"Projection":{"ProjectionType":"ALL"}}' % (name, keys)
+
+
+def update_of(name: bytes) -> bytes:
+    """An update that creates it."""
+    return b'{"Create":%b}' % index(name)
+
+
+def each(make: Callable[[bytes], bytes], names: list[bytes]) -> bytes:
+    """A list of what is made of every name."""
+    return b"[%b]" % b",".join(map(make, names))
+
+
+def creations(count: int) -> Hostile:
+    """Only one index can be created at a time, which is the last thing that is found."""
+    names = names_of(b"p", count)
+    members = {"TableName": TABLE, "AttributeDefinitions": "@definitions", "GlobalSecondaryIndexUpdates": "@updates"}
+    return spliced("UpdateTable", members, {"definitions": each(definition, names), "updates": each(update_of, names)})
+
+
+def new_table(count: int) -> Hostile:
+    """A table has 20 global indexes at most, which is found last, too."""
+    names = names_of(b"p", count)
+    members: dict[str, Any] = {
+        "TableName": "never-made",
+        "KeySchema": [{"AttributeName": "p0", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": "@definitions",
+        "GlobalSecondaryIndexes": "@indexes",
+    }
+    return spliced("CreateTable", members, {"definitions": each(definition, names), "indexes": each(index, names)})
+
+
+def untag(count: int) -> Hostile:
+    """Keys of tags that the table does not carry."""
+    return spliced("UntagResource", {"ResourceArn": ARN, "TagKeys": "@keys"}, {"keys": json_set(names_of(b"", count))})
+
+
+def tiny_maps(count: int) -> Hostile:
+    """A list that is cut before it is looked at."""
+    members = {"TableName": TABLE, "ReplicaUpdates": "@updates"}
+    return spliced("UpdateTable", members, {"updates": json_list(b"{}", count)})
+
+
+def short_texts(count: int) -> Hostile:
+    """More members than a body may hold, which is found out without decoding it."""
+    members = {"TableName": TABLE, "Key": {"pk": {"S": "x"}}, "Filler": "@texts"}
+    return spliced("GetItem", members, {"texts": json_list(b'"\\"x"', count)})
+
+
+def chunks() -> Hostile:
+    """A small request in signed chunks of one byte, filled up with blanks: 90 bytes on the wire for each of its own."""
+    request = plain("GetItem", {"TableName": PROBE_TABLE, "Key": {"pk": {"S": "probe"}}})
+    return request._replace(body=request.body.ljust(CHUNKS), decoded_bytes=CHUNKS, chunk_bytes=1)
+
+
+KINDS = (
+    Kind("create-indexes-5600", lambda: creations(5_600), ("400 LimitExceededException",)),
+    Kind("create-indexes-20000", lambda: creations(20_000), ("400 LimitExceededException",)),
+    Kind("table-indexes-6000", lambda: new_table(6_000), (REFUSED,)),
+    Kind("untag-400000", lambda: untag(400_000), ("200",)),
+    Kind("empty-maps-400000", lambda: tiny_maps(400_000), (REFUSED,)),
+    Kind("short-texts-600000", lambda: short_texts(600_000), (REFUSED,)),
+    Kind("chunks-of-1-byte-65000", chunks, ("200",)),
+)
