@@ -37,7 +37,7 @@ STARTS, TINY_STARTS = 5, 1
 
 def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
     """The command line."""
-    names = ", ".join(workload.name for workload in plan.workload)
+    names = ", ".join(workload.name for workload in plan.workload if not workload.is_paired_only)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measures Hashrange beside dynalite, DynamoDB Local and Dynoxide, which it installs into .bench/.",
@@ -95,7 +95,8 @@ def split(text: str | None) -> list[str]:
 def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
     """What the command line asks for; raises SystemExit for an unknown workload."""
     names = split(arguments.only)
-    known = [workload.name for workload in plan.workload]
+    offered = [workload for workload in plan.workload if not workload.is_paired_only]
+    known = [workload.name for workload in offered]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"no such workload: {', '.join(unknown)}; there are {', '.join(known)}")
     compared = plan.connections_compared
@@ -113,7 +114,7 @@ def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
     is_tiny = seconds < TINY_SECONDS
     pace = Pace(0 if is_tiny else WARM_UP_SECONDS, seconds, cores, 0 if is_tiny else 1, 0 if is_tiny else 10)
     side_pace = Pace(0, min(seconds, SIDE_SECONDS), cores, pace.compile_share / 2, 0 if is_tiny else 4)
-    workloads = [workload for workload in plan.workload if not names or workload.name in names]
+    workloads = [workload for workload in offered if not names or workload.name in names]
     starts = TINY_STARTS if is_tiny else STARTS
     return Choice(
         smaller(plan, arguments),
