@@ -127,6 +127,9 @@ class Paired(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pairs: int
     turns: int
     """Runs of each commit per workload and pair."""
+    turns_min: int
+    """Fewer than `turns`, but not than these, where a busy machine would take longer than `minutes`."""
+    minutes: float
     turn_us: int
     """CPU time of one run, roughly."""
     warm_up_us: int
