@@ -4,6 +4,7 @@
     python -m benchmarks                     everything beside the peers, some 25 minutes; writes docs/benchmarks.md
     python -m benchmarks --ours --add        ours again, put into the last run's page
     python -m benchmarks --full --huge       also tables of 1,000,000 and 10,000,000 items
+    python -m benchmarks --pair HEAD~1       the last commit and the working tree beside the one before, some eight minutes (pair.py)
     python -m benchmarks --seconds 0.5 --items 1000     tries the harness: every section, no figure to be trusted
 
 The figure that counts is the server's CPU time per operation: it hardly depends on how busy the machine is.

@@ -16,6 +16,7 @@ from benchmarks.estimate import describe, estimate
 from benchmarks.generator import NoGenerator, require_generator
 from benchmarks.machine import describe_machine
 from benchmarks.measure import Pace
+from benchmarks.pair import compare, make_comparison
 from benchmarks.peers import home
 from benchmarks.processes import choose_cores
 from benchmarks.report import render
@@ -33,11 +34,15 @@ TINY_SECONDS = 1.0
 QUICK_BACKFILL_ITEMS = 100_000
 QUICK_SECTION_NAMES = ("in-process", "load", "start")
 STARTS, TINY_STARTS = 5, 1
+NOT_WITH_PAIR = (
+    "quick", "full", "huge", "sections", "servers", "peers", "connections", "sizes", "seconds", "install", "page", "add", "render",
+)  # fmt: skip
+ONLY_WITH_PAIR = ("pairs", "minutes", "at_most", "mean_at_most", "seed")
 
 
 def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
     """The command line."""
-    names = ", ".join(workload.name for workload in plan.workload)
+    names = ", ".join(workload.name for workload in plan.workload if not workload.is_paired_only)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measures Hashrange beside dynalite, DynamoDB Local and Dynoxide, which it installs into .bench/.",
@@ -66,7 +71,37 @@ def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
         "--add", action="store_true", help="write the page of the last run's figures with this run's put in"
     )
     parser.add_argument("--render", action="store_true", help="write the page again from the last run's figures")
+    add_pair_options(parser, plan)
     return parser
+
+
+def add_pair_options(parser: argparse.ArgumentParser, plan: Plan) -> None:
+    """Those of the comparison of two commits."""
+    paired = plan.paired
+    names = ", ".join(dict.fromkeys([*paired.memory, *paired.disk]))
+    group = parser.add_argument_group(
+        "two commits of this repository",
+        "Compares the CPU time per request of BEFORE and of AFTER [the working tree], some eight minutes; ends with 1 when AFTER is slower"
+        " than wanted. --only, --ours-memory, --ours-disk, --items and --no-pin narrow it. Needs no wrk and no peers."
+        f" Workloads: {names}. Example: python -m benchmarks --pair HEAD~1 --only update-2-indexes",
+    )
+    group.add_argument(
+        "--pair", nargs="+", metavar=("BEFORE", "AFTER"), help="compare these two commits, and nothing else"
+    )
+    group.add_argument("--pairs", type=int, metavar="N", help=f"pairs of fresh processes [{paired.pairs}]")
+    group.add_argument(
+        "--minutes", type=float, metavar="N", help=f"fewer turns where it would last longer [{paired.minutes:g}]"
+    )
+    group.add_argument(
+        "--at-most", type=float, metavar="RATIO", help=f"of each workload, to two decimals [{paired.ratio_max:.2f}]"
+    )
+    group.add_argument(
+        "--mean-at-most",
+        type=float,
+        metavar="RATIO",
+        help=f"of their geometric mean, likewise [{paired.mean_ratio_max:.2f}]",
+    )
+    group.add_argument("--seed", type=int, metavar="N", help="of the order of workloads and of hashes [1]")
 
 
 def chosen_contenders(arguments: argparse.Namespace) -> list[Contender]:
@@ -95,7 +130,8 @@ def split(text: str | None) -> list[str]:
 def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
     """What the command line asks for; raises SystemExit for an unknown workload."""
     names = split(arguments.only)
-    known = [workload.name for workload in plan.workload]
+    offered = [workload for workload in plan.workload if not workload.is_paired_only]
+    known = [workload.name for workload in offered]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"no such workload: {', '.join(unknown)}; there are {', '.join(known)}")
     compared = plan.connections_compared
@@ -113,7 +149,7 @@ def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
     is_tiny = seconds < TINY_SECONDS
     pace = Pace(0 if is_tiny else WARM_UP_SECONDS, seconds, cores, 0 if is_tiny else 1, 0 if is_tiny else 10)
     side_pace = Pace(0, min(seconds, SIDE_SECONDS), cores, pace.compile_share / 2, 0 if is_tiny else 4)
-    workloads = [workload for workload in plan.workload if not names or workload.name in names]
+    workloads = [workload for workload in offered if not names or workload.name in names]
     starts = TINY_STARTS if is_tiny else STARTS
     return Choice(
         smaller(plan, arguments),
@@ -183,6 +219,25 @@ def installed(contenders: Sequence[Contender], ledger: Ledger) -> list[Contender
     return ready
 
 
+def run_pair(arguments: argparse.Namespace, plan: Plan) -> int:
+    """Compare two commits; raises SystemExit for options that do not go with it."""
+    if len(arguments.pair) > 2:
+        raise SystemExit("--pair compares two commits: BEFORE and AFTER")
+    if foreign := [name for name in NOT_WITH_PAIR if getattr(arguments, name)]:
+        raise SystemExit(f"--pair does not go with --{foreign[0]}")
+    before, after = (*arguments.pair, None)[:2]
+    comparison = make_comparison(arguments, smaller(plan, arguments), split(arguments.only))
+    handle_signals()
+    remove_leftovers()
+    return compare(before, after, comparison)
+
+
+def check_no_pair_options(arguments: argparse.Namespace) -> None:
+    """Raises SystemExit for options that mean something with --pair alone."""
+    if foreign := [name for name in ONLY_WITH_PAIR if getattr(arguments, name) is not None]:
+        raise SystemExit(f"--{foreign[0].replace('_', '-')} goes with --pair BEFORE AFTER only")
+
+
 def is_partial(arguments: argparse.Namespace) -> bool:
     """Would a page of this run alone lack something?"""
     narrowing = (
@@ -221,10 +276,19 @@ def end_orderly(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+def handle_signals() -> None:
+    """What ends the harness from outside ends its servers too."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_orderly)
+
+
 def main() -> int:
     """Run; returns the exit status."""
     plan = read_plan()
     arguments = arguments_parser(plan).parse_args()
+    if arguments.pair:
+        return run_pair(arguments, plan)
+    check_no_pair_options(arguments)
     if arguments.render:
         write_page(render(plan, read_kept(home() / "results.json")))
         return 0
@@ -235,8 +299,7 @@ def main() -> int:
     except NoGenerator as reason:
         say(f"nothing measured: {reason}")
         return 2
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end_orderly)
+    handle_signals()
     remove_leftovers()
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
     note = RunNote(time.strftime("%Y-%m-%d"), command, describe_machine(choice.pace.cores), choice.pace.seconds)

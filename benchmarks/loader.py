@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.client import Client, Connection, ReplyError
 from benchmarks.items import ItemMaker
+from benchmarks.prepare import Caller
 from benchmarks.signing import Signer
 from benchmarks.workloads import Index, Plan
 
@@ -64,7 +65,7 @@ def attribute_definitions(*names: str) -> list[dict[str, str]]:
     ]
 
 
-def create_table(client: Client, plan: Plan, indexes: int = 0) -> None:
+def create_table(client: Caller, plan: Plan, indexes: int = 0) -> None:
     """Make the table with so many indexes and wait until all is active."""
     arguments = table_arguments(plan, indexes)
     client.call("CreateTable", arguments)

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple, Protocol
 
-from benchmarks.items import SEED, ItemMaker, email, noise, partition_key, sort_key
+from benchmarks.items import SEED, STATUSES, ItemMaker, email, noise, partition_key, sort_key
 from benchmarks.signing import Signer
 from benchmarks.workloads import Plan, Workload
 
@@ -32,7 +32,7 @@ def prepare_requests(
     """Sign the requests of `workload` for a table of `table_items`; a Scan's pages are found through `caller`."""
     signer = Signer(host)
     table = {"table": plan.table_name(workload.indexes)}
-    units_per_request = float(workload.parts) if workload.is_per_part else 1.0
+    units_per_request = float(workload.units_per_request)
     if workload.keys == "pages":
         fields, units_per_request = scan_starts(caller, plan)
     else:
@@ -52,10 +52,30 @@ def fields_of(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int
             return [{"pk": partition_key(partition), "email": email(partition)} for partition in partitions]
         case "twice":
             numbers = whole(pick(table_items, plan.requests_prepared // 2 * workload.parts), workload.parts)
-            return [{"item": maker.item(number, revision)} for revision in (1, 2) for number in numbers]
+            return [
+                {
+                    **item_fields(number, plan.sort_keys_per_partition),
+                    "item": maker.item(number, revision),
+                    "status": STATUSES[(number + revision) % len(STATUSES)],
+                }
+                for revision in (1, 2)
+                for number in numbers
+            ]
         case _:
             numbers = whole(pick(table_items, plan.requests_prepared * workload.parts), workload.parts)
-            return [item_fields(number, plan.sort_keys_per_partition) for number in numbers]
+            fields = [item_fields(number, plan.sort_keys_per_partition) for number in numbers]
+            if workload.undo:
+                fields = [{**one, "item": maker.item(number)} for one, number in zip(fields, numbers, strict=True)]
+            return fields
+
+
+def prepare_undo(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int, host: str) -> list[bytes]:
+    """What undoes each of `prepare_requests`, in the same order."""
+    signer = Signer(host)
+    table = {"table": plan.table_name(workload.indexes)}
+    template = Template(workload.undo)
+    fields = fields_of(plan, workload, maker, table_items)
+    return [signer.request("PutItem", template.substitute({**table, **values}).encode()) for values in fields]
 
 
 def whole(numbers: list[int], parts: int) -> list[int]:

@@ -34,10 +34,19 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     connections_max: int | None = None
     """At most so many connections, when fewer say the same: pages that are still unsent at the end of a run count for nothing."""
     is_in_growth_check: bool = False
+    is_paired_only: bool = False
+    """Only where two commits are compared (pair.py)."""
+    undo: str = ""
+    """The body of a PutItem that brings back what the request takes away: sent after it, and not measured."""
 
     def connections(self, wanted: int) -> int:
         """How many connections it runs with where `wanted` are asked for."""
         return wanted if self.connections_max is None else min(wanted, self.connections_max)
+
+    @property
+    def units_per_request(self) -> int:
+        """What one request counts for, a Scan's aside."""
+        return self.parts if self.is_per_part else 1
 
     def target_us(self, kind: str) -> float | None:
         """The target of the mode: "memory" or "disk"; None when there is none."""
@@ -108,6 +117,29 @@ class SlowSync(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     puts_per_second_min: float
 
 
+class Paired(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How two commits are compared: which workloads, how often, for how long, and what is wanted of the later one."""
+
+    memory: tuple[str, ...]
+    """Names of workloads that are measured in memory."""
+    disk: tuple[str, ...]
+    table_items: int
+    pairs: int
+    turns: int
+    """Runs of each commit per workload and pair."""
+    turns_min: int
+    """Fewer than `turns`, but not than these, where a busy machine would take longer than `minutes`."""
+    minutes: float
+    turn_us: int
+    """CPU time of one run, roughly."""
+    warm_up_us: int
+    requests_prepared: int
+    ratio_max: float
+    """For one workload."""
+    mean_ratio_max: float
+    """For the geometric mean of all."""
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -131,6 +163,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency: Latency
     slow_sync: SlowSync
     backfill: Backfill
+    paired: Paired
 
     def table_name(self, indexes: int = 0) -> str:
         """The table that has so many indexes."""

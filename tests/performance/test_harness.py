@@ -13,7 +13,7 @@ from benchmarks.inprocess import HOST, Bench, measure_in_process, parse
 from benchmarks.items import ItemMaker
 from benchmarks.loader import keys_of
 from benchmarks.measure import Pace, Table, make_ready, measure
-from benchmarks.prepare import prepare_requests
+from benchmarks.prepare import prepare_requests, prepare_undo
 from benchmarks.processes import Cores
 from benchmarks.running import running
 from benchmarks.servers import BY_NAME
@@ -53,7 +53,10 @@ def test_the_same_workload_is_prepared_twice_alike(bench: Bench, name: str) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_prepared_request_is_let_in_and_answered(bench: Bench, name: str) -> None:
-    bench.answer([parse(request) for request in bench.prepare(PLAN.named(name)).requests])  # asserts 200 for each
+    workload = PLAN.named(name)
+    bench.answer([parse(request) for request in bench.prepare(workload).requests])  # asserts 200 for each
+    if workload.undo:
+        bench.answer([parse(one) for one in prepare_undo(PLAN, workload, bench.maker, ITEMS, HOST)])
 
 
 def test_a_request_whose_signature_was_touched_is_refused(bench: Bench) -> None:
@@ -75,7 +78,9 @@ def items_of(operation: str, body: bytes) -> list[dict[str, dict[str, str]]]:
             return [decoded["Item"]]
 
 
-@pytest.mark.parametrize("name", [workload.name for workload in PLAN.workload if workload.keys == "twice"])
+@pytest.mark.parametrize(
+    "name", [one.name for one in PLAN.workload if one.keys == "twice" and one.operation != "UpdateItem"]
+)
 def test_replacing_writes_always_change_the_item_and_never_an_index_key(bench: Bench, name: str) -> None:
     """An unchanged item need not be written, so a circle of puts that all say the same would measure nothing."""
     workload = PLAN.named(name)
@@ -91,6 +96,28 @@ def test_replacing_writes_always_change_the_item_and_never_an_index_key(bench: B
             assert all(earlier[name] == item[name] for index in PLAN.index for name in keys_of(index))
             stored[key] = item
     assert len(stored) == len(requests) // 2 * workload.parts
+
+
+def test_an_update_of_an_index_key_always_changes_it(bench: Bench) -> None:
+    statuses: dict[bytes, bytes] = {}
+    for request in bench.prepare(PLAN.named("update-index-key")).requests * 2:
+        body = parse(request).body
+        [key], [status] = KEY.findall(body), re.findall(rb'":s": ?\{"S": ?"([^"]+)"', body)
+        assert statuses.get(b"".join(key)) != status
+        statuses[b"".join(key)] = status
+    assert len(statuses) == SOME // 2
+
+
+@pytest.mark.parametrize("name", [workload.name for workload in PLAN.workload if workload.undo])
+def test_what_a_request_takes_away_is_brought_back_by_its_undo(bench: Bench, name: str) -> None:
+    workload = PLAN.named(name)
+    requests = bench.prepare(workload).requests
+    undo = prepare_undo(PLAN, workload, bench.maker, ITEMS, HOST)
+    assert [KEY.findall(one) for one in requests] == [KEY.findall(one) for one in undo]
+    counted = {"TableName": PLAN.table_name(workload.indexes), "Select": "COUNT"}
+    for sent, expected in ((undo, ITEMS), (requests, ITEMS - SOME), (undo, ITEMS)):
+        bench.answer([parse(one) for one in sent])
+        assert bench.call("Scan", counted)["Count"] == expected
 
 
 @pytest.mark.parametrize("name", ["transact-write", "batch-write", "batch-get"])

@@ -1,0 +1,216 @@
+"""What does a request cost the server of one commit? `python pair_served.py CHANNEL serve …`: its own `hashrange serve`, led by pair_side.py.
+
+The program is started as `python -m hashrange` is. From its event loop this file takes what makes a connection of an accepted socket, and
+gives such connections the bytes of requests itself, as one pass over the sockets of eight clients would; what they write is counted and
+dropped. So a figure holds everything from the bytes of a request to the bytes of its reply, on the server's own loop, with its own jobs,
+threads and settings of the collector, but not the kernel's part, which no commit changes and which is most of the noise.
+
+It must stay independent of Hashrange's modules, or commits cannot be compared across a change of theirs: it uses the command line,
+`loop.create_server` and `asyncio.Protocol`, nothing else. CHANNEL is the file descriptor of a socket; over it come commands, one line of
+JSON each, and each has one line in reply (`Served.obey`).
+"""
+
+import asyncio
+import json
+import re
+import runpy
+import socket
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+CONNECTIONS = 8
+"""Each has one request under way: so many are answered together."""
+GOOD = b"HTTP/1.1 200 "
+REFUSAL_LENGTH_MAX = 400
+_content_length = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+class Wire(asyncio.Transport):
+    """A client's end of one connection: takes a whole reply, tells `on_reply`, keeps its bytes until the next request."""
+
+    def __init__(self, protocol: asyncio.Protocol, on_reply: Callable[["Wire"], None]) -> None:
+        super().__init__()
+        self.reply = b""
+        self._missing_bytes = 0
+        self._protocol = protocol
+        self._on_reply = on_reply
+        self._is_closing = self._is_paused = False
+        self._unread = b""
+        protocol.connection_made(self)
+
+    def ask(self, request: bytes) -> None:
+        """Hand the server a request."""
+        self.reply = b""
+        if self._is_paused:
+            self._unread += request
+        else:
+            self._protocol.data_received(request)
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """A reply, or a part of one."""
+        if not self.reply:
+            self.reply = bytes(data)
+            head_bytes = self.reply.index(b"\r\n\r\n") + 4
+            length = _content_length.search(self.reply, 0, head_bytes)
+            assert length is not None, "a reply without Content-Length"
+            self._missing_bytes = head_bytes + int(length[1]) - len(self.reply)
+        else:
+            self._missing_bytes -= len(data)
+            self.reply += data
+        if self._missing_bytes <= 0:
+            self._on_reply(self)
+
+    def pause_reading(self) -> None:
+        """Requests wait."""
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        """They go on, in a later turn of the loop, as bytes of a socket do."""
+        self._is_paused = False
+        if self._unread:
+            data, self._unread = self._unread, b""
+            asyncio.get_running_loop().call_soon(self._protocol.data_received, data)
+
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def close(self) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            asyncio.get_running_loop().call_soon(self._protocol.connection_lost, None)
+
+    abort = close
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 1) if name == "peername" else default
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def can_write_eof(self) -> bool:
+        return False
+
+
+class Served:
+    """The server, as whoever leads it sees it."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, connect: Callable[[], asyncio.Protocol], channel: socket.socket
+    ) -> None:
+        self._loop = loop
+        self._connect = connect
+        self._channel = channel
+        self._unread = b""
+        self._requests: dict[str, list[bytes]] = {}
+        self._wires: list[Wire] = []
+        self._run: list[bytes] = []
+        self._place = self._pending = self._began_ns = 0
+        self._refusal = ""
+        loop.add_reader(channel.fileno(), self._read)
+        self._say({"source": sys.modules["hashrange"].__file__})
+
+    def _read(self) -> None:
+        data = self._channel.recv(1 << 20)
+        if not data:
+            self._loop.remove_reader(self._channel.fileno())
+        self._unread += data
+        line, separator, self._unread = self._unread.partition(b"\n")
+        if separator:
+            self.obey(json.loads(line))
+        else:
+            self._unread = line
+
+    def obey(self, command: dict[str, Any]) -> None:
+        """One command; its reply follows, for `run` once the last request is answered. The next command comes after it.
+
+        {"do": "load", "name", "file"}: read requests, as prepare.write_requests writes them → {"requests"}.
+        {"do": "connect"}: new connections in place of the last ones → {}.
+        {"do": "call", "request"}: one request, whose characters are bytes → {"status_line", "body"}.
+        {"do": "run", "name", "start", "count"}: answer so many from `start` on, in a circle → {"cpu_ns"}, and "refusal" if there was one.
+        {"do": "used"}: CPU time of the process so far → {"cpu_ns"}.
+        """
+        match command["do"]:
+            case "load":
+                requests = self._requests[command["name"]] = read_requests(Path(command["file"]))
+                self._say({"requests": len(requests)})
+            case "connect":
+                for wire in self._wires:
+                    wire.close()
+                self._wires = [Wire(self._connect(), self._on_reply) for _ in range(CONNECTIONS)]
+                self._say({})
+            case "call":
+                Wire(self._connect(), self._tell).ask(command["request"].encode("latin-1"))
+            case "run":
+                requests = self._requests[command["name"]]
+                numbers = range(command["start"], command["start"] + command["count"])
+                self._run = [requests[number % len(requests)] for number in numbers]
+                self._place, self._refusal = 0, ""
+                self._began_ns = time.process_time_ns()
+                self._ask_together()
+            case _:
+                self._say({"cpu_ns": time.process_time_ns()})
+
+    def _ask_together(self) -> None:
+        """One request on each connection."""
+        asked = self._run[self._place : self._place + CONNECTIONS]
+        self._place += len(asked)
+        self._pending = len(asked)
+        for wire, request in zip(self._wires, asked, strict=False):
+            wire.ask(request)
+
+    def _on_reply(self, wire: Wire) -> None:
+        if not wire.reply.startswith(GOOD):
+            self._refusal = self._refusal or wire.reply[:REFUSAL_LENGTH_MAX].decode(errors="replace")
+        self._pending -= 1
+        if self._pending:
+            return
+        if self._place < len(self._run):
+            self._loop.call_soon(self._ask_together)
+        else:
+            cpu_ns = time.process_time_ns() - self._began_ns
+            self._say({"cpu_ns": cpu_ns, **({"refusal": self._refusal} if self._refusal else {})})
+
+    def _tell(self, wire: Wire) -> None:
+        head, _, body = wire.reply.partition(b"\r\n\r\n")
+        self._say({"status_line": head.split(b"\r\n")[0].decode(), "body": body.decode(errors="replace")})
+        wire.close()
+
+    def _say(self, reply: dict[str, Any]) -> None:
+        self._channel.sendall(json.dumps(reply).encode() + b"\n")
+
+
+def read_requests(file: Path) -> list[bytes]:
+    """Each stands behind a line with its length."""
+    data = file.read_bytes()
+    requests, place = [], 0
+    while place < len(data):
+        end = data.index(b"\n", place)
+        start, place = end + 1, end + 1 + int(data[place:end])
+        requests.append(data[start:place])
+    return requests
+
+
+def lead(channel: socket.socket) -> None:
+    """Whatever listens from now on in this process is led over `channel`."""
+    try:
+        loop_class: Any = import_module("uvloop").Loop
+    except ModuleNotFoundError:
+        loop_class = asyncio.BaseEventLoop
+    listen = loop_class.create_server
+
+    async def create_server(loop: Any, connect: Callable[[], asyncio.Protocol], *arguments: Any, **options: Any) -> Any:
+        server = await listen(loop, connect, *arguments, **options)
+        Served(loop, connect, channel)
+        return server
+
+    loop_class.create_server = create_server
+
+
+if __name__ == "__main__":
+    lead(socket.socket(fileno=int(sys.argv[1])))
+    sys.argv = ["hashrange", *sys.argv[2:]]
+    runpy.run_module("hashrange", run_name="__main__", alter_sys=True)
