@@ -175,6 +175,6 @@ def test_a_server_that_ends_in_order_leaves_no_number(killed: Killed) -> None:
 
 def test_a_number_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "synced").mkdir()
-    note_synced(str(tmp_path), 1)
-    forget_synced(str(tmp_path))
+    note_synced(files.by_name(str(tmp_path)), 1)
+    forget_synced(files.by_name(str(tmp_path)))
     assert (tmp_path / "synced").is_dir()

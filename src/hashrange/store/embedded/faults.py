@@ -4,6 +4,7 @@ The engine raises bare `Exception`s that begin with its status name ("Corruption
 for the operator: what is wrong, where, and the way out, which depends on who met it.
 """
 
+import re
 from typing import NamedTuple
 
 from hashrange.errors import (
@@ -14,6 +15,10 @@ from hashrange.errors import (
     StorageLocked,
     StorageReadOnly,
 )
+from hashrange.store.embedded import files
+
+_HELD = re.compile(rf"{files.HELD_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
+"""How this process gets at a folder of its store: the data folder only for one file, else the engine's."""
 
 
 class Advice(NamedTuple):
@@ -57,7 +62,7 @@ def storage_error(error: BaseException, place: str, advice: Advice = SERVING) ->
     """The StorageError for whatever the engine or the operating system raised; `place` is the data folder."""
     if isinstance(error, StorageError):
         return error
-    text = str(error)
+    text = " ".join(_HELD.sub(lambda held: place + (held[1] or f"/{files.ENGINE_FOLDER}"), str(error)).split())
     lowered = text.lower()
     if any(mark in lowered for mark in _FULL):
         return StorageFull(f"the disk that holds {place} is full. Make room: writing then goes on by itself. ({text})")

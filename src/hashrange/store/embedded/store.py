@@ -83,7 +83,7 @@ class EmbeddedStore:
         self.backfills = self._maintenance.backfills
         self.backfill = self._maintenance.backfill
         self.apply_delayed = self._maintenance.apply_delayed
-        site.engine = open_engine(data_dir)
+        site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)
         try:
             self._health.begin()
             self.load()
