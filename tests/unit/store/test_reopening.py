@@ -1,5 +1,6 @@
 """A reopening makes nothing and works in the folder that was opened, whatever stands at its path meanwhile."""
 
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -145,3 +146,24 @@ def test_what_fails_is_told_with_the_path_that_was_named(served: Served) -> None
         )
         assert f"{served.data}/{path}" in str(fault)
         assert "/proc" not in str(fault)
+
+
+@pytest.mark.parametrize("names", [["LOG"], ["LOCK"], ["LOG", "LOCK", "rocksdict-config.json"]])
+def test_a_start_among_traces_of_a_store_makes_a_new_one_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, names: list[str]
+) -> None:
+    (tmp_path / "data" / "engine").mkdir(parents=True)
+    for name in names:
+        (tmp_path / "data" / "engine" / name).touch()
+    for _ in range(2):
+        open_store(str(tmp_path / "data"), VirtualClock(), None).close_now()
+    (told,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert told.getMessage().startswith(
+        f"{tmp_path / 'data'} holds traces of a store and no data, so a new one is made"
+    )
+
+
+def test_a_start_in_a_new_folder_warns_of_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "data" / "engine").mkdir(parents=True)
+    open_store(str(tmp_path / "data"), VirtualClock(), None).close_now()
+    assert not caplog.records

@@ -141,6 +141,12 @@ def may_make_engine(folder: str) -> bool:
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
+def has_only_traces(folder: Folder) -> bool:
+    """True if an engine was once opened in the folder, and there is no data in it. Raises StorageError when this user may not look."""
+    is_touched = any(is_trace(path.name) for path in Path(folder.engine).glob("*"))
+    return is_touched and not has_engine(folder) and may_make_engine(folder.engine)
+
+
 def is_trace(name: str) -> bool:
     """Does an opening leave a file of that name even where there is no data?"""
     return name in _TRACES or name.startswith("LOG")
