@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import StorageCorruption, StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
+from hashrange.errors import (
+    StorageCorruption,
+    StorageError,
+    StorageFormatUnknown,
+    StorageFull,
+    StorageLocked,
+    StorageReadOnly,
+)
 from hashrange.settings import SettingUnusable
-from hashrange.store.embedded import open_store
+from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_store
@@ -116,6 +123,46 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr("hashrange.store.embedded.identity.os.open", refuse)
     with pytest.raises(StorageReadOnly, match="cannot be written"):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+@pytest.mark.parametrize("method", ["open", "mkdir"])
+def test_a_disk_that_is_full_when_a_server_starts_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    tmp_path = tmp_path / "data"
+    tmp_path.mkdir()
+
+    def refuse(*_arguments: object, **_options: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    if method == "open":
+        monkeypatch.setattr("hashrange.store.embedded.identity.os.open", refuse)
+    else:
+        monkeypatch.setattr(files, "make_engine_folder", refuse)
+    with pytest.raises(StorageFull, match=r"is full\. Make room, and start the server again\. "):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+def test_a_reopening_on_a_full_disk_asks_for_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_folder: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    open_engine(str(tmp_path)).close()
+    monkeypatch.setattr(files, "require_way_in", refuse)
+    with pytest.raises(StorageFull, match="start the server again"):
+        open_engine(str(tmp_path))
+    with pytest.raises(StorageFull, match="Make room: writing then goes on by itself"):
+        open_engine(str(tmp_path), may_make=False)
+
+
+def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path: Path) -> None:
+    open_store(str(tmp_path), CLOCK, None).close_now()
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(StorageError, match=r"See that all are there.*Is a directory"):
+        check_store(str(tmp_path))
+    with pytest.raises(StorageError, match=r"See that all are there.*Is a directory"):
         open_store(str(tmp_path), CLOCK, None)
 
 

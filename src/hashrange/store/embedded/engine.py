@@ -12,7 +12,7 @@ import rocksdict
 
 from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
-from hashrange.store.embedded.faults import OPENING, storage_error
+from hashrange.store.embedded.faults import CLOSING, OPENING, REOPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
@@ -78,6 +78,7 @@ def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may
     `folder`: how to get at `data_dir`; None: by its name. Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
     """
     place = data_dir or "memory"
+    advice = OPENING if may_make else REOPENING
     map_large_buffers_apart()
     if folder is None and data_dir is not None:
         folder = files.by_name(data_dir)
@@ -91,7 +92,7 @@ def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may
             options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
-        raise storage_error(error, place, OPENING) from error
+        raise storage_error(error, place, advice) from error
     finally:
         if folder is None:
             files.remove_folder(path)
@@ -101,7 +102,7 @@ def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may
         _check_format(engine, place)
     except Exception as error:
         close_engine(engine, place, may_fail=True)
-        raise storage_error(error, place, OPENING) from error
+        raise storage_error(error, place, advice) from error
     except BaseException:
         close_engine(engine, place, may_fail=True)
         raise
@@ -185,7 +186,7 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
         engine.close()
     except Exception as error:
         if not may_fail:
-            raise storage_error(error, place) from error
+            raise storage_error(error, place, CLOSING) from error
 
 
 def cancel_work(engine: Engine) -> None:

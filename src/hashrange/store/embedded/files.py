@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from hashrange.errors import StorageError, StorageReadOnly
+from hashrange.errors import StorageError
 from hashrange.settings import SettingUnusable
 
 ENGINE_FOLDER = "engine"
@@ -23,6 +23,8 @@ CURRENT_FILE = "CURRENT"
 
 HELD_FOLDERS = "/proc/self/fd/"
 """Where Linux leads to what this process has open, by descriptor, whatever stands at the path that it was opened by."""
+IDENTITY_FILE = "IDENTITY"
+"""The engine's: a random name that it gives itself when it is made."""
 _TRACES = {"LOCK", "rocksdict-config.json"}
 """With the engine's own log (`LOG`, `LOG.old.…`) what the engine makes before it finds out that a folder holds no data."""
 
@@ -80,11 +82,6 @@ def _refuse_foreign(folder: Path) -> None:
         raise FolderUnfit(
             f"{folder} holds other files ({min(strangers)}, …) and no Hashrange data. Name an empty or a new folder."
         )
-
-
-def unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
-    """For a folder that this user may not write."""
-    return StorageReadOnly(f"{folder} cannot be written ({error.strerror}). Give this user the right to write there.")
 
 
 def unreadable(folder: str | Path, error: OSError) -> StorageError:
@@ -150,6 +147,15 @@ def has_only_traces(folder: Folder) -> bool:
 def is_trace(name: str) -> bool:
     """Does an opening leave a file of that name even where there is no data?"""
     return name in _TRACES or name.startswith("LOG")
+
+
+def names_of_no_files(folder: str) -> list[str]:
+    """What stands in the engine's `folder` where an opening would find or make a file, and is none: a folder, or a link to nowhere."""
+    return sorted(
+        path.name
+        for path in Path(folder).iterdir()
+        if (is_trace(path.name) or path.name == IDENTITY_FILE) and not os.path.isfile(path)
+    )
 
 
 def remove_stub(data_dir: str, opened: os.stat_result) -> None:

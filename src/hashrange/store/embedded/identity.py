@@ -18,11 +18,10 @@ import os
 
 from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.store.embedded import files
+from hashrange.store.embedded.faults import OPENING, READING, storage_error
 
 LOCK_FILE_OF_ENGINE = "LOCK"
 """The engine makes it once, holds it open, and never replaces it."""
-IDENTITY_FILE = "IDENTITY"
-"""The engine's: a random name that it gives itself when it is made."""
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY)
 """Enough for a folder to be held and found again, whether this user may read it or not."""
 _CANNOT_LOCK_FOLDERS = {errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EACCES, errno.EPERM}
@@ -114,7 +113,7 @@ class FolderLock:
     def note_engine(self) -> None:
         """The engine of this folder has just been opened. Raises OSError."""
         self._engine_lock = _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
-        self._identity = files.read_bytes(os.path.join(self.folder.engine, IDENTITY_FILE))
+        self._identity = files.read_bytes(os.path.join(self.folder.engine, files.IDENTITY_FILE))
 
     def require_engine(self) -> None:
         """Raise StorageLost unless the folder of the open engine stands at its path. 2 µs."""
@@ -129,7 +128,7 @@ class FolderLock:
         """Raise StorageLost unless the folder, and the engine in it, are those that were opened: before they are opened again."""
         try:
             is_same = self._folder < 0 or _number(os.stat(self._engine_folder)) == _number(os.fstat(self._folder))
-            identity = files.read_bytes(os.path.join(self._engine_folder, IDENTITY_FILE))
+            identity = files.read_bytes(os.path.join(self._engine_folder, files.IDENTITY_FILE))
         except OSError as error:
             raise self._lost() from error
         if not is_same or identity != self._identity:
@@ -179,7 +178,7 @@ class FolderLock:
 def take_folder(data_dir: str) -> FolderLock:
     """Make the folder if it is missing and lock it.
 
-    Raises StorageLocked, StorageReadOnly, or FolderUnfit when `data_dir` is not a folder or holds something else.
+    Raises StorageLocked, StorageReadOnly, StorageFull, or FolderUnfit when `data_dir` is not a folder or holds something else.
     """
     files.make_folder(data_dir)
     lock = FolderLock(data_dir, is_signed=True)
@@ -189,7 +188,7 @@ def take_folder(data_dir: str) -> FolderLock:
         lock.take_folder()
     except OSError as error:
         lock.release()
-        raise files.unwritable(data_dir, error) from error
+        raise storage_error(error, data_dir, OPENING) from error
     except BaseException:
         lock.release()
         raise
@@ -215,7 +214,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
         lock.take_folder()
     except OSError as error:
         lock.release()
-        raise files.unreadable(data_dir, error) from error
+        raise storage_error(error, data_dir, READING) from error
     except BaseException:
         lock.release()
         raise

@@ -17,7 +17,7 @@ from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, open_engine
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
@@ -89,7 +89,7 @@ class EmbeddedStore:
             self.load()
         except Exception as error:
             close_engine(self.engine, place, may_fail=True)
-            raise storage_error(error, place) from error
+            raise storage_error(error, place, OPENING) from error
 
     @property
     def place(self) -> str:

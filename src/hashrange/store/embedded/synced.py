@@ -27,6 +27,7 @@ class Synced(NamedTuple):
 
     sequence: int
     log_number: int
+    """0: the engine's folder held no log."""
 
 
 def note_synced(folder: Folder, sequence: int) -> None:
@@ -57,7 +58,9 @@ def require_synced(folder: Folder, sequence: int) -> None:
     if synced is None or sequence >= synced.sequence:
         return
     name = files.log_name(synced.log_number)
-    if files.has_log(folder.engine, synced.log_number):
+    if not synced.log_number:  # there was none even while the server ran: somebody had deleted the log in use
+        reason = "a log of its engine is missing"
+    elif files.has_log(folder.engine, synced.log_number):
         reason = (
             f"{synced.sequence} writes of its engine had been synced, and its files hold {sequence}. Its log {name}, or"
             " another of its files, was cut, emptied or replaced by an older one"
