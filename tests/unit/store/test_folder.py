@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -154,6 +155,40 @@ def test_a_reopening_on_a_full_disk_asks_for_no_start(tmp_path: Path, monkeypatc
         open_engine(str(tmp_path))
     with pytest.raises(StorageFull, match="Make room: writing then goes on by itself"):
         open_engine(str(tmp_path), may_make=False)
+
+
+UNFIT = ["IDENTITY", "LOCK", "LOG", "LOG.old.1", "rocksdict-config.json"]
+
+
+@pytest.mark.parametrize("name", UNFIT)
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_a_file_of_the_engine_that_is_none_is_found_and_told_as_what_it_is(
+    tmp_path: Path, name: str, is_loop: bool
+) -> None:
+    data = tmp_path / "data"
+    open_store(str(data), CLOCK, None).close_now()
+    path = data / "engine" / name
+    path.unlink(missing_ok=True)
+    if is_loop:
+        path.symlink_to(name)
+    else:
+        path.mkdir()
+    faults = check_store(str(data)).faults
+    assert faults == [
+        f"engine/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
+    ]
+    shutil.copytree(data, tmp_path / "started", symlinks=True)
+    try:
+        open_store(str(tmp_path / "started"), CLOCK, None).close_now()
+    except StorageError as error:
+        assert type(error) is StorageError
+        assert "Is a directory" in str(error) or "Too many levels of symbolic links" in str(error)
+    if is_loop:
+        path.unlink()
+    else:
+        path.rmdir()
+    open_store(str(data), CLOCK, None).close_now()
+    assert check_store(str(data)).faults == []
 
 
 def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path: Path) -> None:
