@@ -56,8 +56,8 @@ and held against their notes; `hashrange check` reads the folder too.
 - **Serving after**: the longest time from a start, or from the end of the trouble, to the first answer.
 """
 
-LOSS_NOT = """Not covered: disks that lie about syncs, damage in the midst of files (`hashrange check` finds it, and a start refuses it), and machines that fail
-for good: there is one copy of the data.
+LOSS_NOT = """Not covered: disks that lie about syncs, damage in the midst of files (`hashrange check` finds it; a start refuses it only where it reads what is
+damaged, and otherwise everything is refused from the first read of it on), and machines that fail for good: there is one copy of the data.
 """
 
 

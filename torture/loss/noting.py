@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hashrange.cli.main import main
 from hashrange.store.embedded import health, synced
+from hashrange.store.embedded.files import Folder
 from hashrange.store.embedded.health import Health
 
 NOTES = "synced"
@@ -38,9 +39,9 @@ def note_syncs(data: Path) -> None:
     def note() -> None:
         os.write(notes, json.dumps(sizes).encode() + b"\n")
 
-    def noted_first(data_dir: str, sequence: int) -> None:
+    def noted_first(folder: Folder, sequence: int) -> None:
         note()
-        note_synced(data_dir, sequence)
+        note_synced(folder, sequence)
 
     def noted(store_health: Health) -> None:
         nonlocal sizes

@@ -10,7 +10,7 @@ from hashrange.errors import (
     StorageLocked,
     StorageReadOnly,
 )
-from hashrange.store.embedded.faults import OPENING, READING, storage_error
+from hashrange.store.embedded.faults import CLOSING, OPENING, READING, REOPENING, SERVING, Advice, storage_error
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,44 @@ def test_who_only_reads_is_not_told_to_write_or_to_check_again() -> None:
         assert "write" not in told
         assert "serve" not in told
     assert "serve" not in str(storage_error(Exception("IO error: no file"), "/d", OPENING))
+
+
+@pytest.mark.parametrize(
+    ("advice", "way_out"),
+    [
+        (SERVING, "Make room: writing then goes on by itself."),
+        (OPENING, "Make room, and start the server again."),
+        (REOPENING, "Make room: writing then goes on by itself."),
+        (CLOSING, "Make room before the server is started again."),
+        (READING, "Make room, and try again."),
+    ],
+)
+def test_a_full_disk_is_told_with_what_then_happens(advice: Advice, way_out: str) -> None:
+    assert way_out in str(storage_error(OSError(28, "No space left on device"), "/d", advice))
+
+
+@pytest.mark.parametrize("reason", ["Is a directory", "Too many levels of symbolic links", "No locks available"])
+def test_a_lock_file_that_is_none_is_not_told_as_another_process(reason: str) -> None:
+    for does in ("while open a file for lock", "While lock file"):
+        told = storage_error(Exception(f"IO error: {does}: /d/engine/LOCK: {reason}"), "/d", OPENING)
+        assert type(told) is StorageError
+        assert f"/d/engine/LOCK: {reason}" in str(told)
+
+
+def test_a_kind_is_not_recognised_by_the_folders_name() -> None:
+    place = "/checksum/while lock file/unavailable/no space left/permission denied/write stall"
+    told = storage_error(Exception(f"IO error: While open: {place}/engine/1.sst: Input/output error"), place)
+    assert type(told) is StorageError
+    assert place in str(told)
+
+
+def test_what_the_engine_says_in_several_lines_is_told_in_one() -> None:
+    text = "Corruption: Sst file size mismatch: /d/000009.sst.\nExpected 9,  actual size 8\n The file /d/MANIFEST may be corrupted.\n"
+    told = str(storage_error(Exception(text), "/d"))
+    assert "\n" not in told
+    assert told.endswith(
+        "(Corruption: Sst file size mismatch: /d/000009.sst. Expected 9, actual size 8 The file /d/MANIFEST may be corrupted.)"
+    )
 
 
 def test_our_own_errors_pass() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,9 +11,16 @@ from pathlib import Path
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import StorageCorruption, StorageError, StorageFormatUnknown, StorageLocked, StorageReadOnly
+from hashrange.errors import (
+    StorageCorruption,
+    StorageError,
+    StorageFormatUnknown,
+    StorageFull,
+    StorageLocked,
+    StorageReadOnly,
+)
 from hashrange.settings import SettingUnusable
-from hashrange.store.embedded import open_store
+from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_store
@@ -116,6 +124,80 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr("hashrange.store.embedded.identity.os.open", refuse)
     with pytest.raises(StorageReadOnly, match="cannot be written"):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+@pytest.mark.parametrize("method", ["open", "mkdir"])
+def test_a_disk_that_is_full_when_a_server_starts_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    tmp_path = tmp_path / "data"
+    tmp_path.mkdir()
+
+    def refuse(*_arguments: object, **_options: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    if method == "open":
+        monkeypatch.setattr("hashrange.store.embedded.identity.os.open", refuse)
+    else:
+        monkeypatch.setattr(files, "make_engine_folder", refuse)
+    with pytest.raises(StorageFull, match=r"is full\. Make room, and start the server again\. "):
+        open_store(str(tmp_path), CLOCK, None)
+
+
+def test_a_reopening_on_a_full_disk_asks_for_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_folder: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    open_engine(str(tmp_path)).close()
+    monkeypatch.setattr(files, "require_way_in", refuse)
+    with pytest.raises(StorageFull, match="start the server again"):
+        open_engine(str(tmp_path))
+    with pytest.raises(StorageFull, match="Make room: writing then goes on by itself"):
+        open_engine(str(tmp_path), may_make=False)
+
+
+UNFIT = ["IDENTITY", "LOCK", "LOG", "LOG.old.1", "rocksdict-config.json"]
+
+
+@pytest.mark.parametrize("name", UNFIT)
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_a_file_of_the_engine_that_is_none_is_found_and_told_as_what_it_is(
+    tmp_path: Path, name: str, is_loop: bool
+) -> None:
+    data = tmp_path / "data"
+    open_store(str(data), CLOCK, None).close_now()
+    path = data / "engine" / name
+    path.unlink(missing_ok=True)
+    if is_loop:
+        path.symlink_to(name)
+    else:
+        path.mkdir()
+    faults = check_store(str(data)).faults
+    assert faults == [
+        f"engine/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
+    ]
+    shutil.copytree(data, tmp_path / "started", symlinks=True)
+    try:
+        open_store(str(tmp_path / "started"), CLOCK, None).close_now()
+    except StorageError as error:
+        assert type(error) is StorageError
+        assert "Is a directory" in str(error) or "Too many levels of symbolic links" in str(error)
+    if is_loop:
+        path.unlink()
+    else:
+        path.rmdir()
+    open_store(str(data), CLOCK, None).close_now()
+    assert check_store(str(data)).faults == []
+
+
+def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path: Path) -> None:
+    open_store(str(tmp_path), CLOCK, None).close_now()
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(StorageError, match=r"See that all are there.*Is a directory"):
+        check_store(str(tmp_path))
+    with pytest.raises(StorageError, match=r"See that all are there.*Is a directory"):
         open_store(str(tmp_path), CLOCK, None)
 
 

@@ -123,7 +123,7 @@ def test_reopening_waits_longer_each_time_and_only_for_requests(
 ) -> None:
     attempts: list[float] = []
 
-    def refuse(_data_dir: str, *, may_make: bool) -> object:
+    def refuse(_data_dir: str, **_options: object) -> object:
         attempts.append(patient.clock.monotonic())
         raise BROKEN
 

@@ -227,6 +227,17 @@ def test_a_reopened_engine_that_knows_less_than_was_acknowledged_is_not_served(
         served.read(b"first")
 
 
+def test_an_engine_that_is_left_over_keeps_its_folder(tmp_path: Path) -> None:
+    """Nothing else may come to stand where it works, by whatever path or number."""
+    store = open_store(str(tmp_path / "data"), VirtualClock(), None)
+    walk = store.engine.items()
+    store.close_now()
+    open_store(str(tmp_path / "other"), VirtualClock(), None).close_now()
+    with pytest.raises(StorageLocked):
+        open_store(str(tmp_path / "data"), VirtualClock(), None)
+    del walk
+
+
 @pytest.mark.parametrize("name", ["lock", "engine/LOCK"])
 def test_a_served_folder_is_locked_whatever_lock_file_was_deleted(tmp_path: Path, name: str) -> None:
     store = open_store(str(tmp_path), VirtualClock(), None)
@@ -236,4 +247,5 @@ def test_a_served_folder_is_locked_whatever_lock_file_was_deleted(tmp_path: Path
     with pytest.raises(StorageLocked, match="in use by another Hashrange"):
         open_store(str(tmp_path), VirtualClock(), None)
     store.close_now()
-    assert check_store(str(tmp_path)).faults == []
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    assert check_store(str(tmp_path / "copy")).faults == []

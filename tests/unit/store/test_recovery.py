@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.errors import StorageCorruption, StorageLost
+from hashrange.store.embedded import files
 from hashrange.store.embedded.engine import Engine, Pace, open_engine, set_pace
 from hashrange.store.embedded.layout import FORMAT_KEY
 from hashrange.store.embedded.manifest import data_files_reach
@@ -317,7 +318,7 @@ def test_an_older_log_that_is_missing_is_refused(request: pytest.FixtureRequest,
 @pytest.mark.parametrize("size_bytes", [1, 400, 335, 5000, 1_000_000])
 def test_an_older_log_that_lacks_what_was_acknowledged_is_refused(two_logs: Path, size_bytes: int) -> None:
     """Nothing behind a hole is believed, so the younger log, which is whole, does not count."""
-    note_synced(str(two_logs), ROWS_OLD + ROWS_NEW)
+    note_synced(files.by_name(str(two_logs)), ROWS_OLD + ROWS_NEW)
     older = logs(two_logs)[0]
     content = older.read_bytes()
     older.write_bytes(content[:-size_bytes])

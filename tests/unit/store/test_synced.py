@@ -155,6 +155,26 @@ def test_a_missing_newest_log_is_refused_and_nothing_is_changed(killed: Killed, 
     assert killed.rows() == ROWS
 
 
+def test_a_log_that_was_missing_while_a_server_ran_is_not_named(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run
+) -> None:
+    clock = VirtualClock()
+    store = open_store(str(tmp_path / "running"), clock, loop)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    for log in files.log_files(str(tmp_path / "running" / "engine")):
+        os.unlink(log)
+    clock.advance(MARK_SECONDS)
+    write(store, table, 0, ROWS)
+    run(durable(store))
+    copy_as_killed(tmp_path / "running", tmp_path / "killed")
+    store.close_now()
+    with pytest.raises(
+        StorageLost, match=r"holds less than was acknowledged: a log of its engine is missing\. Put it back"
+    ):
+        Killed(tmp_path / "killed", table).rows()
+
+
 def test_whoever_removes_the_number_goes_on_with_what_is_there(killed: Killed) -> None:
     killed.logs()[-1].unlink()
     (killed.folder / "synced").unlink()
@@ -175,6 +195,6 @@ def test_a_server_that_ends_in_order_leaves_no_number(killed: Killed) -> None:
 
 def test_a_number_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "synced").mkdir()
-    note_synced(str(tmp_path), 1)
-    forget_synced(str(tmp_path))
+    note_synced(files.by_name(str(tmp_path)), 1)
+    forget_synced(files.by_name(str(tmp_path)))
     assert (tmp_path / "synced").is_dir()

@@ -14,7 +14,7 @@ from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Row
 from hashrange.items.values import check_item
-from hashrange.store.embedded import layout
+from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.check_collections import collection_faults
 from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.engine import Engine
@@ -50,6 +50,7 @@ def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None)
     faults: list[str] = []
     row_count = 0
     with read_offline(data_dir) as engine:
+        faults.extend(_check_files(data_dir))
         tables = read_tables(engine)
         try:
             for fault in _check_engine(engine, tables):
@@ -64,6 +65,12 @@ def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None)
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             faults.append(str(storage_error(error, data_dir, READING)))
     return CheckReport(len(tables), row_count, faults)
+
+
+def _check_files(data_dir: str) -> Iterator[str]:
+    """What only a start opens, and reading does not."""
+    for name in files.names_of_no_files(files.engine_folder(data_dir)):
+        yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
 
 def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:

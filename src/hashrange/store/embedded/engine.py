@@ -12,7 +12,7 @@ import rocksdict
 
 from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
-from hashrange.store.embedded.faults import OPENING, storage_error
+from hashrange.store.embedded.faults import CLOSING, OPENING, REOPENING, storage_error
 from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, READ_VERSIONS
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
@@ -72,26 +72,29 @@ class Pace(Enum):
     BULK = (4, 4)
 
 
-def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
+def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may_make: bool = True) -> Engine:
     """Open the engine of a locked folder, or make it if it `may_make` one and there is none; None: in memory. Raises StorageError.
 
-    Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
+    `folder`: how to get at `data_dir`; None: by its name. Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
     """
     place = data_dir or "memory"
+    advice = OPENING if may_make else REOPENING
     map_large_buffers_apart()
-    path = files.make_scratch_folder() if data_dir is None else files.engine_folder(data_dir)
+    if folder is None and data_dir is not None:
+        folder = files.by_name(data_dir)
+    path = files.make_scratch_folder() if folder is None else folder.engine
     options = _options(is_in_memory=data_dir is None)
     try:
-        if data_dir is not None:
-            files.require_way_in(data_dir)
-        options.create_if_missing(may_make and (data_dir is None or files.may_make_engine(path)))
-        if data_dir is not None and _prepare_logs(data_dir, path):
+        if folder is not None:
+            files.require_way_in(folder)
+        options.create_if_missing(may_make and (folder is None or files.may_make_engine(path)))
+        if folder is not None and _prepare_logs(folder):
             options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
         engine = rocksdict.Rdict(path, options, column_families={"default": options})
     except Exception as error:
-        raise storage_error(error, place, OPENING) from error
+        raise storage_error(error, place, advice) from error
     finally:
-        if data_dir is None:
+        if folder is None:
             files.remove_folder(path)
     try:
         let_the_loop_go_first()
@@ -99,22 +102,23 @@ def open_engine(data_dir: str | None, *, may_make: bool = True) -> Engine:
         _check_format(engine, place)
     except Exception as error:
         close_engine(engine, place, may_fail=True)
-        raise storage_error(error, place, OPENING) from error
+        raise storage_error(error, place, advice) from error
     except BaseException:
         close_engine(engine, place, may_fail=True)
         raise
     return engine
 
 
-def _prepare_logs(data_dir: str, path: str) -> bool:
-    """Before the engine in `path` is opened for good, which deletes logs: see that its logs can be believed, and how far.
+def _prepare_logs(folder: files.Folder) -> bool:
+    """Before the engine in `folder` is opened for good, which deletes logs: see that its logs can be believed, and how far.
 
     One replay that changes nothing must find no damage and all that was acknowledged. Then zeros that are no data are taken off the last log.
     Returns True when recovery must stop at a hole.
     """
+    path = folder.engine
     torn = torn_logs(path)
     hole = first_hole(path, torn)
-    if torn or hole is not None or read_synced(data_dir) is not None or len(files.log_files(path)) > 1:
+    if torn or hole is not None or read_synced(folder) is not None or len(files.log_files(path)) > 1:
         head = files.copy_head(path, torn) if torn else None
         try:
             replayed = open_read_only(path, head, has_logs=bool(torn))
@@ -123,7 +127,7 @@ def _prepare_logs(data_dir: str, path: str) -> bool:
         finally:
             if head is not None:
                 files.remove_folder(head)
-        require_no_loss(data_dir, hole, sequence)
+        require_no_loss(folder, hole, sequence)
     for log, size_bytes in torn.items():
         files.truncate(log, size_bytes)
     return stops_at_hole(path)
@@ -182,7 +186,7 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
         engine.close()
     except Exception as error:
         if not may_fail:
-            raise storage_error(error, place) from error
+            raise storage_error(error, place, CLOSING) from error
 
 
 def cancel_work(engine: Engine) -> None:
@@ -192,10 +196,10 @@ def cancel_work(engine: Engine) -> None:
 
 
 def abandon_engine(engine: Engine) -> None:
-    """Never use `engine` again, and never close it: its folder is not there, or another one is.
+    """Never use `engine` again, and never close it: its folder is not there, or another one is, or other files are in it.
 
     Closing, and the end of the last reference, flush to, and delete, files by their paths: in a folder that has taken the place of the
-    engine's own, that destroys another store. So its work is cancelled and a reference is left over for ever.
+    engine's own, or into which a backup was copied, that destroys another store. So its work is cancelled and a reference is left over for ever.
     """
     cancel_work(engine)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))

@@ -4,6 +4,7 @@ The engine raises bare `Exception`s that begin with its status name ("Corruption
 for the operator: what is wrong, where, and the way out, which depends on who met it.
 """
 
+import re
 from typing import NamedTuple
 
 from hashrange.errors import (
@@ -14,6 +15,10 @@ from hashrange.errors import (
     StorageLocked,
     StorageReadOnly,
 )
+from hashrange.store.embedded import files
+
+_HELD = re.compile(rf"{files.HELD_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
+"""How this process gets at a folder of its store: the data folder only for one file, else the engine's."""
 
 
 class Advice(NamedTuple):
@@ -21,6 +26,8 @@ class Advice(NamedTuple):
 
     denied: str
     """`{place}` …: this user may not."""
+    full: str
+    """`the disk that holds {place}` …"""
     damaged: str
     other: str
     """`the engine of {place}` …: everything that has no kind of its own."""
@@ -28,14 +35,21 @@ class Advice(NamedTuple):
 
 SERVING = Advice(
     "cannot be written. Give this user the right to write there",
+    "is full. Make room: writing then goes on by itself",
     "Keep a copy of the folder, and restore a backup; `hashrange check` tells how far the damage goes",
     "failed; a server opens it again before anything else is served",
 )
-OPENING = SERVING._replace(
+REOPENING = SERVING._replace(
     other="cannot open its files. See that all are there and that this user may write them, or restore a backup"
+)
+OPENING = REOPENING._replace(full="is full. Make room, and start the server again")
+CLOSING = SERVING._replace(
+    full="is full. Make room before the server is started again",
+    other="could not be closed in order; the next start reads its logs",
 )
 READING = Advice(
     "cannot be read. Give this user the right to read all that is in it",
+    "or temporary files is full. Make room, and try again",
     "Keep a copy of the folder, and restore a backup",
     "cannot read its files. See that all are there and that this user may read them, or restore a backup",
 )
@@ -54,18 +68,18 @@ def is_sync_untried(error: BaseException) -> bool:
 
 
 def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:
-    """The StorageError for whatever the engine or the operating system raised; `place` is the data folder."""
+    """The StorageError for whatever the engine or the operating system raised, in one line; `place` is the data folder."""
     if isinstance(error, StorageError):
         return error
-    text = str(error)
-    lowered = text.lower()
+    text = " ".join(_HELD.sub(lambda held: place + (held[1] or f"/{files.ENGINE_FOLDER}"), str(error)).split())
+    lowered = text.replace(place, "").lower()
     if any(mark in lowered for mark in _FULL):
-        return StorageFull(f"the disk that holds {place} is full. Make room: writing then goes on by itself. ({text})")
+        return StorageFull(f"the disk that holds {place} {advice.full}. ({text})")
     if any(mark in lowered for mark in _STALLED):
         return StorageBusy(f"the engine of {place} is catching up; the same call may succeed in a moment. ({text})")
     if any(mark in lowered for mark in _READ_ONLY):
         return StorageReadOnly(f"{place} {advice.denied}. ({text})")
-    if "lock" in lowered and ("hold" in lowered or "unavailable" in lowered or "/lock" in lowered):
+    if "lock hold by current process" in lowered or ("while lock file" in lowered and "unavailable" in lowered):
         return StorageLocked(f"{place} is open in another process. Stop that one, or choose another folder. ({text})")
     if lowered.startswith("corruption") or "checksum" in lowered or "bad record" in lowered:
         return StorageCorruption(

@@ -10,8 +10,9 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
-from hashrange.errors import StorageError, StorageReadOnly
+from hashrange.errors import StorageError
 from hashrange.settings import SettingUnusable
 
 ENGINE_FOLDER = "engine"
@@ -20,8 +21,25 @@ SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
 """The engine's: names its manifest, which names the files that count."""
 
+HELD_FOLDERS = "/proc/self/fd/"
+"""Where Linux leads to what this process has open, by descriptor, whatever stands at the path that it was opened by."""
+IDENTITY_FILE = "IDENTITY"
+"""The engine's: a random name that it gives itself when it is made."""
+_TRACES = {"LOCK", "rocksdict-config.json"}
+"""With the engine's own log (`LOG`, `LOG.old.…`) what the engine makes before it finds out that a folder holds no data."""
+
 SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
 """What opening an engine writes beside the rows of its logs, amply; and how much of it is tried at a time."""
+
+
+class Folder(NamedTuple):
+    """A data folder, and how to get at what is in it."""
+
+    place: str
+    """As it was named, for people."""
+    data: str
+    engine: str
+    """The engine's folder; like `data`, by its name or as what this process has open (`identity.py`)."""
 
 
 class FolderUnfit(StorageError, SettingUnusable):
@@ -66,11 +84,6 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def unwritable(folder: str | Path, error: OSError) -> StorageReadOnly:
-    """For a folder that this user may not write."""
-    return StorageReadOnly(f"{folder} cannot be written ({error.strerror}). Give this user the right to write there.")
-
-
 def unreadable(folder: str | Path, error: OSError) -> StorageError:
     """For a folder that this user may not read."""
     return StorageError(
@@ -100,17 +113,22 @@ def engine_folder(data_dir: str) -> str:
     return str(Path(data_dir) / ENGINE_FOLDER)
 
 
+def by_name(data_dir: str) -> Folder:
+    """The folder that stands at that path, whichever it is by then."""
+    return Folder(data_dir, data_dir, engine_folder(data_dir))
+
+
 def synced_file(data_dir: str) -> str:
     """Where `synced.py` keeps its number."""
     return str(Path(data_dir) / SYNCED_FILE)
 
 
-def has_engine(data_dir: str) -> bool:
+def has_engine(folder: Folder) -> bool:
     """True when the folder holds a store. Raises StorageError when this user may not look."""
     try:
-        return (Path(data_dir) / ENGINE_FOLDER / CURRENT_FILE).is_file()
+        return (Path(folder.engine) / CURRENT_FILE).is_file()
     except OSError as error:
-        raise unreadable(data_dir, error) from error
+        raise unreadable(folder.place, error) from error
 
 
 def may_make_engine(folder: str) -> bool:
@@ -120,11 +138,47 @@ def may_make_engine(folder: str) -> bool:
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
-def require_way_in(data_dir: str) -> None:
+def has_only_traces(folder: Folder) -> bool:
+    """True if an engine was once opened in the folder, and there is no data in it. Raises StorageError when this user may not look."""
+    is_touched = any(is_trace(path.name) for path in Path(folder.engine).glob("*"))
+    return is_touched and not has_engine(folder) and may_make_engine(folder.engine)
+
+
+def is_trace(name: str) -> bool:
+    """Does an opening leave a file of that name even where there is no data?"""
+    return name in _TRACES or name.startswith("LOG")
+
+
+def names_of_no_files(folder: str) -> list[str]:
+    """What stands in the engine's `folder` where an opening would find or make a file, and is none: a folder, or a link to nowhere."""
+    return sorted(
+        path.name
+        for path in Path(folder).iterdir()
+        if (is_trace(path.name) or path.name == IDENTITY_FILE) and not os.path.isfile(path)
+    )
+
+
+def remove_stub(data_dir: str, opened: os.stat_result) -> None:
+    """Remove what stands at `data_dir` if it is not the engine's folder that was `opened`, and holds traces of an opening only."""
+    folder = engine_folder(data_dir)
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            names = os.listdir(descriptor)
+            if names and all(map(is_trace, names)) and not os.path.samestat(os.fstat(descriptor), opened):
+                for name in names:
+                    os.unlink(name, dir_fd=descriptor)
+                os.rmdir(folder)
+                os.rmdir(data_dir)
+        finally:
+            os.close(descriptor)
+
+
+def require_way_in(folder: Folder) -> None:
     """Raise StorageError if the folder holds an engine's data, and the file that leads to it is missing."""
-    if not has_engine(data_dir) and not may_make_engine(engine_folder(data_dir)):
+    if not has_engine(folder) and not may_make_engine(folder.engine):
         raise StorageError(
-            f"{data_dir} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
+            f"{folder.place} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
             " backup of the whole folder."
         )
 

@@ -2,8 +2,8 @@
 
 From the first failure on, a stand-in takes the engine's place, so that the data path needs no check. The sync thread closes the engine
 and opens it again, each time when a request arrives after a growing delay; what the disk then holds is the truth. Damage
-is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one that was opened
-(`identity.py`), and know the last commit that was acknowledged.
+is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one that was opened, before it and
+after it (`identity.py`), and know the last commit that was acknowledged.
 
 A write that failed because the disk is full is the one failure after which reading goes on, with the same engine: the write is
 neither in the log nor in memory. Commits before it become durable by a sync as ever, and replies wait for that as ever;
@@ -104,13 +104,14 @@ class Health:
         except Exception as error:
             if not is_sync_untried(error):
                 raise
-            files.sync_logs(files.engine_folder(self._store.place))  # the loop has not heard yet that its write failed
+            assert self._lock is not None
+            files.sync_logs(self._lock.folder.engine)  # the loop has not heard yet that its write failed
         self.require_folder()
         if self._lock is not None:
             now_seconds = self._clock.monotonic()
             if now_seconds >= self._next_mark_seconds:
                 self._next_mark_seconds = now_seconds + MARK_SECONDS
-                note_synced(self._store.place, sequence)
+                note_synced(self._lock.folder, sequence)
         self._synced_sequence = sequence
 
     def _sync_failed(self, error: Exception) -> StorageError:
@@ -140,8 +141,8 @@ class Health:
         if self.failure is None:
             self._note_failure(error)
             self._is_reading = True
-            engine, folder = self._broken, files.engine_folder(self._store.place)
-            self._store.use(ReadingEngine(engine, folder, self.refusal))
+            assert self._lock is not None
+            self._store.use(ReadingEngine(self._broken, self._lock.folder.engine, self.refusal))
 
     def _lose(self, error: StorageError) -> None:
         """Take the engine out of use; everybody who waits for a sync hears `error`."""
@@ -203,7 +204,7 @@ class Health:
     def closed_in_order(self) -> None:
         """What `shut` returned has been closed, and has moved all that it held into data files."""
         if self._lock is not None:
-            forget_synced(self._store.place)
+            forget_synced(self._lock.folder)
 
     def _find_room(self) -> None:
         """On the thread, while others read: would a reopening have room for what it writes?"""
@@ -211,7 +212,7 @@ class Health:
         assert self._lock is not None
         try:
             self._lock.require_engine()
-            files.prove_room(files.engine_folder(place))
+            files.prove_room(self._lock.folder.engine)
         except Exception as error:  # noqa: BLE001 - whatever it is, a reopening would meet it too
             self.barrier.report(self._still_failing, storage_error(error, place))
         else:
@@ -237,14 +238,31 @@ class Health:
                 broken, self._broken = self._broken, None
                 self._store.stop_housekeeping(broken)
                 close_engine(broken, place, may_fail=True)  # what the disk holds is read by the next one
-            self._reopened = self._proved(open_engine(place, may_make=False))
+            self._reopened = self._proved(self._opened_again(lock))
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self.barrier.report(self._still_failing, storage_error(error, place))
         else:
             self.barrier.report(self._heal)
 
+    def _opened_again(self, lock: FolderLock) -> Engine:
+        """The engine of the folder that was opened. Raises StorageError, StorageLost if it was opened by name and is another one."""
+        try:
+            engine = open_engine(self._store.place, folder=lock.folder, may_make=False)
+        except StorageError:
+            lock.clear_away()
+            raise
+        if not lock.is_held:
+            try:
+                lock.require_folder()
+            except StorageLost:
+                abandon_engine(engine)
+                raise
+        return engine
+
     def _proved(self, engine: Engine) -> Engine:
-        """The engine, just reopened, once it has shown that it holds what was acknowledged, and that it can write and sync."""
+        """The engine, just reopened, once it has shown that it holds what was acknowledged, that it can write and sync, and that its
+        folder stands at its path.
+        """
         assert self._lock is not None
         self._lock.note_engine()
         try:
@@ -256,6 +274,7 @@ class Health:
                 )
             engine.put(PROBE_KEY, b"")
             engine.flush_wal(True)
+            self._lock.require_engine()
         except Exception:
             self._broken = engine
             raise

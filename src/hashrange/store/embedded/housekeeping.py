@@ -1,7 +1,7 @@
 """Who clears away deleted rows and older versions? One thread, made when first needed, beside the loop.
 
-It only ever helps: work that fails or is given up changes nothing that anybody reads. The engine makes and deletes files by
-their paths meanwhile, so before and after each piece the engine's folder must stand at its path: while nobody writes, no sync looks for it.
+It only ever helps: work that fails or is given up changes nothing that anybody reads. The engine makes and deletes files
+meanwhile, so before and after each piece the engine's folder must stand at its path: while nobody writes, no sync looks for it.
 """
 
 import contextlib

@@ -18,17 +18,18 @@ from hashrange.tables.schema import Table
 @contextmanager
 def read_offline(data_dir: str) -> Iterator[Engine]:
     """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
-    files.require_way_in(data_dir)
-    if not files.has_engine(data_dir):
+    named = files.by_name(data_dir)
+    files.require_way_in(named)
+    if not files.has_engine(named):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
     lock = identity.lock_for_reading(data_dir)
-    folder, head = files.engine_folder(data_dir), ""
+    folder, head = named.engine, ""
     try:
         torn = torn_logs(folder)
         head = files.copy_head(folder, torn)
         engine = open_read_only(folder, head, has_logs=bool(torn))
         try:
-            require_no_loss(data_dir, first_hole(folder, torn), engine.latest_sequence_number())
+            require_no_loss(named, first_hole(folder, torn), engine.latest_sequence_number())
             version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
             if version not in layout.READ_VERSIONS:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")

@@ -1,14 +1,17 @@
 """How does one get a store? Lock the folder, open the engine in it."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
-from hashrange.store.embedded import identity
+from hashrange.store.embedded import files, identity
 from hashrange.store.embedded.participant import IndexDelay
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
+
+_log = logging.getLogger("hashrange.store")
 
 
 def open_store(
@@ -28,6 +31,12 @@ def open_store(
     """
     lock = None if data_dir is None else identity.take_folder(data_dir)
     try:
+        if lock is not None and files.has_only_traces(lock.folder):
+            _log.warning(
+                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the server and find out"
+                " where the folder with the data is.",
+                data_dir,
+            )
         return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes, participants)
     except BaseException:
         if lock is not None:

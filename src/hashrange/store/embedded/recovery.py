@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from hashrange.errors import StorageLost
 from hashrange.store.embedded import files
+from hashrange.store.embedded.files import Folder
 from hashrange.store.embedded.manifest import data_files_reach
 from hashrange.store.embedded.synced import require_synced
 
@@ -166,15 +167,15 @@ def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
     return None
 
 
-def require_no_loss(data_dir: str, hole: Hole | None, sequence: int) -> None:
+def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
     """Raise StorageLost if acknowledged commits are missing; a replay has found no damage, and come to `sequence`."""
     if hole is not None and not hole.is_tail:
         raise StorageLost(
-            f"{data_dir} holds less than was acknowledged: its data files end with commit {hole.last_before}, and its logs begin"
+            f"{folder.place} holds less than was acknowledged: its data files end with commit {hole.last_before}, and its logs begin"
             f" with commit {hole.first_after}. A log of its engine is missing, or its MANIFEST was cut or replaced by an older one. Put it"
             " back, or restore a backup of the whole folder."
         )
-    require_synced(data_dir, sequence if hole is None else hole.last_before)
+    require_synced(folder, sequence if hole is None else hole.last_before)
 
 
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:

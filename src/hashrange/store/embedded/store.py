@@ -17,7 +17,7 @@ from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, open_engine
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.faults import OPENING, storage_error
 from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
@@ -83,13 +83,13 @@ class EmbeddedStore:
         self.backfills = self._maintenance.backfills
         self.backfill = self._maintenance.backfill
         self.apply_delayed = self._maintenance.apply_delayed
-        site.engine = open_engine(data_dir)
+        site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)
         try:
             self._health.begin()
             self.load()
         except Exception as error:
             close_engine(self.engine, place, may_fail=True)
-            raise storage_error(error, place) from error
+            raise storage_error(error, place, OPENING) from error
 
     @property
     def place(self) -> str:

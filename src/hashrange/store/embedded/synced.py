@@ -15,6 +15,7 @@ from zlib import crc32
 
 from hashrange.errors import StorageLost
 from hashrange.store.embedded import files
+from hashrange.store.embedded.files import Folder
 
 _numbers = Struct(">QQ")
 _mark = Struct(">QQI")
@@ -26,37 +27,40 @@ class Synced(NamedTuple):
 
     sequence: int
     log_number: int
+    """0: the engine's folder held no log."""
 
 
-def note_synced(data_dir: str, sequence: int) -> None:
+def note_synced(folder: Folder, sequence: int) -> None:
     """A sync has covered the engine's writes up to number `sequence`. 35 µs, and 11 µs of the next sync."""
     with contextlib.suppress(OSError):
-        log_number = files.newest_log_number(files.engine_folder(data_dir))
+        log_number = files.newest_log_number(folder.engine)
         checksum = crc32(_numbers.pack(sequence, log_number))
-        files.overwrite(files.synced_file(data_dir), _mark.pack(sequence, log_number, checksum))
+        files.overwrite(files.synced_file(folder.data), _mark.pack(sequence, log_number, checksum))
 
 
-def forget_synced(data_dir: str) -> None:
+def forget_synced(folder: Folder) -> None:
     """The engine has been closed, and has moved everything into data files."""
-    files.remove_file(files.synced_file(data_dir))
+    files.remove_file(files.synced_file(folder.data))
 
 
-def read_synced(data_dir: str) -> Synced | None:
+def read_synced(folder: Folder) -> Synced | None:
     """What the file says; None if there is none, or it is not whole."""
-    content = files.read_if_there(files.synced_file(data_dir))
+    content = files.read_if_there(files.synced_file(folder.data))
     if len(content) != _mark.size:
         return None
     sequence, log_number, checksum = _mark.unpack(content)
     return Synced(sequence, log_number) if checksum == crc32(_numbers.pack(sequence, log_number)) else None
 
 
-def require_synced(data_dir: str, sequence: int) -> None:
+def require_synced(folder: Folder, sequence: int) -> None:
     """Raise StorageLost if the folder's engine knows the writes up to number `sequence` only, and a sync had covered more."""
-    synced = read_synced(data_dir)
+    synced = read_synced(folder)
     if synced is None or sequence >= synced.sequence:
         return
     name = files.log_name(synced.log_number)
-    if files.has_log(files.engine_folder(data_dir), synced.log_number):
+    if not synced.log_number:  # there was none even while the server ran: somebody had deleted the log in use
+        reason = "a log of its engine is missing"
+    elif files.has_log(folder.engine, synced.log_number):
         reason = (
             f"{synced.sequence} writes of its engine had been synced, and its files hold {sequence}. Its log {name}, or"
             " another of its files, was cut, emptied or replaced by an older one"
@@ -64,7 +68,7 @@ def require_synced(data_dir: str, sequence: int) -> None:
     else:
         reason = f"the log {name} of its engine is missing"
     raise StorageLost(
-        f"{data_dir} holds less than was acknowledged: {reason}."
+        f"{folder.place} holds less than was acknowledged: {reason}."
         " Put it back, or restore a backup of the whole folder. To go on with what is there, remove the file"
-        f" {files.synced_file(data_dir)}."
+        f" {files.synced_file(folder.place)}."
     )
