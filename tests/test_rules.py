@@ -1,15 +1,17 @@
 """Do the tests keep their own rules? None proves anything by how long something takes, for that depends on the machine."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hashrange.cli.sources import load_settings
+
 TESTS = Path(__file__).parent
-TREES = {
-    path.relative_to(TESTS).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in TESTS.rglob("*.py")
-}
+TEXTS = {path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
+TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
 
 CLOCKS = {
     "time": {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns",
@@ -94,3 +96,10 @@ def test_clocks_are_told_from_the_time_of_day(source: str, expected: list[str]) 
 )
 def test_deadlines_are_found(decorators: str, expected: list[str]) -> None:
     assert list(hurried_properties(ast.parse(f"{decorators}\ndef f(x): pass"))) == expected
+
+
+def test_no_variable_of_a_test_makes_a_server_complain() -> None:
+    """Servers that tests start see them too, and warn of every HASHRANGE_… that they do not know."""
+    named = {name for text in TEXTS.values() for name in re.findall(r'environ\.get\("(HASHRANGE_\w+)"', text)}
+    assert len(named) > 5
+    assert load_settings({}, dict.fromkeys(named, "1")).warnings == []
