@@ -72,7 +72,7 @@ check: $(DEV_READY)
 	$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_architecture.py
+	$(BIN)/python -m pytest tests/test_architecture.py tests/test_rules.py
 	$(BIN)/python docs/generate.py --check
 
 format: $(DEV_READY)

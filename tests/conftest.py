@@ -5,18 +5,8 @@ from typing import Any
 
 import pytest
 
-OUTSIDE = (
-    "CONFIG",
-    "HOST",
-    "PORT",
-    "DATA_DIR",
-    "IN_MEMORY",
-    "CREDENTIALS",
-    "SHARED_DB",
-    "TLS_CERT",
-    "TLS_KEY",
-    "LOG_LEVEL",
-)
+from tests.support.environment import hide_what_is_outside
+
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
 
 
@@ -43,7 +33,4 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 @pytest.fixture(autouse=True, scope="session")
 def nothing_from_outside() -> None:
     """A developer's own options and AWS profile must not reach the tests, nor the servers that they start."""
-    for variable in list(os.environ):
-        if variable.startswith("AWS_") or variable.removeprefix("HASHRANGE_") in OUTSIDE:
-            del os.environ[variable]
-    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+    hide_what_is_outside(os.environ)

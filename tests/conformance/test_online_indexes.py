@@ -1,6 +1,5 @@
 """Global indexes added to, and taken from, a table in use: states, refusals, contents."""
 
-import time
 from typing import Any
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from tests.conformance.propagation import propagated
 from tests.conformance.tables import create_request, definitions, fault, fresh_name, index, keys, units, validation
 from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
 
-PATIENCE_SECONDS = 60
 ITEMS = 1500
 """More than a server may get through before the next request comes."""
 
@@ -52,13 +51,15 @@ class Shop:
 
     def wait(self, name: str, status: str | None = "ACTIVE") -> Any:
         """The index once it has that state; None: once it is gone."""
-        deadline_seconds = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline_seconds:
+        found: Any = None
+
+        def has_come() -> bool:
+            nonlocal found
             found = self.described(name)
-            if (found and found["IndexStatus"]) == status:
-                return found
-            time.sleep(0.002)
-        raise AssertionError(f"{name} is {found}")
+            return bool((found and found["IndexStatus"]) == status)
+
+        wait_until(has_come)
+        return found
 
     def scan(self, name: str) -> list[dict[str, Any]]:
         """All entries of an index, those of the last write included."""

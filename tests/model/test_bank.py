@@ -31,7 +31,7 @@ from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.schema import Table
 from tests.model.histories import Read, Write, faults_of
 
-SEEDS = range(int(os.environ.get("HASHRANGE_BANK_SEEDS", "150")))
+SEEDS = range(int(os.environ.get("HASHRANGE_TEST_BANK_SEEDS", "150")))
 CLIENTS = 8
 STEPS = 7
 ITEMS = tuple(f"item-{number}" for number in range(4))

@@ -1,7 +1,7 @@
 """Random statements and the expression calls that mean the same, on twin tables: both must always tell the same.
 
 What is compared: items, pages and their continue keys, capacity for table and indexes, refusals, and in the end every row and index
-entry. `HASHRANGE_PARTIQL_STEPS` sets how many steps a walk has.
+entry. `HASHRANGE_TEST_PARTIQL_STEPS` sets how many steps a walk has.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from hashrange.store.suspending import SuspendingStore
 from tests.model.statements import Said, Speaker
 from tests.model.world import drive
 
-STEPS = int(os.environ.get("HASHRANGE_PARTIQL_STEPS", "300"))
+STEPS = int(os.environ.get("HASHRANGE_TEST_PARTIQL_STEPS", "300"))
 ORDINARY, SAID = "ordinary", "said"
 DUPLICATE = "Duplicate primary key exists in table"
 CONDITION_FAILED = "The conditional request failed"

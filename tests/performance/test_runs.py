@@ -4,7 +4,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from benchmarks.processes import Process
 from benchmarks.sections import not_too_slow
 from benchmarks.steady import percentile, read_requests, status_when_whole, summary
 from benchmarks.workloads import SECTION_NAMES, read_plan
+from tests.support.waiting import wait_until
 
 PLAN = read_plan()
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,10 +120,7 @@ def test_a_killed_harness_leaves_no_server(tmp_path: Path) -> None:
         server = int(harness.stdout.readline())
         assert "sleep" in Path(f"/proc/{server}/cmdline").read_text()
         harness.kill()
-    deadline = time.monotonic() + 10
-    while is_alive(server):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not is_alive(server))
 
 
 def is_alive(pid: int) -> bool:

@@ -131,6 +131,7 @@ def compile_operand(operand: Operand) -> Getter:
         elements = operand.elements
         return lambda item, _values: resolve_path(item, elements)
     assert isinstance(operand, Call)
+    assert operand.function == "size", f"{operand.function} is no function of operands"
     sized = compile_operand(operand.operands[0])
 
     def get_size(item: Item, values: Values) -> Value | None:
@@ -290,21 +291,50 @@ def _compile_long_membership(node: Membership) -> Test:
 
 
 def _compile_call(call: Call, holds_member: Holds) -> Test:
-    function, first = call.function, call.operands[0]
-    if function in ("attribute_exists", "attribute_not_exists"):
-        return _compile_existence(first, is_wanted=function == "attribute_exists")
-    get_first, get_second = compile_operand(first), compile_operand(call.operands[1])
-    if function == "attribute_type":
-        second = call.operands[1]
-        assert isinstance(second, ValueToken)
-        token = second.token
+    compile_function = CONDITION_COMPILERS.get(call.function)
+    assert compile_function is not None, f"{call.function} is a function of conditions that has no meaning"
+    return compile_function(call, holds_member)
 
-        def test_type(item: Item, values: Values) -> bool:
-            value = get_first(item, values)
-            return value is not None and values[token]["S"] in value
 
-        return test_type
-    holds = has_prefix if function == "begins_with" else holds_member
+def _compile_exists(call: Call, _holds_member: Holds) -> Test:
+    name = _top_level_name(call.operands[0])
+    if name is not None:
+        return lambda item, _values: name in item
+    get = compile_operand(call.operands[0])
+    return lambda item, values: get(item, values) is not None
+
+
+def _compile_not_exists(call: Call, _holds_member: Holds) -> Test:
+    name = _top_level_name(call.operands[0])
+    if name is not None:
+        return lambda item, _values: name not in item
+    get = compile_operand(call.operands[0])
+    return lambda item, values: get(item, values) is None
+
+
+def _compile_type(call: Call, _holds_member: Holds) -> Test:
+    get, second = compile_operand(call.operands[0]), call.operands[1]
+    assert isinstance(second, ValueToken)
+    token = second.token
+
+    def test_type(item: Item, values: Values) -> bool:
+        value = get(item, values)
+        return value is not None and values[token]["S"] in value
+
+    return test_type
+
+
+def _compile_begins_with(call: Call, _holds_member: Holds) -> Test:
+    return _compile_pair(call, has_prefix)
+
+
+def _compile_contains(call: Call, holds_member: Holds) -> Test:
+    return _compile_pair(call, holds_member)
+
+
+def _compile_pair(call: Call, holds: Holds) -> Test:
+    """Does `holds` say yes of the call's two operands? No when one is missing."""
+    get_first, get_second = compile_operand(call.operands[0]), compile_operand(call.operands[1])
 
     def test_function(item: Item, values: Values) -> bool:
         one, two = get_first(item, values), get_second(item, values)
@@ -313,11 +343,13 @@ def _compile_call(call: Call, holds_member: Holds) -> Test:
     return test_function
 
 
-def _compile_existence(operand: Operand, *, is_wanted: bool) -> Test:
-    name = _top_level_name(operand)
-    if name is not None:
-        if is_wanted:
-            return lambda item, _values: name in item
-        return lambda item, _values: name not in item
-    get = compile_operand(operand)
-    return lambda item, values: (get(item, values) is not None) is is_wanted
+CONDITION_COMPILERS: dict[str, Callable[[Call, Holds], Test]] = {
+    "attribute_exists": _compile_exists,
+    "attribute_not_exists": _compile_not_exists,
+    "attribute_type": _compile_type,
+    "begins_with": _compile_begins_with,
+    "contains": _compile_contains,
+}
+"""What each function of conditions means; with OPERAND_FUNCTIONS these are all that `terms.CONDITION_FUNCTIONS` lets in."""
+OPERAND_FUNCTIONS = ("size",)
+"""Functions that stand among operands; `compile_operand` knows them."""

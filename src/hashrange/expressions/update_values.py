@@ -78,9 +78,9 @@ def compile_value(operand: Operand) -> Compute:
         return _compile_path_value(operand)
     if isinstance(operand, Arithmetic):
         return _compile_arithmetic(operand)
-    if operand.function == "if_not_exists":
-        return _compile_if_not_exists(operand)
-    return _compile_list_append(operand)
+    compile_function = VALUE_COMPILERS.get(operand.function)
+    assert compile_function is not None, f"{operand.function} is a function of updates that has no meaning"
+    return compile_function(operand)
 
 
 def _compile_path_value(path: Path) -> Compute:
@@ -130,3 +130,10 @@ def _compile_list_append(call: Call) -> Compute:
         return {"L": one + two}
 
     return compute
+
+
+VALUE_COMPILERS: dict[str, Callable[[Call], Compute]] = {
+    "if_not_exists": _compile_if_not_exists,
+    "list_append": _compile_list_append,
+}
+"""What each function of updates means; these are all that `update_terms.UPDATE_FUNCTIONS` lets in."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 import pytest
 
@@ -10,7 +9,14 @@ from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
-from hashrange.jobs.runner import Runner
+from hashrange.jobs.runner import (
+    NOBODY_WAITED_SECONDS,
+    PAUSE_PER_WAITING,
+    PAUSE_SECONDS,
+    PAUSE_SECONDS_MAX,
+    Runner,
+)
+from tests.support.waiting import until
 
 
 class Scripted:
@@ -30,10 +36,10 @@ class Scripted:
         return answer
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the job knows nothing of events
-            await asyncio.sleep(0.001)
+async def some_turns() -> None:
+    """Whatever could run has had its turn many times over."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 def test_slices_follow_each_other_until_there_is_nothing_to_do() -> None:
@@ -42,7 +48,7 @@ def test_slices_follow_each_other_until_there_is_nothing_to_do() -> None:
         jobs = Runner([job], SystemClock())
         jobs.start()
         await until(lambda: job.slices == 4)
-        await asyncio.sleep(0.02)
+        await some_turns()
         assert job.slices == 4
         jobs.wake()
         await until(lambda: job.slices == 5)
@@ -92,38 +98,49 @@ def test_one_job_that_fails_does_not_stop_another() -> None:
         await until(lambda: sound.slices > 3)
         await jobs.stop()
         slices = sound.slices
-        await asyncio.sleep(0.01)
+        await some_turns()
         assert (broken.slices, sound.slices) == (1, slices)
 
     asyncio.run(scenario())
 
 
-def test_the_more_waited_the_longer_is_the_pause() -> None:
-    """A request that holds the loop for 4 ms after each slice leaves the job little time."""
+@pytest.mark.parametrize(
+    ("busy_seconds", "pause_seconds"),
+    [
+        (0.0, 0.0),
+        (NOBODY_WAITED_SECONDS / 2, 0.0),
+        (1.1 * NOBODY_WAITED_SECONDS, PAUSE_SECONDS),
+        (0.001, 0.001 * PAUSE_PER_WAITING),
+        (0.004, PAUSE_SECONDS_MAX),
+    ],
+)
+def test_the_more_waited_the_longer_is_the_pause(
+    busy_seconds: float, pause_seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a virtual clock: after each slice, a request holds the loop for so long."""
+    clock, job, paused = VirtualClock(), Scripted(*[0.0] * 20, None), [0.0]
+    sleep = asyncio.sleep
 
-    async def slices_beside(busy_seconds: float) -> int:
-        loop, clock = asyncio.get_running_loop(), SystemClock()
-        job = Scripted(0.0)
+    async def note(seconds: float) -> None:
+        paused[-1] += seconds
+        await sleep(0)
 
-        async def run_slice() -> float:
-            job.slices += 1
-            loop.call_soon(work)
-            return 0.0
+    async def run_slice() -> float | None:
+        paused.append(0.0)
+        asyncio.get_running_loop().call_soon(clock.advance, busy_seconds)
+        return await Scripted.run_slice(job)
 
-        def work() -> None:
-            end_seconds = clock.monotonic() + busy_seconds
-            while clock.monotonic() < end_seconds:
-                pass
-
-        job.run_slice = run_slice  # type: ignore[method-assign]
+    async def scenario() -> None:
         jobs = Runner([job], clock)
         jobs.start()
-        await asyncio.sleep(0.2)
+        while job.slices <= 20:
+            await sleep(0)
         await jobs.stop()
-        return job.slices
 
-    assert asyncio.run(slices_beside(0.004)) <= 10
-    assert asyncio.run(slices_beside(0.0)) >= 20
+    monkeypatch.setattr(job, "run_slice", run_slice)
+    monkeypatch.setattr(asyncio, "sleep", note)
+    asyncio.run(scenario())
+    assert paused[1:-1] == [pytest.approx(pause_seconds, rel=0.001)] * 20
 
 
 def test_nobody_waits_and_there_is_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:

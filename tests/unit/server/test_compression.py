@@ -43,7 +43,7 @@ def test_a_gzip_body_may_have_several_members(front: FrontEnd) -> None:
         assert reply(front.ask(front.request(body, headers={"Content-Encoding": "gzip"}))).status == 200, pieces
 
 
-@pytest.mark.parametrize("junk", [b"x", b"\0\0", b"\x1f\x8b", gzip.compress(b" ")[:-1], b"x" * 100])
+@pytest.mark.parametrize("junk", [b"x", b"\0\0", b"\x1f\x8b", gzip.compress(b" ", mtime=0)[:-1], b"x" * 100])
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_junk_behind_a_compressed_body_is_refused(front: FrontEnd, coding: str, junk: bytes) -> None:
     plain = b'{"TableName":"music"}'

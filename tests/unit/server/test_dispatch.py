@@ -16,6 +16,7 @@ from hashrange.server.dispatch import SURELY_QUICK_BYTES
 from hashrange.server.replies import error_body
 from hashrange.store.pause import PAUSE
 from hashrange.wire.faults import decode_object
+from tests.support.waiting import until
 from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, commit, echo, reply
 
 CORAL = "com.amazon.coral.service#"
@@ -82,9 +83,7 @@ def test_an_operation_that_suspends_is_driven_to_its_end(name: str) -> None:
         connection, transport = front.connect()
         connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode()))
         assert transport.written == b""
-        async with asyncio.timeout(5):
-            while not transport.written:  # noqa: ASYNC110 - looks at what has no event
-                await asyncio.sleep(0)
+        await until(lambda: transport.written)
         return reply(transport.take())
 
     assert asyncio.run(run()).status == 200
@@ -100,11 +99,7 @@ def test_no_task_is_made_for_a_request(name: str) -> None:
         connection, transport = front.connect()
         asyncio.get_running_loop().set_task_factory(refuse)  # type: ignore[arg-type]
         connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode()))
-        for _ in range(1000):
-            await asyncio.sleep(0)
-            if transport.written:
-                break
-            await asyncio.sleep(0.001)
+        await until(lambda: transport.written)
         assert reply(transport.take()).status == (500 if name == "bug" else 200)
         asyncio.get_running_loop().set_task_factory(None)
 
@@ -118,9 +113,7 @@ def test_many_suspended_operations_do_not_mix_up_their_replies() -> None:
         for number, (connection, _) in enumerate(clients):
             name = "future" if number % 2 else "bare"
             connection.data_received(front.request(f'{{"TableName":"{name}"}}'.encode(), region=f"r-{number}"))
-        async with asyncio.timeout(5):
-            while not all(transport.written for _, transport in clients):  # noqa: ASYNC110 - looks at what has no event
-                await asyncio.sleep(0)
+        await until(lambda: all(transport.written for _, transport in clients))
         for number, (_, transport) in enumerate(clients):
             assert f'"r-{number}"'.encode() in transport.take()
 

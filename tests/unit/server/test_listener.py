@@ -18,6 +18,7 @@ from hashrange.server.listener import ListenError, Server, TlsFilesError, listen
 from hashrange.server.process import run_on_best_loop
 from hashrange.settings import Settings
 from tests.support.signing import sign
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.unit.server.harness import ECHO_OPERATIONS, Parsed, StubStore, as_bytes, reply
 
 TLS = Path(__file__).parents[2] / "data" / "tls"
@@ -38,7 +39,7 @@ def play(request: pytest.FixtureRequest) -> Callable[..., None]:
         server = Server(real_store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
         endpoint = await server.start()
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await scenario(server, store, int(endpoint.rpartition(":")[2]))
         finally:
             await server.stop()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_signals_are_heard_and_given_back(name: signal.Signals) -> None:
         heard = asyncio.Event()
         with handled_signals(asyncio.get_running_loop(), heard.set):
             os.kill(os.getpid(), name)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await heard.wait()
 
     run_on_best_loop(main())

@@ -8,6 +8,7 @@ import pytest
 
 from hashrange.errors import StorageError
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
+from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.store.conftest import Run
 
 
@@ -23,7 +24,7 @@ class GatedSync:
     def __call__(self) -> None:
         self.count += 1
         self.started.release()
-        assert self.allowed.acquire(timeout=10)
+        assert self.allowed.acquire(timeout=PATIENCE_SECONDS)
         if self.error is not None:
             raise self.error
 
@@ -48,13 +49,11 @@ class Bench:
 
     async def until_heard(self, count: int) -> None:
         """Let the loop run until `count` callbacks came."""
-        while len(self.heard) < count:  # noqa: ASYNC110 - the thread knows nothing of the test
-            await asyncio.sleep(0.0005)
+        await until(lambda: len(self.heard) >= count)
 
     async def until_started(self) -> None:
         """Let the loop run until a sync has begun."""
-        while not self.sync.started.acquire(blocking=False):  # noqa: ASYNC110 - a thread's semaphore
-            await asyncio.sleep(0.0005)
+        await until(lambda: self.sync.started.acquire(blocking=False))
 
 
 @pytest.fixture
@@ -158,7 +157,7 @@ def test_commits_are_synced_again_after_a_sync_that_failed_while_one_came(bench:
         bench.sync.allowed.release(3)
         bench.barrier.commit()
         bench.wait_for(bench.barrier.position)
-        await asyncio.wait_for(bench.until_heard(2), 10)
+        await bench.until_heard(2)
 
     run(scenario())
     assert [position for position, error in bench.heard if error is None] == [bench.barrier.position]

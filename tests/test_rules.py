@@ -1,0 +1,105 @@
+"""Do the tests keep their own rules? None proves anything by how long something takes, for that depends on the machine."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hashrange.cli.sources import load_settings
+
+TESTS = Path(__file__).parent
+TEXTS = {path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
+TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
+
+CLOCKS = {
+    "time": {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns",
+             "thread_time", "thread_time_ns", "time_ns"},
+    "timeit": {"timeit", "repeat", "Timer", "default_timer"},
+    "resource": {"getrusage"},
+    "os": {"times"},
+}  # fmt: skip
+"""What tells how long something took. The time of day, for signatures, is none of it."""
+CLOCK_READERS = {
+    "support/waiting.py": "its time-out ends a test that would hang",
+    "soak/test_connections.py": "it prints what it sees, for the reader of a soak, and asserts nothing of it",
+    "unit/cli/test_serve.py": "a start may cost a multiple of the imports under it, which the same run measures",
+    "unit/items/test_numbers.py": "a long text may take a multiple of a shorter one's time, which the same run measures",
+}
+"""Who may read a clock, and why that is no comparison with a constant."""
+
+
+def clocks_read(tree: ast.Module) -> Iterator[str]:
+    """Every clock that a file names, wherever it imports it, and under whatever name."""
+    modules = {"resource": "resource"}  # which some files import by pytest.importorskip
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {alias.asname or alias.name: alias.name for alias in node.names if alias.name in CLOCKS}
+        elif isinstance(node, ast.ImportFrom) and node.module in CLOCKS:
+            yield from (alias.name for alias in node.names if alias.name in CLOCKS[node.module])
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                if attribute in CLOCKS.get(modules.get(name, ""), ()):
+                    yield attribute
+
+
+def hurried_properties(tree: ast.Module) -> Iterator[str]:
+    """Every test of hypothesis that has its deadline, which is 0.2 seconds unless a test says otherwise."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            called = {ast.unparse(call.func): call for call in node.decorator_list if isinstance(call, ast.Call)}
+            if "given" in called:
+                chosen = called["settings"].keywords if "settings" in called else []
+                if not any(word.arg is None or ast.unparse(word) == "deadline=None" for word in chosen):
+                    yield node.name
+
+
+def test_no_test_compares_a_time_with_a_constant() -> None:
+    """Count steps instead (tests/support/working.py, tests/torture/test_turns.py), or compare two readings of one run."""
+    assert {file for file, tree in TREES.items() if any(clocks_read(tree))} == set(CLOCK_READERS)
+
+
+def test_no_property_has_a_deadline() -> None:
+    hurried = [f"{file}: {name}" for file, tree in TREES.items() for name in hurried_properties(tree)]
+    assert not hurried, "say deadline=None"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import time\ntime.monotonic()", ["monotonic"]),
+        ("import time as clock\ndef f(): clock.perf_counter()", ["perf_counter"]),
+        ("from time import process_time", ["process_time"]),
+        ("def f():\n    import resource\n    resource.getrusage(0)", ["getrusage"]),
+        ("resource = pytest.importorskip('resource')\nresource.getrusage(0)", ["getrusage"]),
+        ("import timeit\ntimeit.repeat(f)", ["repeat"]),
+        ("import time\ntime.time()\ntime.sleep(1)\nclock.monotonic()", []),
+    ],
+)
+def test_clocks_are_told_from_the_time_of_day(source: str, expected: list[str]) -> None:
+    assert list(clocks_read(ast.parse(source))) == expected
+
+
+@pytest.mark.parametrize(
+    ("decorators", "expected"),
+    [
+        ("@given(x)", ["f"]),
+        ("@settings(max_examples=5)\n@given(x)", ["f"]),
+        ("@settings(deadline=200)\n@given(x)", ["f"]),
+        ("@settings(deadline=None)\n@given(x)", []),
+        ("@settings(**SETTINGS)\n@given(x)", []),
+        ("@fixture()", []),
+    ],
+)
+def test_deadlines_are_found(decorators: str, expected: list[str]) -> None:
+    assert list(hurried_properties(ast.parse(f"{decorators}\ndef f(x): pass"))) == expected
+
+
+def test_no_variable_of_a_test_makes_a_server_complain() -> None:
+    """Servers that tests start see them too, and warn of every HASHRANGE_… that they do not know."""
+    named = {name for text in TEXTS.values() for name in re.findall(r'environ\.get\("(HASHRANGE_\w+)"', text)}
+    assert len(named) > 5
+    assert load_settings({}, dict.fromkeys(named, "1")).warnings == []
