@@ -2,12 +2,18 @@
 
 Three readings, never confused: service time (what the database believes: TTL, states, created-at; may be virtual),
 wall time (HTTP Date, signature skew, access log) and monotonic time (time-outs). A machine's clock may be set back; service time
-never goes back and never stands still, so what has once been, a table that was ACTIVE, stays so, and no delay lasts longer
-than it is long.
+never goes back, and on a machine never stands still, so what has once been, a table that was ACTIVE, stays so, and no delay lasts
+longer than it is long. A virtual clock moves service time alone (`advance`), for states, tokens, retention and delays, or all
+three readings (`advance_all`), for time-outs and signatures too. The clock knows nobody who waits: whoever does asks to be told.
 """
 
 import time
+from collections.abc import Callable
 from typing import Protocol
+
+VIRTUAL_START_SECONDS = 1_800_000_000.0
+VIRTUAL_MONOTONIC_START_SECONDS = 1000.0
+"""Another number than the other readings', so that one is not taken for another."""
 
 
 class Clock(Protocol):
@@ -30,10 +36,20 @@ class Clock(Protocol):
         """Seconds from an arbitrary start; never goes back."""
         ...
 
+    @property
+    def is_virtual(self) -> bool:
+        """True when service time stands still until somebody moves it: then real seconds say nothing of it."""
+        ...
+
+    def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """From now on, call `callback` after service time was moved; what is returned ends that."""
+        ...
+
 
 class SystemClock:
     """The machine's own clock."""
 
+    is_virtual = False
     seen_seconds = float("-inf")
     """What `service_time` told last."""
     _ahead_seconds = float("-inf")
@@ -49,31 +65,59 @@ class SystemClock:
     wall_time = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
 
+    def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Nobody moves a machine's time, so `callback` is never called."""
+        return lambda: None
+
 
 class VirtualClock:
-    """A clock that moves only when told: tests never sleep."""
+    """A clock that moves only when told, on the thread of whoever asked to be told of it: tests never sleep.
 
-    def __init__(self, start_seconds: float = 1_800_000_000.0) -> None:
-        self._now_seconds = start_seconds
+    A moment plus a delay is reached by advancing by that delay. Parts of the delay may add up to some 0.1 µs less or more.
+    """
+
+    is_virtual = True
+
+    def __init__(self, start_seconds: float = VIRTUAL_START_SECONDS) -> None:
+        """`start_seconds`, since the epoch, of service time and wall time."""
+        self._service_seconds = self._wall_seconds = start_seconds
+        self._monotonic_seconds = VIRTUAL_MONOTONIC_START_SECONDS
+        self._callbacks: list[Callable[[], None]] = []
 
     def advance(self, seconds: float) -> None:
-        """Move all three readings forward."""
-        assert seconds >= 0
-        self._now_seconds += seconds
+        """Move service time forward, and tell whoever wants to know. To wait for the jobs: `jobs.virtual_time.advance`."""
+        self._move(seconds, 0.0)
+
+    def advance_all(self, seconds: float) -> None:
+        """Move all three readings forward, and tell whoever wants to know."""
+        self._move(seconds, seconds)
+
+    def _move(self, service_seconds: float, other_seconds: float) -> None:
+        assert service_seconds >= 0
+        self._service_seconds += service_seconds
+        self._wall_seconds += other_seconds
+        self._monotonic_seconds += other_seconds
+        for callback in tuple(self._callbacks):
+            callback()
+
+    def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """From now on, call `callback` after each advance; what is returned ends that, and is called once."""
+        self._callbacks.append(callback)
+        return lambda: self._callbacks.remove(callback)
 
     def service_time(self) -> float:
         """Virtual seconds since the epoch."""
-        return self._now_seconds
+        return self._service_seconds
 
     @property
     def seen_seconds(self) -> float:
-        """Virtual seconds since the epoch."""
-        return self._now_seconds
+        """The virtual service time: it has been reached, whether or not anybody has asked."""
+        return self._service_seconds
 
     def wall_time(self) -> float:
         """Virtual seconds since the epoch."""
-        return self._now_seconds
+        return self._wall_seconds
 
     def monotonic(self) -> float:
         """Virtual seconds."""
-        return self._now_seconds
+        return self._monotonic_seconds

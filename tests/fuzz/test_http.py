@@ -46,12 +46,12 @@ def send_in_pieces(random_source: random.Random, front: FrontEnd, data: bytes) -
         data = data[length:]
         front.store.sync()
     for _ in range(3):
-        front.clock.advance(300)
+        front.clock.advance_all(300)
         front.connections.sweep()
         front.store.sync()
     written = transport.take()
     if not transport.is_closed:
-        front.clock.advance(1000)
+        front.clock.advance_all(1000)
         front.connections.sweep()
     assert transport.is_closed
     connection.connection_lost(None)

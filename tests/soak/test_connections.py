@@ -219,7 +219,7 @@ def test_a_byte_a_second_holds_a_connection_for_a_bounded_time() -> None:
                 position = seconds if number < 500 else body_from + seconds
                 connection.data_received(whole[position : position + 1])
         assert reply(front.ask(front.request())).status == 200
-        front.clock.advance(1)
+        front.clock.advance_all(1)
         front.connections.sweep()
         seconds += 1
         assert seconds < GIVEN_UP_SECONDS_MAX

@@ -11,7 +11,7 @@ class SetClock(SystemClock):
         self._monotonic_seconds = 1000.0
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Let so much time pass: a machine's clock moves all its readings."""
         self._wall_seconds += seconds
         self._monotonic_seconds += seconds
 

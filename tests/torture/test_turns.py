@@ -46,7 +46,7 @@ class SteppingClock(VirtualClock):
 
     def monotonic(self) -> float:
         """Later than the last time."""
-        self.advance(LOOK_STEPS * STEP_SECONDS)
+        self.advance_all(LOOK_STEPS * STEP_SECONDS)
         return super().monotonic()
 
 

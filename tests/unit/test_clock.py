@@ -1,9 +1,10 @@
-"""Service time never goes back and never stands still, whatever is done to the machine's clock."""
+"""Service time never goes back and never stands still, whatever is done to the machine's clock; a virtual one moves when told."""
 
 from random import Random
 
 import pytest
 
+from hashrange.clock import VIRTUAL_MONOTONIC_START_SECONDS, VIRTUAL_START_SECONDS, SystemClock, VirtualClock
 from tests.support.clocks import SetClock
 
 HOUR_SECONDS = 3600.0
@@ -42,3 +43,77 @@ def test_service_time_never_goes_back(seed: int) -> None:
         clock.set_by(chance.choice([0.0, 0.0, chance.uniform(-1e9, 1e6), chance.uniform(-1.0, 1.0)]))
         told.append(clock.service_time())
     assert told == sorted(told)
+
+
+# --- virtual clocks ----------------------------------------------------------------------------------
+
+
+def readings(clock: VirtualClock) -> tuple[float, float, float]:
+    """How far service time, wall time and monotonic time have come."""
+    return (
+        clock.service_time() - VIRTUAL_START_SECONDS,
+        clock.wall_time() - VIRTUAL_START_SECONDS,
+        clock.monotonic() - VIRTUAL_MONOTONIC_START_SECONDS,
+    )
+
+
+def test_an_advance_moves_service_time_alone() -> None:
+    clock = VirtualClock()
+    clock.advance(HOUR_SECONDS)
+    assert readings(clock) == (HOUR_SECONDS, 0, 0)
+
+
+def test_all_three_readings_move_when_asked() -> None:
+    clock = VirtualClock()
+    clock.advance(1.5)
+    clock.advance_all(HOUR_SECONDS)
+    assert readings(clock) == (HOUR_SECONDS + 1.5, HOUR_SECONDS, HOUR_SECONDS)
+
+
+def test_what_has_been_is_what_service_time_has_reached() -> None:
+    clock = VirtualClock()
+    for move in (clock.advance, clock.advance_all):
+        move(7.0)
+        assert clock.seen_seconds == clock.service_time()
+
+
+def test_virtual_time_never_goes_back() -> None:
+    clock = VirtualClock()
+    for move in (clock.advance, clock.advance_all):
+        with pytest.raises(AssertionError):
+            move(-1.0)
+    assert readings(clock) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_moment_plus_a_delay_is_reached_by_advancing_by_the_delay(seed: int) -> None:
+    chance, clock = Random(seed), VirtualClock()
+    for _ in range(200):
+        delay_seconds = chance.choice([0.1, 0.3, 5.0, chance.uniform(0, 1000)])
+        due_seconds = clock.service_time() + delay_seconds
+        clock.advance(delay_seconds)
+        assert clock.service_time() == due_seconds
+
+
+def test_who_asks_is_told_of_every_advance_until_it_asks_no_more() -> None:
+    clock = VirtualClock()
+    told: list[tuple[str, float]] = []
+    stop_first = clock.on_advance(lambda: told.append(("first", clock.service_time() - VIRTUAL_START_SECONDS)))
+    clock.on_advance(lambda: told.append(("second", clock.service_time() - VIRTUAL_START_SECONDS)))
+    clock.advance(1)
+    stop_first()
+    clock.advance_all(1)
+    assert told == [("first", 1), ("second", 1), ("second", 2)]
+
+
+def test_only_virtual_time_stands_still() -> None:
+    assert VirtualClock().is_virtual
+    assert not SystemClock().is_virtual
+    assert not SetClock().is_virtual
+
+
+def test_a_machine_moves_nobody_by_hand() -> None:
+    clock = SetClock()
+    stop = clock.on_advance(lambda: pytest.fail("nobody moves a machine's time"))
+    clock.advance(5)
+    stop()

@@ -11,14 +11,13 @@ from hashrange.tables.states import may_backfill
 
 SLICE_ROWS = 128
 """Some 1.5 ms; the store ends a slice of large rows earlier."""
-LOOK_SECONDS_MAX = 0.25
-"""So long at most until the next look at a table that is still UPDATING: service time may be virtual."""
 
 
 class IndexBackfill:
     """Builds every index that is CREATING."""
 
     name = "index backfill"
+    waits_for_service_time = True
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -34,5 +33,4 @@ class IndexBackfill:
             if may_backfill(table, now_seconds):
                 await self._store.backfill(source, SLICE_ROWS)
                 return AT_ONCE
-        due_seconds = min(table.updating_until_seconds for table, _ in ongoing)
-        return min(due_seconds - now_seconds, LOOK_SECONDS_MAX)
+        return min(table.updating_until_seconds for table, _ in ongoing) - now_seconds

@@ -7,19 +7,17 @@ from hashrange.store.interface import Store
 
 SLICE_COMMITS = 128
 """Some 1 ms."""
-LOOK_SECONDS_MAX = 0.25
-"""So long at most until the next look: service time may be virtual."""
 
 
 class IndexDelay:
     """Applies what waits, once it is due."""
 
     name = "index delay"
+    waits_for_service_time = True
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def run_slice(self) -> float | None:
         """Write the entries of up to 128 commits."""
-        pause_seconds = await self._store.apply_delayed(SLICE_COMMITS)
-        return None if pause_seconds is None else min(pause_seconds, LOOK_SECONDS_MAX)
+        return await self._store.apply_delayed(SLICE_COMMITS)

@@ -18,8 +18,13 @@ class Job(Protocol):
         """For the log."""
         ...
 
+    @property
+    def waits_for_service_time(self) -> bool:
+        """True if the seconds that `run_slice` returns are of service time, which may be virtual; else of real time."""
+        ...
+
     async def run_slice(self) -> float | None:
-        """Do the next slice; returns the seconds after which to run again, or None: not before being woken.
+        """Do the next slice; returns AT_ONCE, the seconds after which to run again, or None: not before being woken.
 
         Raises StorageError when the store fails.
         """

@@ -7,6 +7,7 @@ class Settle:
     """Looks whether writes have paused."""
 
     name = "settle"
+    waits_for_service_time = False
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -197,7 +197,7 @@ class Store(Protocol):
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
+        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`, or to do sooner than they told."""
         ...
 
     async def collection_size_bytes(self, table: Table, key: Key) -> int:

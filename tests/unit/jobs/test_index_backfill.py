@@ -10,7 +10,7 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
-from hashrange.jobs.index_backfill import LOOK_SECONDS_MAX, SLICE_ROWS
+from hashrange.jobs.index_backfill import SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
 from hashrange.store.interface import Step
@@ -216,7 +216,7 @@ def test_states_take_their_time_when_asked(slow: World) -> None:
     assert slow.create()["GlobalSecondaryIndexes"][0]["Backfilling"] is False
     assert slow.described()["TableStatus"] == "UPDATING"
     assert slow.index()["Backfilling"] is False
-    assert slow.slice() == LOOK_SECONDS_MAX
+    assert slow.slice() == 10.0
     assert slow.refusal("Scan", IndexName="by-status")[0] == "ValidationException"
     assert slow.refusal("UpdateTable", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-status"}}]) == (
         "ResourceInUseException",

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hashrange.jobs.index_delay import LOOK_SECONDS_MAX
 from hashrange.operations.waits import end_endless_waits
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
@@ -28,7 +27,7 @@ def test_an_entry_comes_after_its_time(world: World) -> None:
     world.put(3)
     assert world.described()["ItemCount"] == 3
     assert world.entries() == {}
-    assert world.apply() == LOOK_SECONDS_MAX
+    assert world.apply() == DELAY_SECONDS
     assert world.index()["ItemCount"] == 0
     world.clock.advance(DELAY_SECONDS)
     assert world.apply() is None
@@ -188,7 +187,7 @@ def test_what_an_earlier_process_left_for_a_time_out_of_reach_is_due_at_once(tmp
     world.restart()
     drive(end_endless_waits(world.embedded, world.embedded.catalog.all_tables(), world.clock.service_time(), 0.0))
     world.put(5, n={"N": "1"})
-    assert world.apply() == LOOK_SECONDS_MAX
+    assert world.apply() == DELAY_SECONDS
     assert len(world.entries()) == 3
     world.clock.advance(DELAY_SECONDS)
     assert world.apply() is None

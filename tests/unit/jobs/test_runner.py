@@ -23,6 +23,7 @@ class Scripted:
     """A job whose slices follow a script; the last answer is repeated."""
 
     name = "scripted"
+    waits_for_service_time = False
 
     def __init__(self, *answers: float | Exception | None) -> None:
         self.answers = list(answers)

@@ -75,7 +75,7 @@ def test_slices_grow_while_nobody_is_there(
 @pytest.mark.parametrize("members", [{}, FILTER])
 def test_slices_are_short_while_others_work(filled: tuple[Scope, VirtualClock], members: dict[str, Any]) -> None:
     scope, clock = filled
-    pauses, found = read(scope, lambda: clock.advance(10 * QUIET_PAUSE_SECONDS), **members)
+    pauses, found = read(scope, lambda: clock.advance_all(10 * QUIET_PAUSE_SECONDS), **members)
     assert pauses == -(-(ROWS - FIRST_SLICE_ROWS) // SLICE_ROWS_MIN)
     assert sorted(found) == [f"{number:06}" for number in range(ROWS)]
 
@@ -85,4 +85,4 @@ def test_a_limit_counts_over_slices(filled: tuple[Scope, VirtualClock]) -> None:
     everything = read(scope, lambda: None)[1]
     for limit in (1, SLICE_ROWS_MIN, SLICE_ROWS_MIN + 1, 5 * SLICE_ROWS_MIN, 1000):
         for seconds in (0.0, 1.0):
-            assert read(scope, lambda seconds=seconds: clock.advance(seconds), Limit=limit)[1] == everything[:limit]  # type: ignore[misc]
+            assert read(scope, lambda seconds=seconds: clock.advance_all(seconds), Limit=limit)[1] == everything[:limit]  # type: ignore[misc]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.clock import VirtualClock
+from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
@@ -170,7 +170,7 @@ class FrontEnd:
         credentials: Mapping[str, Credential] | None = None,
         operations: Mapping[str, Operation] = ECHO_OPERATIONS,
         connections_max: int = 100,
-        start_seconds: float = 1_800_000_000.0,
+        start_seconds: float = VIRTUAL_START_SECONDS,
     ) -> None:
         self.clock = VirtualClock(start_seconds)
         self.store = StubStore()

@@ -59,6 +59,8 @@ def test_without_credentials_form_date_and_scope_matter_on_a_known_signers_reque
     good = front.request()
     assert reply(front.ask(good)).status == 200
     front.clock.advance(901)
+    assert reply(front.ask(good)).status == 200, "a signature is as old as the world's time says, not the service's"
+    front.clock.advance_all(901)
     kind, message = code_and_message(front.ask(good))
     assert kind == "com.amazon.coral.service#InvalidSignatureException"
     assert message.startswith("Signature expired: ")
@@ -95,7 +97,7 @@ def test_a_wrong_signature_is_refused_before_and_after_a_right_one(strict: Front
 def test_a_signature_of_another_day_is_refused_although_its_key_is_known(strict: FrontEnd) -> None:
     first = strict.request()
     assert reply(strict.ask(first)).status == 200
-    strict.clock.advance(86_400)
+    strict.clock.advance_all(86_400)
     _, message = code_and_message(strict.ask(first))
     assert message.startswith("Signature expired")
     assert reply(strict.ask(strict.request())).status == 200
@@ -137,7 +139,7 @@ def test_a_token_with_a_key_that_has_none_is_refused(strict: FrontEnd) -> None:
 
 
 def test_a_session_ends(strict: FrontEnd) -> None:
-    strict.clock.advance(SESSION.expires.timestamp() - strict.clock.wall_time())  # type: ignore[union-attr]
+    strict.clock.advance_all(SESSION.expires.timestamp() - strict.clock.wall_time())  # type: ignore[union-attr]
     request = strict.request(access_key="ASIASESSION", secret="secret", headers={"X-Amz-Security-Token": "token"})
     assert code_and_message(strict.ask(request)) == (
         "com.amazon.coral.service#ExpiredTokenException", "The security token included in the request is expired",
@@ -263,7 +265,7 @@ def test_presigned_requests_are_let_in_until_they_expire(strict: FrontEnd, token
     data = as_bytes({**headers, "Content-Length": str(len(body))}, body, f"POST {url} HTTP/1.1")
     assert place(strict.ask(data)) == ("000000000000", "eu-west-1")
     assert code_and_message(strict.ask(data.replace(b"music", b"muzak")))[0].endswith("InvalidSignatureException")
-    strict.clock.advance(3601)
+    strict.clock.advance_all(3601)
     assert code_and_message(strict.ask(data))[1].startswith("Signature expired")
 
 

@@ -41,7 +41,7 @@ def groups_of(front: FrontEnd, seconds: float = 0.0) -> list[int]:
 
     def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
         groups.append(len(calls))
-        front.clock.advance(seconds)
+        front.clock.advance_all(seconds)
         handle(calls)
 
     front.connections.incoming._handle = watch
@@ -220,7 +220,7 @@ def test_slow_operations_let_the_replies_before_them_go(front: FrontEnd, turns: 
 
     async def slow(scope: Any, request: Any) -> bytes:
         seen.append(sum(len(replies(transport.written)) for _, transport in clients))
-        front.clock.advance(0.01)
+        front.clock.advance_all(0.01)
         return await run(scope, request)
 
     entries[b"DynamoDB_20120810.GetItem"] = (operation, decode, slow, is_eventual)

@@ -217,7 +217,7 @@ def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     front.ask(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
     slow, _ = front.connect()
     slow.data_received(b"P")
-    front.clock.advance(bounds.HEAD_SECONDS_MAX + 1)
+    front.clock.advance_all(bounds.HEAD_SECONDS_MAX + 1)
     front.connections.sweep()
     front.connections.connections_max = 0
     front.connect()
@@ -231,14 +231,14 @@ def test_a_slow_head_ends_with_408_and_a_close(front: FrontEnd) -> None:
     connection, transport = front.connect()
     for _ in range(9):
         connection.data_received(b"P" if _ == 0 else b"")
-        front.clock.advance(1)
+        front.clock.advance_all(1)
         front.connections.sweep()
     assert transport.take() == b""
-    front.clock.advance(bounds.HEAD_SECONDS_MAX)
+    front.clock.advance_all(bounds.HEAD_SECONDS_MAX)
     front.connections.sweep()
     assert reply(transport.take()).status == 408
     assert transport.has_sent_end
-    front.clock.advance(bounds.LINGER_SECONDS + 0.1)
+    front.clock.advance_all(bounds.LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -249,7 +249,7 @@ def test_a_body_of_one_byte_a_second_ends_with_408(front: FrontEnd) -> None:
     seconds = 0
     while not transport.written:
         connection.data_received(b"x")
-        front.clock.advance(1)
+        front.clock.advance_all(1)
         front.connections.sweep()
         seconds += 1
         assert seconds < 60
@@ -263,7 +263,7 @@ def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
     data = front.request(body, seconds=front.clock.wall_time() + 60)
     for position in range(0, len(data), 32_768):
         connection.data_received(data[position : position + 32_768])
-        front.clock.advance(1)
+        front.clock.advance_all(1)
         front.connections.sweep()
     assert reply(transport.take()).status == 200
 
@@ -271,10 +271,10 @@ def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
 def test_idle_connections_are_kept_for_long_and_then_closed(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.data_received(front.request())
-    front.clock.advance(bounds.IDLE_SECONDS_MAX - 1)
+    front.clock.advance_all(bounds.IDLE_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_closed
-    front.clock.advance(2)
+    front.clock.advance_all(2)
     front.connections.sweep()
     assert transport.is_closed
 
@@ -283,7 +283,7 @@ def test_a_client_that_never_reads_its_reply_is_cut_off(front: FrontEnd) -> None
     connection, transport = front.connect()
     connection.data_received(front.request())
     connection.pause_writing()
-    front.clock.advance(bounds.WRITE_SECONDS_MAX + 1)
+    front.clock.advance_all(bounds.WRITE_SECONDS_MAX + 1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -291,7 +291,7 @@ def test_a_client_that_never_reads_its_reply_is_cut_off(front: FrontEnd) -> None
 def test_a_request_in_work_has_no_deadline(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem"))
-    front.clock.advance(10_000)
+    front.clock.advance_all(10_000)
     front.connections.sweep()
     assert not transport.is_closed
     front.store.sync()
@@ -303,11 +303,11 @@ def test_many_connections_are_ended_in_several_turns(
     front: FrontEnd, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients = [front.connect() for _ in range(90)]
-    front.clock.advance(bounds.IDLE_SECONDS_MAX + 1)
+    front.clock.advance_all(bounds.IDLE_SECONDS_MAX + 1)
     close = FakeTransport.close
 
     def close_slowly(transport: FakeTransport) -> None:
-        front.clock.advance(VISIT_SECONDS_MAX / 10)
+        front.clock.advance_all(VISIT_SECONDS_MAX / 10)
         close(transport)
 
     monkeypatch.setattr(FakeTransport, "close", close_slowly)
@@ -340,7 +340,7 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
     assert [transport.is_closed for _, transport in refused] == [False] * TURNED_AWAY_MAX + [True] * 2
     connection.connection_lost(None)
     assert reply(front.ask(front.request())).status == 200
-    front.clock.advance(bounds.LINGER_SECONDS + 0.1)
+    front.clock.advance_all(bounds.LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert all(transport.is_closed for _, transport in refused)
     for refused_connection, _ in refused:

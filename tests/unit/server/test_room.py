@@ -132,7 +132,7 @@ def holders_of_all(front: FrontEnd) -> tuple[bytes, list[Sender]]:
 
 
 def pass_second(front: FrontEnd) -> None:
-    front.clock.advance(1)
+    front.clock.advance_all(1)
     front.connections.sweep()
 
 

@@ -42,7 +42,7 @@ def work(clock: VirtualClock, log: list[str], name: str, slices: int) -> Callabl
     def run() -> None:
         for number in range(slices):
             log.append(f"{name}{number}")
-            clock.advance(SLICE_SECONDS)
+            clock.advance_all(SLICE_SECONDS)
             look()
 
     return run
@@ -85,7 +85,7 @@ def test_after_a_piece_that_took_long_the_sockets_go_first(workers: Workers, tur
     def large(name: str) -> None:
         for number in range(2):
             log.append(f"{name}{number}")
-            clock.advance(3 * SLICE_SECONDS)  # one piece that cannot be left
+            clock.advance_all(3 * SLICE_SECONDS)  # one piece that cannot be left
             look()
 
     for name in "ab":
@@ -124,7 +124,7 @@ def test_work_that_is_left_keeps_what_it_has(workers: Workers, turns: Turns, clo
     def add(members: range) -> None:
         total = 0
         for member in walk(members):
-            clock.advance(SLICE_SECONDS / LOOK_STEPS)
+            clock.advance_all(SLICE_SECONDS / LOOK_STEPS)
             total += member
         totals.append(total)
 
@@ -137,7 +137,7 @@ def test_work_that_is_left_keeps_what_it_has(workers: Workers, turns: Turns, clo
 
 def test_an_error_is_raised_where_the_work_was_entered(workers: Workers, turns: Turns, clock: VirtualClock) -> None:
     def fail() -> None:
-        clock.advance(SLICE_SECONDS)
+        clock.advance_all(SLICE_SECONDS)
         look()
         raise ValueError("late")
 

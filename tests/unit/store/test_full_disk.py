@@ -52,7 +52,7 @@ def fill(patient: Patient) -> None:
 async def knock(patient: Patient, times: int = 5) -> None:
     """Writes arrive, each after a long time."""
     for _ in range(times):
-        patient.clock.advance(60.0)
+        patient.clock.advance_all(60.0)
         with pytest.raises(StorageError):
             patient.put(b"new", b"row")
         await sync_thread_is_idle(patient.store)

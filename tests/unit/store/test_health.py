@@ -59,7 +59,7 @@ class Patient:
     async def healed(self) -> None:
         """Let requests arrive and time pass until the store serves again."""
         for _ in range(1000):
-            self.clock.advance(1.0)
+            self.clock.advance_all(1.0)
             try:
                 self.get()
             except StorageError:
@@ -134,7 +134,7 @@ def test_reopening_waits_longer_each_time_and_only_for_requests(
 
     async def knock(times: int) -> None:
         for _ in range(times):
-            patient.clock.advance(0.1)
+            patient.clock.advance_all(0.1)
             with pytest.raises(StorageError):
                 patient.get()
             await sync_thread_is_idle(patient.store)
@@ -150,7 +150,7 @@ def test_damage_is_not_reopened(patient: Patient, run: Run) -> None:
     patient.engine.faults["get"] = [Exception("Corruption: block checksum mismatch")]
     with pytest.raises(StorageCorruption, match="hashrange check"):
         patient.get()
-    patient.clock.advance(3600)
+    patient.clock.advance_all(3600)
     run(sync_thread_is_idle(patient.store))
     with pytest.raises(StorageCorruption):
         patient.get()

@@ -44,7 +44,7 @@ class Served:
 
     def attempt_to_reopen(self) -> None:
         """Let a request arrive after a long time, and the sync thread do what it then does."""
-        self.clock.advance(60.0)
+        self.clock.advance_all(60.0)
         with pytest.raises(StorageError):
             self.read(b"first")
         self._loop.run_until_complete(sync_thread_is_idle(self.store))

@@ -137,7 +137,7 @@ class RacingClock(VirtualClock):
     """A clock on which every look costs ten milliseconds."""
 
     def monotonic(self) -> float:
-        self.advance(0.010)
+        self.advance_all(0.010)
         return super().monotonic()
 
 

@@ -62,7 +62,7 @@ def killed(
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
     run(durable(store))
-    clock.advance(MARK_SECONDS)
+    clock.advance_all(MARK_SECONDS)
     write(store, table, 0, ROWS // 2)
     run(durable(store))
     older = None
@@ -70,7 +70,7 @@ def killed(
         (older,) = (tmp_path / "running" / "engine").glob("*.log")
         shutil.copy(older, tmp_path)
         store.engine.flush()
-    clock.advance(MARK_SECONDS)
+    clock.advance_all(MARK_SECONDS)
     write(store, table, ROWS // 2, ROWS)
     run(durable(store))
     copy_as_killed(tmp_path / "running", tmp_path / "killed")

@@ -1,0 +1,276 @@
+"""Virtual time that is moved wakes the jobs that waited for it, and is over when they have done all that became due."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Self
+
+import pytest
+
+from hashrange.clock import Clock, SystemClock, VirtualClock
+from hashrange.errors import StorageError
+from hashrange.jobs import runner
+from hashrange.jobs.job import AT_ONCE
+from hashrange.jobs.runner import Runner
+from hashrange.jobs.virtual_time import advance, advance_all
+
+TURNS = 20
+"""Of the loop: many more than it takes a job to look once more."""
+
+
+class Timed:
+    """Does a piece of work at each moment of service time that it was given; a slice takes some turns of the loop."""
+
+    waits_for_service_time = True
+
+    def __init__(self, name: str, clock: VirtualClock, log: list[str]) -> None:
+        self.name = name
+        self.slices = 0
+        self.failures: list[Exception] = []
+        """What the next slices with something to do fail with."""
+        self._clock = clock
+        self._log = log
+        self._works: list[tuple[float, Callable[[], None]]] = []
+
+    def add(self, seconds: float, then: Callable[[], None] = lambda: None) -> None:
+        """Work that is due in so many seconds from now, and what it causes."""
+        self._works.append((self._clock.service_time() + seconds, then))
+
+    async def run_slice(self) -> float | None:
+        """One piece of work."""
+        self.slices += 1
+        now_seconds = self._clock.service_time()
+        await turns(3)
+        if not self._works:
+            return None
+        due_seconds, then = self._works[0]
+        if due_seconds > now_seconds:
+            return due_seconds - now_seconds
+        if self.failures:
+            raise self.failures.pop(0)
+        del self._works[0]
+        self._log.append(self.name)
+        then()
+        return AT_ONCE
+
+
+class Endless:
+    """Never comes to rest."""
+
+    name = "endless"
+    waits_for_service_time = True
+
+    async def run_slice(self) -> float | None:
+        """For ever."""
+        await asyncio.get_running_loop().create_future()
+        return None
+
+
+class Looking:
+    """Looks a second time a microsecond after the first, until the test lets it end."""
+
+    name = "looking"
+
+    def __init__(self, *, waits_for_service_time: bool) -> None:
+        self.waits_for_service_time = waits_for_service_time
+        self.looks_again = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self._has_looked = False
+
+    async def run_slice(self) -> float | None:
+        """One look."""
+        if not self._has_looked:
+            self._has_looked = True
+            return 1e-6
+        self.looks_again.set()
+        await self.may_end.wait()
+        return None
+
+
+class World:
+    """Two jobs and their clock; the runner has to be started."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.log: list[str] = []
+        """Who has done a piece of work, in order."""
+        self.first, self.second = (Timed(name, self.clock, self.log) for name in ("first", "second"))
+        self.jobs = Runner([self.first, self.second], self.clock)
+
+    async def __aenter__(self) -> Self:
+        self.jobs.start()
+        await self.jobs.until_at_rest()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.jobs.stop()
+
+    async def advance(self, seconds: float) -> None:
+        """Service time."""
+        await advance(self.clock, self.jobs, seconds)
+
+
+async def turns(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_an_advance_wakes_who_waits_and_returns_when_all_is_done() -> None:
+    async def scenario() -> None:
+        world = World()
+        for _ in range(3):
+            world.first.add(5.0)
+        world.second.add(4.0)
+        async with asyncio.timeout(10), world:
+            await world.advance(4.5)
+            assert world.log == ["second"]
+            await world.advance(0.5)
+            assert world.log == ["second", "first", "first", "first"]
+
+    asyncio.run(scenario())
+
+
+def test_all_three_readings_move_and_the_jobs_are_waited_for() -> None:
+    async def scenario() -> None:
+        world = World()
+        world.first.add(5.0)
+        async with asyncio.timeout(10), world:
+            before_seconds = world.clock.monotonic()
+            await advance_all(world.clock, world.jobs, 5.0)
+            assert world.log == ["first"]
+            assert world.clock.monotonic() == before_seconds + 5.0
+
+    asyncio.run(scenario())
+
+
+def test_work_that_work_makes_due_is_done_as_well() -> None:
+    """The second job makes work for the first, which rests already, and that one for the second, which rests by then."""
+
+    async def scenario() -> None:
+        world = World()
+
+        def give_first() -> None:
+            for _ in range(9):
+                world.first.add(0.0)
+            world.first.add(0.0, give_second)
+            world.jobs.wake()
+
+        def give_second() -> None:
+            world.second.add(0.0)
+            world.second.add(3.0)
+            world.jobs.wake()
+
+        world.second.add(5.0, give_first)
+        async with asyncio.timeout(10), world:
+            await world.advance(5.0)
+            assert world.log == ["second", *["first"] * 10, "second"]
+            await world.advance(3.0)
+            assert world.log == ["second", *["first"] * 10, "second", "second"]
+
+    asyncio.run(scenario())
+
+
+def test_with_nothing_due_an_advance_returns() -> None:
+    async def scenario() -> None:
+        world = World()
+        async with asyncio.timeout(10), world:
+            await world.advance(5.0)
+            world.first.add(5.0)
+            world.jobs.wake()
+            await world.advance(4.0)
+            assert world.log == []
+            without_jobs = Runner([], world.clock)
+            without_jobs.start()
+            await advance(world.clock, without_jobs, 5.0)
+            await without_jobs.stop()
+
+    asyncio.run(scenario())
+
+
+def test_an_advance_during_a_slice_is_heard() -> None:
+    async def scenario() -> None:
+        world = World()
+        world.first.add(5.0)
+        world.jobs.start()
+        async with asyncio.timeout(10):
+            await turns(2)
+            assert world.first.slices == 1, "the slice has begun, and has seen that nothing is due"
+            await world.advance(5.0)
+            assert world.log == ["first"]
+            await world.jobs.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("failure", [StorageError("the disk is full"), ValueError("ours")], ids=["storage", "ours"])
+def test_a_failure_is_raised_once_the_others_rest_and_the_next_advance_tries_again(
+    failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "RETRY_SECONDS", 3600.0)
+
+    async def scenario() -> None:
+        world = World()
+        world.first.add(5.0)
+        world.first.failures.append(failure)
+        world.second.add(5.0)
+        world.second.add(5.0)
+        async with asyncio.timeout(10), world:
+            with pytest.raises(type(failure), match=str(failure)):
+                await world.advance(5.0)
+            assert world.log == ["second", "second"]
+            await world.advance(0.0)
+            assert world.log == ["second", "second", "first"]
+
+    asyncio.run(scenario())
+
+
+def test_real_time_wakes_nobody_who_waits_for_virtual_time() -> None:
+    async def scenario() -> None:
+        world = World()
+        world.first.add(1e-6)
+        async with asyncio.timeout(10), world:
+            await turns(TURNS)
+            assert world.first.slices == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("clock", "waits_for_service_time"),
+    [(SystemClock(), True), (SystemClock(), False), (VirtualClock(), False)],
+    ids=["service time of a machine", "real time of a machine", "real time beside virtual time"],
+)
+def test_what_passes_by_itself_ends_a_jobs_rest(*, clock: Clock, waits_for_service_time: bool) -> None:
+    async def scenario() -> None:
+        job = Looking(waits_for_service_time=waits_for_service_time)
+        jobs = Runner([job], clock)
+        jobs.start()
+        async with asyncio.timeout(10):
+            await job.looks_again.wait()
+            waiting = asyncio.ensure_future(jobs.until_at_rest())
+            await turns(TURNS)
+            assert not waiting.done()
+            job.may_end.set()
+            await waiting
+        await jobs.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_runner_that_stops_lets_nobody_wait_and_hears_of_no_advance() -> None:
+    async def scenario() -> None:
+        clock = VirtualClock()
+        jobs = Runner([Endless()], clock)
+        async with asyncio.timeout(10):
+            await advance(clock, jobs, 1.0)  # it has not begun
+        jobs.start()
+        assert clock._callbacks == [jobs.wake]
+        waiting = asyncio.ensure_future(advance(clock, jobs, 1.0))
+        await turns(TURNS)
+        assert not waiting.done()
+        await jobs.stop()
+        async with asyncio.timeout(10):
+            await waiting
+            await advance(clock, jobs, 1.0)
+        assert clock._callbacks == []
+
+    asyncio.run(scenario())

@@ -1,0 +1,157 @@
+"""A whole server whose service time a test moves: what comes later is there as soon as time has moved, and nothing sleeps."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.jobs.virtual_time import advance, advance_all
+from hashrange.operations.registry import ANSWERED
+from hashrange.server.listener import Server, read_secrets
+from hashrange.server.process import run_on_best_loop
+from hashrange.settings import Settings
+from hashrange.store.embedded import open_store
+from tests.support.signing import sign
+from tests.unit.server.harness import as_bytes, reply
+
+INDEX_DELAY_SECONDS = 5.0
+STATE_DELAY_SECONDS = 60.0
+ITEMS = 300
+"""More than two slices of each job."""
+BATCH_ITEMS = 25
+HASH_KEY = {"KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}
+
+
+class Served:
+    """A client of a started server, and its clock."""
+
+    def __init__(self, server: Server, clock: VirtualClock, port: int) -> None:
+        self.server = server
+        self.clock = clock
+        self._port = port
+
+    async def ask(self, operation: str, **members: Any) -> Any:
+        """The reply to a request about the table `orders`, over a connection of its own."""
+        body = msgspec.json.encode({"TableName": "orders"} | members)
+        headers = {
+            "Host": "localhost", "Content-Type": "application/x-amz-json-1.0", "Connection": "close",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Length": str(len(body)),
+        }  # fmt: skip
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        writer.write(as_bytes(sign(headers, body, seconds=self.clock.wall_time()), body))
+        answer = reply(await reader.read())
+        writer.close()
+        await writer.wait_closed()
+        assert answer.status == 200, answer
+        return msgspec.json.decode(answer.body)
+
+    async def advance(self, seconds: float) -> None:
+        """Let service time pass."""
+        await advance(self.clock, self.server.jobs, seconds)
+
+    async def create(self, **members: Any) -> None:
+        """The table, ACTIVE."""
+        names = ("id", "status") if members else ("id",)
+        await self.ask(
+            "CreateTable",
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            **members,
+        )
+        await self.advance(STATE_DELAY_SECONDS)
+
+    async def put(self) -> None:
+        """Items, all with the same status."""
+        for start in range(0, ITEMS, BATCH_ITEMS):
+            puts = [
+                {"PutRequest": {"Item": {"id": {"S": f"o{number}"}, "status": {"S": "open"}}}}
+                for number in range(start, start + BATCH_ITEMS)
+            ]
+            await self.ask("BatchWriteItem", RequestItems={"orders": puts})
+
+    async def count(self) -> int:
+        """How many entries the index has."""
+        scanned = await self.ask("Scan", IndexName="by-status", Select="COUNT")
+        return int(scanned["Count"])
+
+
+Scenario = Callable[[Served], Awaitable[None]]
+
+
+def run_on_asyncio(main: Any) -> None:
+    asyncio.run(main)
+
+
+@pytest.fixture(params=[run_on_best_loop, run_on_asyncio], ids=["best-loop", "asyncio"])
+def play(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
+    """play(scenario): runs it beside a started server in memory."""
+
+    async def serve(scenario: Scenario) -> None:
+        clock = VirtualClock()
+        settings = Settings(port=0, data_dir=None, table_state_delay_seconds=STATE_DELAY_SECONDS)
+        store = open_store(None, clock, asyncio.get_running_loop(), lambda: INDEX_DELAY_SECONDS)
+        server = Server(store, ANSWERED, clock, settings, read_secrets(settings))
+        endpoint = await server.start()
+        try:
+            async with asyncio.timeout(30):
+                await scenario(Served(server, clock, int(endpoint.rpartition(":")[2])))
+        finally:
+            await server.stop()
+            await store.close()
+
+    return lambda scenario: request.param(serve(scenario))
+
+
+def test_delayed_entries_are_there_once_their_time_has_come(play: Callable[[Scenario], None]) -> None:
+    async def scenario(served: Served) -> None:
+        await served.create(GlobalSecondaryIndexes=[{"IndexName": "by-status", **HASH_KEY}])
+        await served.put()
+        assert await served.count() == 0
+        await served.advance(INDEX_DELAY_SECONDS - 0.5)
+        assert await served.count() == 0
+        await served.advance(0.5)
+        assert await served.count() == ITEMS
+
+    play(scenario)
+
+
+def test_entries_are_there_as_well_when_all_three_readings_move(play: Callable[[Scenario], None]) -> None:
+    async def scenario(served: Served) -> None:
+        await served.create(GlobalSecondaryIndexes=[{"IndexName": "by-status", **HASH_KEY}])
+        await served.put()
+        await advance_all(served.clock, served.server.jobs, INDEX_DELAY_SECONDS)
+        assert await served.count() == ITEMS
+
+    play(scenario)
+
+
+def test_an_index_is_built_once_there_is_room_for_it(play: Callable[[Scenario], None]) -> None:
+    async def scenario(served: Served) -> None:
+        await served.create()
+        await served.put()
+        await served.ask(
+            "UpdateTable",
+            AttributeDefinitions=[{"AttributeName": "status", "AttributeType": "S"}],
+            GlobalSecondaryIndexUpdates=[{"Create": {"IndexName": "by-status", **HASH_KEY}}],
+        )
+        await served.advance(STATE_DELAY_SECONDS - 0.5)
+        (index,) = (await served.ask("DescribeTable"))["Table"]["GlobalSecondaryIndexes"]
+        assert (index["IndexStatus"], index["Backfilling"]) == ("CREATING", False)
+        await served.advance(0.5)
+        (index,) = (await served.ask("DescribeTable"))["Table"]["GlobalSecondaryIndexes"]
+        assert (index["IndexStatus"], index["ItemCount"]) == ("ACTIVE", ITEMS)
+        assert await served.count() == ITEMS
+
+    play(scenario)
+
+
+def test_only_what_is_done_for_the_engine_goes_by_real_time(play: Callable[[Scenario], None]) -> None:
+    async def scenario(served: Served) -> None:
+        jobs = served.server.jobs.jobs
+        assert [job.name for job in jobs if not job.waits_for_service_time] == ["settle"]
+
+    play(scenario)
