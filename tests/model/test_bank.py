@@ -27,6 +27,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
+from hashrange.store.request_ids import RequestId
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.schema import Table
 from tests.model.histories import Read, Write, faults_of
@@ -42,7 +43,9 @@ TABLES = ("bank-one", "bank-two")
 class HalvingStore(SuspendingStore):
     """A store that is wrong: a transaction's steps are committed one by one, a snapshot is read row by row."""
 
-    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
+    async def transact(
+        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+    ) -> Transacted:
         changes = []
         for table, key, plan in steps:
             assert key is not None

@@ -29,6 +29,7 @@ from hashrange.store.interface import (
     TransactionRefused,
 )
 from hashrange.store.pause import PAUSE
+from hashrange.store.request_ids import RequestId
 from hashrange.store.steps import plan_steps
 from hashrange.store.suspending_time import SuspendingTime
 from hashrange.tables.change import Change, Origin, Plan, Planned
@@ -132,7 +133,9 @@ class SuspendingStore:
         await self.suspend()
         return page
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
+    async def mutate(
+        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+    ) -> Change:
         """As the inner store, but a plan may first be called for commits that then lose their race."""
         await self.suspend()
         place = (table.source, key)
@@ -143,7 +146,7 @@ class SuspendingStore:
         try:
             while self.chance(LOST_RACE_PROBABILITY):
                 await self._lose_race(table, key, plan)
-            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row), origin)
+            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row), request_id, origin)
         finally:
             self._writing[place] -= 1
             if not self._writing[place]:
@@ -153,7 +156,9 @@ class SuspendingStore:
         await self.suspend()
         return change
 
-    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
+    async def transact(
+        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+    ) -> Transacted:
         """As the inner store, between pauses, its items marked meanwhile; plans may first be called for nothing."""
         await self.suspend()
         if token is not None and token.name in self._tokens:
@@ -176,7 +181,7 @@ class SuspendingStore:
                 self.lost_races += 1
                 await self.suspend()
             twice = [Step(table, key, _twice(plan)) for table, key, plan in steps]
-            transacted = await self.inner.transact(twice, token)
+            transacted = await self.inner.transact(twice, token, request_id)
         finally:
             self._ongoing -= places
             if token is not None:
