@@ -5,6 +5,9 @@ Ordering: rows of one source are ordered by the bytes of their keys. Durability:
 content depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never
 suspends between reading the old row and committing the new one; other stores may, and may call a plan again.
 
+Outcomes: a store that does not hear what became of a commit finds it out itself, by the commit's request id, and returns what took
+place, or lets it take place: once. Only when it cannot within its time does it raise OutcomeUnknown.
+
 Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises; writes and transactions that
 meet a transaction going on for the same item raise the service's own errors, which no embedded store has cause to.
 """
