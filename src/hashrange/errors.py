@@ -249,6 +249,10 @@ class StorageBusy(StorageError):
     """The engine is stalled for a moment; the same call may succeed later."""
 
 
+class OutcomeUnknown(StorageError):
+    """A write may have taken place or not, and the store could not find out within its time."""
+
+
 class Malformed(HashrangeError):
     """The fast path met something that it does not word itself.
 

@@ -5,6 +5,9 @@ Ordering: rows of one source are ordered by the bytes of their keys. Durability:
 content depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never
 suspends between reading the old row and committing the new one; other stores may, and may call a plan again.
 
+Outcomes: a store that does not hear what became of a commit finds it out itself, by the commit's request id, and returns what took
+place, or lets it take place: once. Only when it cannot within its time does it raise OutcomeUnknown.
+
 Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises; writes and transactions that
 meet a transaction going on for the same item raise the service's own errors, which no embedded store has cause to.
 """
@@ -14,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
+from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
@@ -142,16 +146,21 @@ class Store(Protocol):
         """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
         ...
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
+    async def mutate(
+        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+    ) -> Change:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
 
+        `request_id` names this call and no other: by it the store finds out what became of it. None: the store gives it one.
         `table` may be out of date: what is derived is what the catalog's table asks for. Raises ResourceNotFoundException
         when there is none any more, TransactionConflictException when a transaction is going on for the item,
         ItemCollectionSizeLimitExceededException when the item collection would grow beyond its limit.
         """
         ...
 
-    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
+    async def transact(
+        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+    ) -> Transacted:
         """Replace the rows of all steps, over tables and partitions, in one commit, or none.
 
         Every plan is called with its row as of one point in time; if one refuses, nothing is done and TransactionRefused holds

@@ -1,7 +1,7 @@
 """What would a distributed store do? A wrapper that suspends at every call, for tests of everything above the store.
 
 It yields to the loop at each call and lets concurrent requests overtake each other by a seed; now and then a commit
-loses its race, so that the plan is called again; a read that need not be consistent may be served from before the last
+loses its race, so that the plan is called again; now and then its reply is lost, and it is looked for (`outcomes.py`); a read that need not be consistent may be served from before the last
 commits. It catches plans that change something: a second call on the same row must give the same result. With a
 `SuspendingTime`, entries of global indexes come later than their items, each by a random time.
 
@@ -28,7 +28,9 @@ from hashrange.store.interface import (
     Transacted,
     TransactionRefused,
 )
+from hashrange.store.outcomes import Outcomes
 from hashrange.store.pause import PAUSE
+from hashrange.store.request_ids import RequestId, new_request_id
 from hashrange.store.steps import plan_steps
 from hashrange.store.suspending_time import SuspendingTime
 from hashrange.tables.change import Change, Origin, Plan, Planned
@@ -87,11 +89,17 @@ class SuspendingCatalog:
 class SuspendingStore:
     """A `Store` over another one; the same seed gives the same interleaving."""
 
-    def __init__(self, inner: Store, seed: int, time: SuspendingTime | None = None) -> None:
-        """`time` is the clock and the index delay that `inner` was made with; None: its entries do not wait for this store."""
+    def __init__(
+        self, inner: Store, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
+    ) -> None:
+        """`time` is the clock and the index delay that `inner` was made with; None: its entries do not wait for this store.
+
+        So many times at most does it look for a lost outcome; None: until it has found it.
+        """
         self.inner = inner
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - likewise
         self._before: dict[Place, Row | None] = {}
         self._ongoing: set[Place] = set()
         """What transactions are about to write or look at."""
@@ -104,6 +112,11 @@ class SuspendingStore:
         self.conflicts = 0
         """How many writes and transactions were refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
+
+    @property
+    def lost_outcomes(self) -> int:
+        """How many writes and transactions, or their replies, were lost and had to be looked for."""
+        return self._outcomes.lost
 
     async def suspend(self) -> None:
         """Let others overtake: one to three turns of the loop."""
@@ -132,8 +145,11 @@ class SuspendingStore:
         await self.suspend()
         return page
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
-        """As the inner store, but a plan may first be called for commits that then lose their race."""
+    async def mutate(
+        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+    ) -> Change:
+        """As the inner store, but a plan may first be called for commits that then lose their race, and for lost ones."""
+        request_id = request_id or new_request_id()
         await self.suspend()
         place = (table.source, key)
         if place in self._ongoing:
@@ -143,7 +159,11 @@ class SuspendingStore:
         try:
             while self.chance(LOST_RACE_PROBABILITY):
                 await self._lose_race(table, key, plan)
-            change = await self.inner.mutate(table, key, lambda row: _planned(plan, row), origin)
+            change = await self._outcomes.carry_out(
+                request_id,
+                f"a write to the table {table.name}",
+                lambda: self.inner.mutate(table, key, _twice(plan), request_id, origin),
+            )
         finally:
             self._writing[place] -= 1
             if not self._writing[place]:
@@ -153,8 +173,11 @@ class SuspendingStore:
         await self.suspend()
         return change
 
-    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
+    async def transact(
+        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+    ) -> Transacted:
         """As the inner store, between pauses, its items marked meanwhile; plans may first be called for nothing."""
+        request_id = request_id or new_request_id()
         await self.suspend()
         if token is not None and token.name in self._tokens:
             raise TransactionInProgressException(IN_PROGRESS)
@@ -176,7 +199,10 @@ class SuspendingStore:
                 self.lost_races += 1
                 await self.suspend()
             twice = [Step(table, key, _twice(plan)) for table, key, plan in steps]
-            transacted = await self.inner.transact(twice, token)
+            names = ", ".join(sorted({step.table.name for step in steps}))
+            transacted = await self._outcomes.carry_out(
+                request_id, f"a transaction over {names}", lambda: self.inner.transact(twice, token, request_id)
+            )
         finally:
             self._ongoing -= places
             if token is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
-from hashrange.errors import ResourceNotFoundException, StorageError, ValidationException
+from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
 from hashrange.server.connections import Connections
@@ -141,6 +141,8 @@ async def echo(scope: Scope, request: EchoRequest) -> bytes:
         raise AssertionError("a bug of ours")
     elif name == "storage":
         raise StorageError("the disk is gone")
+    elif name == "unknown":
+        raise OutcomeUnknown("It is not known whether a write to the table unknown took place.")
     elif name in ("missing", "elsewhere"):
         raise ResourceNotFoundException("Requested resource not found")
     elif name == "invalid":

@@ -187,6 +187,16 @@ def test_a_storage_error_is_a_500_and_a_line_for_the_operator(
     assert "the disk is gone" in caplog.text
 
 
+def test_of_an_unknown_outcome_the_client_hears_an_error_and_the_operator_what_is_unknown(
+    front: FrontEnd, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = reply(front.ask(front.request(b'{"TableName":"unknown"}')))
+    assert answer.status == 500
+    assert b"#InternalServerError" in answer.body
+    assert b"unknown" not in answer.body
+    assert "OutcomeUnknown: It is not known whether a write to the table unknown took place." in caplog.text
+
+
 def test_a_table_that_exists_elsewhere_is_hinted_at_once(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     for _ in range(3):

@@ -33,6 +33,7 @@ from hashrange.operations.items.writes import collection_metrics
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
+from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import IndexUnits, change_units, index_units
 from hashrange.tables.change import Change, Planned
 from hashrange.tables.index_keys import check_item_index_keys
@@ -222,7 +223,7 @@ async def _commit(scope: Scope, write: Write, table: Table, key: Key) -> Change:
     if current is None or current.table_id != table.table_id:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     planned = Planned(encode_row(write.item, write.size_bytes), None, write.item) if write.is_put else None
-    return await scope.store.mutate(current, key, lambda old: planned)
+    return await scope.store.mutate(current, key, lambda old: planned, new_request_id())
 
 
 async def _reply(

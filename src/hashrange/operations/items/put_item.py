@@ -20,6 +20,7 @@ from hashrange.operations.items.plans import known_plan
 from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.store.request_ids import new_request_id
 from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.keys import item_key
 
@@ -63,7 +64,7 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
         check_key_paths(table, condition.nested_attributes)
     plan = plan_put(row, item, condition, values, request.ReturnValuesOnConditionCheckFailure)
 
-    change = await scope.store.mutate(table, key, plan)
+    change = await scope.store.mutate(table, key, plan, new_request_id())
     attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
     return await write_reply(scope, request, change, item, attributes)
 

@@ -19,6 +19,7 @@ from hashrange.operations.items.updates import check_targets, requested_update
 from hashrange.operations.items.writes import returned_attributes, write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.store.request_ids import new_request_id
 from hashrange.tables.keys import lookup_key
 
 
@@ -57,7 +58,7 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     on_failure = request.ReturnValuesOnConditionCheckFailure
     plan = plan_update(table, key_item, update, condition, values, on_failure, is_heavy=is_heavy)
 
-    change = await scope.store.mutate(table, key, plan)
+    change = await scope.store.mutate(table, key, plan, new_request_id())
     attributes = returned_attributes(request.ReturnValues, change, update)
     return await write_reply(scope, request, change, key_item, attributes)
 

@@ -32,6 +32,7 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.partiql.writes import Write, check_table, check_write, locate_write, plan_write, returned_item
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
 from hashrange.operations.transactions.reasons import CODES, message_of
+from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import IndexUnits, change_units, index_units, read_units
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
@@ -168,7 +169,8 @@ async def _write(scope: Scope, statement: Statement, write: Write) -> Done:
     table = find_statement_table(scope, statement)
     bound = check_table(table, write)
     key, key_item = locate_write(table, write, bound)
-    change = await scope.store.mutate(table, key, plan_write(table, write, bound, key_item, None))
+    plan = plan_write(table, write, bound, key_item, None)
+    change = await scope.store.mutate(table, key, plan, new_request_id())
     units, indexes = change_units(change), index_units(change.entries)
     return Done(table.name, returned_item(statement, change), units, indexes)
 

@@ -27,6 +27,7 @@ from hashrange.operations.partiql.statements import (
 )
 from hashrange.operations.partiql.writes import check_table, check_write, locate_write, plan_write, returned_item
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
+from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import change_units, index_units, read_units
 
 
@@ -97,7 +98,7 @@ async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Stat
     key, key_item = locate_write(table, write, bound)
     plan = plan_write(table, write, bound, key_item, request.ReturnValuesOnConditionCheckFailure)
 
-    change = await scope.store.mutate(table, key, plan)
+    change = await scope.store.mutate(table, key, plan, new_request_id())
     members = [_items_member(returned_item(statement, change))]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":

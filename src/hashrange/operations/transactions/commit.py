@@ -12,6 +12,7 @@ from hashrange.operations.transactions.figures import check_read_size
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted, TransactionRefused
+from hashrange.store.request_ids import new_request_id
 from hashrange.tables.schema import Table
 
 
@@ -24,7 +25,7 @@ async def commit_steps(
     """
     token = None if content is None or client_token is None else content.token(scope, client_token)
     try:
-        return await scope.store.transact(steps, token)
+        return await scope.store.transact(steps, token, new_request_id())
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
 

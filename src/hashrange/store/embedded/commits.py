@@ -30,6 +30,7 @@ from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Former, Tokens
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
+from hashrange.store.request_ids import RequestId
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, as_planned
 from hashrange.tables.entries import EntryWrite, derive_entry_writes
@@ -72,8 +73,13 @@ class Commits:
 
     # --- the three kinds ------------------------------------------------------------------------
 
-    async def mutate(self, table: Table, key: Key, plan: Plan, origin: Origin = "client") -> Change:
-        """As `Store.mutate`. Suspends only when the engine is stalled, or a long plan was overtaken; then it begins anew."""
+    async def mutate(
+        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+    ) -> Change:
+        """As `Store.mutate`. Suspends only when the engine is stalled, or a long plan was overtaken; then it begins anew.
+
+        Here an outcome is never unknown, so nobody asks for it by `request_id`.
+        """
         reason = None
         if not self._claims.rows:
             try:
@@ -82,7 +88,9 @@ class Commits:
                 reason = failed
         return await self._again((table.source + key,), lambda _: self._mutate(table, key, plan, origin), reason)
 
-    async def transact(self, steps: Sequence[Step], token: Token | None) -> Transacted:
+    async def transact(
+        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+    ) -> Transacted:
         """As `Store.transact`. Suspends as `mutate` does."""
         places = [table.source + key for table, key, _ in steps if key is not None]
         return await self._again(places, lambda has_claim: self._transact(steps, token, has_claim=has_claim))

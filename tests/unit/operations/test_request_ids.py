@@ -1,0 +1,65 @@
+"""Every write and every transaction of an operation has a request id of its own, so that a store can ask what became of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.settings import Settings
+from hashrange.store.embedded import open_store
+from hashrange.store.request_ids import REQUEST_ID_BYTES
+from tests.support.samples import finish, table_maker
+
+KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
+OTHER = {"pk": {"S": "p"}, "sk": {"S": "t"}}
+INSERT = "INSERT INTO orders VALUE {{'pk': 'p', 'sk': '{}'}}"
+WRITES: list[tuple[str, dict[str, Any], int]] = [
+    ("PutItem", {"TableName": "orders", "Item": KEY}, 1),
+    ("UpdateItem", {"TableName": "orders", "Key": KEY}, 1),
+    ("DeleteItem", {"TableName": "orders", "Key": KEY}, 1),
+    ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": one}} for one in (KEY, OTHER)]}}, 2),
+    ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "orders", "Item": KEY}}]}, 1),
+    ("ExecuteStatement", {"Statement": INSERT.format("u")}, 1),
+    ("BatchExecuteStatement", {"Statements": [{"Statement": INSERT.format(name)} for name in "vw"]}, 2),
+    ("ExecuteTransaction", {"TransactStatements": [{"Statement": INSERT.format("x")}]}, 1),
+]
+
+
+class Recorder:
+    """The arguments of every call of a method that it passes on."""
+
+    def __init__(self, method: Any, position: int, ids: list[Any]) -> None:
+        self.method, self.position, self.ids = method, position, ids
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.ids.append(arguments[self.position])
+        return self.method(*arguments)
+
+
+@pytest.fixture
+def recorded() -> Iterator[tuple[Scope, list[Any]]]:
+    """A scope with the table `orders`, and the ids that its store was handed."""
+    clock = SystemClock()
+    store = open_store(None, clock, None)
+    finish(store.catalog.create(table_maker("orders")))
+    ids: list[Any] = []
+    fields: Any = store
+    fields.mutate = Recorder(store.mutate, 3, ids)
+    fields.transact = Recorder(store.transact, 2, ids)
+    yield Scope("000000000000", "us-east-1", store, clock, Settings()), ids
+    store.close_now()
+
+
+def test_each_write_has_its_own(recorded: tuple[Scope, list[Any]]) -> None:
+    scope, ids = recorded
+    for name, body, count in WRITES:
+        before = len(ids)
+        operation = OPERATIONS[name]
+        finish(operation.run(scope, msgspec.convert(body, operation.request)))
+        assert len(ids) == before + count, name
+    assert {len(one) for one in ids} == {REQUEST_ID_BYTES}
+    assert len(set(ids)) == len(ids)
