@@ -128,7 +128,7 @@ def test_the_more_waited_the_longer_is_the_pause(
 
     async def run_slice() -> float | None:
         paused.append(0.0)
-        asyncio.get_running_loop().call_soon(clock.advance, busy_seconds)
+        asyncio.get_running_loop().call_soon(clock.advance_all, busy_seconds)
         return await Scripted.run_slice(job)
 
     async def scenario() -> None:
