@@ -110,7 +110,9 @@ def compare(before: str, after: str | None, comparison: Comparison) -> int:
         say(f"nothing compared: {reason}\n{TOO_OLD}")
         return 2
     text, is_within = verdict(rows, comparison.limits)
-    print(f"\n{render_comparison(rows, comparison.limits)}\n\n{text}")
+    turns = [len(turns) for row in rows for turns in row.pairs]
+    print(f"\n{render_comparison(rows, comparison.limits)}\n")
+    print(f"{comparison.pairs} pairs, of {min(turns)} to {max(turns)} turns for each workload.\n{text}")
     return 0 if is_within else 1
 
 

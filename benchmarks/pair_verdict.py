@@ -76,10 +76,10 @@ def render_comparison(rows: Sequence[Compared], limits: Limits) -> str:
     cells = []
     for row in rows:
         first, third = quartiles(row.ratios())
-        remark = "**beyond**" if is_beyond(row.ratio(), limits.ratio_max) else ""
+        beyond = "**yes**" if is_beyond(row.ratio(), limits.ratio_max) else ""
         spread = f"{first:.3f} to {third:.3f}"
-        cells.append([row.title, number(row.before_us()), number(row.after_us()), f"{row.ratio():.3f}", spread, remark])
-    return table(["workload", "before µs", "after µs", "after / before", "quartiles of the pairs", ""], cells)
+        cells.append([row.title, number(row.before_us()), number(row.after_us()), f"{row.ratio():.3f}", spread, beyond])
+    return table(["workload", "before µs", "after µs", "after / before", "quartiles of the pairs", "beyond"], cells)
 
 
 def verdict(rows: Sequence[Compared], limits: Limits) -> tuple[str, bool]:

@@ -156,7 +156,7 @@ def test_the_whole_comparison_and_a_commit_that_is_too_old(root: Path, capsys: p
     commit(root, {"requirements.txt": REQUIREMENTS, "src/x.py": "1"}, "too old")
     shutil.copytree(ROOT / "src", root / "src", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     commit(root, {}, "with a server")
-    paired: dict[str, Any] = {"turns": 2, "turn_us": 1, "warm_up_us": 1}
+    paired: dict[str, Any] = {"turns": 2, "turns_min": 2, "turn_us": 1, "warm_up_us": 1}
     plan = msgspec.structs.replace(
         PLAN, table_items=200, requests_prepared=40, paired=msgspec.structs.replace(PLAN.paired, **paired)
     )
@@ -170,6 +170,7 @@ def test_the_whole_comparison_and_a_commit_that_is_too_old(root: Path, capsys: p
         "the working tree",
         "GetItem; memory",
         "2 GSIs, their keys stay; disk",
+        "2 pairs, of 2 to 2 turns",
         "of 3 ratios",
     ):
         assert text in output
