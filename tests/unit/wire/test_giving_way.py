@@ -1,13 +1,17 @@
 """Types and constraints of very many, or very long, texts are checked in pieces; counted by the looks that this takes."""
 
+import re
 from typing import Any
 
 import pytest
 
 from hashrange import steps
 from hashrange.errors import SerializationException
+from hashrange.operations.registry import OPERATIONS
 from hashrange.steps import TOGETHER_MEMBERS
+from hashrange.wire.constraints import _matches
 from hashrange.wire.jsontypes import VALUE_MEMBERS, normalise
+from hashrange.wire.shape import Bounds, Shape, structure_of
 
 COUNT = 16 * TOGETHER_MEMBERS
 
@@ -40,3 +44,33 @@ def test_a_wrong_character_is_found_wherever_it_stands(size: int, wrong: str) ->
     for end in ("", "AA==", "AAA="):
         assert normalise(sound + end, VALUE_MEMBERS["B"]) == sound + end
         assert normalise([sound + end], VALUE_MEMBERS["BS"]) == [sound + end]
+
+
+HEXADECIMAL, NAME = "([0-9a-f]{16})+", "[a-zA-Z0-9_.-]+"
+
+
+@pytest.mark.parametrize("pattern", [HEXADECIMAL, NAME])
+def test_a_long_text_is_matched_in_pieces(pattern: str, looks: list[None]) -> None:
+    assert _matches("a" * (1 << 20), Bounds(pattern=pattern))
+    assert len(looks) >= 60
+
+
+@pytest.mark.parametrize("pattern", [HEXADECIMAL, NAME])
+@pytest.mark.parametrize("length", [0, 1, 16, 17, 1 << 14, (1 << 14) + 1, (1 << 14) + 16, 3 << 14])
+def test_pieces_match_as_the_whole_does(pattern: str, length: int) -> None:
+    for text in ("a" * length, "a" * (length // 2) + "/" + "a" * (length // 2), "a" * length + "/", "/" + "a" * length):
+        assert _matches(text, Bounds(pattern=pattern)) == (re.fullmatch(pattern, text) is not None)
+
+
+def test_every_pattern_repeats_what_a_piece_ends_with() -> None:
+    patterns = set().union(*(patterns_of(structure_of(operation.request)) for operation in OPERATIONS.values()))
+    assert patterns == {HEXADECIMAL, NAME}
+
+
+def patterns_of(shape: Shape) -> set[str]:
+    """In the shape and inside."""
+    found = {
+        bounds.pattern for bounds in (shape.bounds, shape.keys) if bounds is not None and bounds.pattern is not None
+    }
+    inner = [member.shape for member in shape.members] + ([shape.member] if shape.member is not None else [])
+    return found.union(*map(patterns_of, inner))
