@@ -1,5 +1,6 @@
 """What holds for every test: with HASHRANGE_CI=1 a skip is a failure, because CI has everything that a test may ask for."""
 
+import gc
 import os
 from typing import Any
 
@@ -8,6 +9,12 @@ import pytest
 from tests.support.environment import hide_what_is_outside
 
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests are a million objects, through which the collector would look again and again, for a second each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,10 +14,11 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """Leaves the collector as it was."""
+    """Sees everything at first, and is left as it was (tests/conftest.py)."""
     thresholds = gc.get_threshold()
-    yield
     gc.unfreeze()
+    yield
+    gc.freeze()
     gc.set_threshold(*thresholds)
 
 

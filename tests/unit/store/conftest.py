@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import VirtualClock
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, table_maker
@@ -45,7 +45,7 @@ def data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
 
 @pytest.fixture
 def store(data_dir: str | None, loop: asyncio.AbstractEventLoop) -> Iterator[EmbeddedStore]:
-    """An empty store of each mode."""
+    """An empty store of each mode; its clock stands still, so that no page gives way because the machine is slow."""
     store = open_store(data_dir, VirtualClock(), loop)
     yield store
     store.close_now()
@@ -54,7 +54,7 @@ def store(data_dir: str | None, loop: asyncio.AbstractEventLoop) -> Iterator[Emb
 @pytest.fixture
 def disk_store(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[EmbeddedStore]:
     """An empty store on disk, in `tmp_path / "data"`."""
-    store = open_store(str(tmp_path / "data"), SystemClock(), loop)
+    store = open_store(str(tmp_path / "data"), VirtualClock(), loop)
     yield store
     store.close_now()
 
