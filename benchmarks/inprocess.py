@@ -48,7 +48,7 @@ class Bench:
             credentials.write_text(CREDENTIALS_TOML)
             access = Access(self.store, clock, settings, read_credentials(str(credentials)))
         self.scope = Scope(ACCOUNT, REGION, self.store, clock, settings)
-        self.dispatcher = Dispatcher(OPERATIONS, self.store, clock, settings, access)
+        self.dispatcher = Dispatcher(OPERATIONS, self.store.catalog, self.store, clock, access)
         self.maker = ItemMaker(item_bytes, plan.sort_keys_per_partition)
         self._replies: list[tuple[int, bytes]] = []
         self._filled: set[int] = set()

@@ -15,6 +15,7 @@ from hashrange.store.embedded.layout import table_range
 from hashrange.store.embedded.reading import scan_range
 from hashrange.store.embedded.recovery import SECTOR_BYTES
 from tests.crash import writer as program
+from tests.support.samples import statistics_of
 
 WRITERS = 8
 ROUNDS = int(os.environ.get("HASHRANGE_SOAK", "30"))
@@ -93,8 +94,8 @@ def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
     rows = {key[6:]: row for key, row in scan_range(store.engine, *table_range(table.table_id))}
     faults = []
     sizes = sum(int.from_bytes(row[1:5], "big") for row in rows.values())
-    if store.statistics(table.source) != (len(rows), sizes):
-        faults.append(f"figures say {store.statistics(table.source)}, counted {len(rows)} rows of {sizes} bytes")
+    if statistics_of(store, table.source) != (len(rows), sizes):
+        faults.append(f"figures say {statistics_of(store, table.source)}, counted {len(rows)} rows of {sizes} bytes")
     numbers: dict[int, set[int]] = defaultdict(set)
     for key, row in rows.items():
         if b"/" in key:

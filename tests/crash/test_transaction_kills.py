@@ -15,7 +15,7 @@ from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from tests.crash import harness
 from tests.crash import transaction_writer as program
-from tests.support.samples import finish
+from tests.support.samples import finish, statistics_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
@@ -53,7 +53,7 @@ def assert_whole(folder: Path, acknowledged: dict[int, int]) -> None:
     found = [dict(scan_range(store.engine, *layout.table_range(table.table_id))) for table in tables]
     for table, rows in zip(tables, found, strict=True):
         sizes = sum(int.from_bytes(row[1:5], "big") for row in rows.values())
-        assert store.statistics(table.source) == (len(rows), sizes)
+        assert statistics_of(store, table.source) == (len(rows), sizes)
     tokens = {
         engine_key[len(layout.TOKEN_PREFIX) :] for engine_key, _ in scan_prefix(store.engine, layout.TOKEN_PREFIX)
     }

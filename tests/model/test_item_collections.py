@@ -18,7 +18,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.keys import lookup_key
 from tests.model.item_model import item_bytes, item_from_wire
@@ -98,7 +98,7 @@ class Walk:
         """Every other walk lets entries of the global index wait, which count nowhere."""
         delay = (lambda: 5.0) if self.seed % 2 else None
         self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, delay, LIMIT_BYTES)
-        store: Store = SuspendingStore(self.embedded, self.seed) if self.is_suspending else self.embedded
+        store: WholeStore = SuspendingStore(self.embedded, self.seed) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings())
 
     def restart(self) -> None:
@@ -186,7 +186,7 @@ class Walk:
     # --- the model ---------------------------------------------------------------------------------
 
     def expect(self, puts: Sequence[Put], name: str, **members: Any) -> None:
-        """Store and model take the writes, or refuse them, alike."""
+        """WholeStore and model take the writes, or refuse them, alike."""
         is_refused = self.is_too_much(puts)
         assert self.refuses(name, **members) == is_refused, (name, members)
         if not is_refused:

@@ -10,7 +10,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
-from tests.support.samples import finish, row_of, table_maker
+from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 STEPS = 1500
 NAMES = ("a", "b", "c")
@@ -63,7 +63,7 @@ class Walk:
         (action,) = self.chance.choices(list(weights), list(weights.values()))
         action(name, table)
         sizes = [int.from_bytes(row[1:5], "big") for row in self.model.tables.get(name, {}).values()]
-        assert self.store.statistics(table.source) == (len(sizes), sum(sizes))
+        assert statistics_of(self.store, table.source) == (len(sizes), sum(sizes))
 
     def write(self, name: str, table: Table) -> None:
         """Insert, replace or delete."""

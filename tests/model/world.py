@@ -12,7 +12,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 from hashrange.store.suspending import SuspendingStore
 from tests.model.item_model import ModelTable, Refused
 
@@ -54,7 +54,7 @@ class World:
 
     def open(self) -> None:
         self.embedded: EmbeddedStore = open_store(self.data_dir, SystemClock(), None)
-        store: Store = self.embedded
+        store: WholeStore = self.embedded
         if self.kind == "suspending":
             store = SuspendingStore(self.embedded, self.seed)
         self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))

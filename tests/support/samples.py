@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from hashrange.items.types import Row
-from hashrange.store.interface import Store
+from hashrange.store.interface import Statistics, WholeStore
 from hashrange.tables.schema import KeySchema, Table
 
 T = TypeVar("T")
@@ -46,7 +46,12 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("the coroutine suspended")
 
 
-async def durable(store: Store) -> None:
+def statistics_of(store: WholeStore, source: bytes) -> Statistics:
+    """The figures of one source."""
+    return finish(store.statistics([source]))[source]
+
+
+async def durable(store: WholeStore) -> None:
     """Wait until everything committed so far is durable; raises the error that prevents it."""
     waiter = asyncio.get_running_loop().create_future()
     store.when_durable(store.position(), waiter.set_result)

@@ -9,7 +9,7 @@ from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.server.listener import Server, read_secrets
 from hashrange.settings import Settings
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 from hashrange.store.suspending import SuspendingStore
 
 
@@ -18,7 +18,7 @@ class ThreadServer:
 
     def __init__(
         self,
-        make_store: Callable[[], Store],
+        make_store: Callable[[], WholeStore],
         operations: Mapping[str, Operation],
         clock: Clock | None = None,
         settings: Settings | None = None,

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from hashrange.clock import SystemClock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.opening import open_store
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime
 
 SEED = 1
 
 
-def make_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> Store:
+def make_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
     """An empty store; call it on the server's loop."""
     return open_store(None, SystemClock(), asyncio.get_running_loop(), None, collection_size_max_bytes)
 
 
-def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> Store:
+def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
     """An empty store behind the wrapper that suspends, loses races, reads late and delays its global indexes, by a seed."""
     time = SuspendingTime(SEED)
     inner = open_store(None, time, asyncio.get_running_loop(), time.delay, collection_size_max_bytes)
     return SuspendingStore(inner, SEED, time)
 
 
-STORES: dict[str, Callable[..., Store]] = {"embedded": make_store, "suspending": make_suspending_store}
+STORES: dict[str, Callable[..., WholeStore]] = {"embedded": make_store, "suspending": make_suspending_store}

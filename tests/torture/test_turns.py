@@ -60,7 +60,7 @@ class Front:
         self.store = open_store(None, clock, None)
         settings = Settings()
         access = Access(self.store, clock, settings, {ACCESS_KEY: Credential(ACCESS_KEY, SECRET_KEY)})
-        self.dispatcher = Dispatcher(OPERATIONS, self.store, clock, settings, access)
+        self.dispatcher = Dispatcher(OPERATIONS, self.store.catalog, self.store, clock, access)
         self.dispatcher.workers.take_turns(loop)
         self.connections = Connections(self.dispatcher.handle, clock)
         self.connections.take_turns(loop)

@@ -3,7 +3,7 @@
 Only with a delay of index propagation (`index_delay_seconds`), which lets people test against eventual consistency.
 """
 
-from hashrange.store.interface import Store
+from hashrange.store.interface import Maintenance
 
 SLICE_COMMITS = 128
 """Some 1 ms."""
@@ -15,9 +15,9 @@ class IndexDelay:
     name = "index delay"
     waits_for_service_time = True
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, maintenance: Maintenance) -> None:
+        self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
         """Write the entries of up to 128 commits."""
-        return await self._store.apply_delayed(SLICE_COMMITS)
+        return await self._maintenance.apply_delayed(self._maintenance.lease(), SLICE_COMMITS)

@@ -1,6 +1,6 @@
 """Who has the store put in order when nobody writes? This job: it only looks, the work happens beside the loop."""
 
-from hashrange.store.interface import Store
+from hashrange.store.interface import Maintenance
 
 
 class Settle:
@@ -9,9 +9,9 @@ class Settle:
     name = "settle"
     waits_for_service_time = False
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, maintenance: Maintenance) -> None:
+        self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
         """One look."""
-        return await self._store.settle()
+        return await self._maintenance.settle()

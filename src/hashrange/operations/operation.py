@@ -16,7 +16,7 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.settings import Settings
-from hashrange.store.interface import Store
+from hashrange.store.interface import Maintenance, Store, WholeStore
 
 Wording = Literal["bare", "enveloped", "older"]
 """How an operation words a `RequestFault`: current wording, current in an envelope, or the older wording."""
@@ -25,12 +25,14 @@ Wording = Literal["bare", "enveloped", "older"]
 class Scope:
     """What an operation may use: the caller's account and Region, the store, the clock. One per (account, Region), kept."""
 
-    __slots__ = ("account", "clock", "region", "settings", "store", "tables")
+    __slots__ = ("account", "clock", "maintenance", "region", "settings", "store", "tables")
 
-    def __init__(self, account: str, region: str, store: Store, clock: Clock, settings: Settings) -> None:
+    def __init__(self, account: str, region: str, store: WholeStore, clock: Clock, settings: Settings) -> None:
         self.account = account
         self.region = region
-        self.store = store
+        self.store: Store = store
+        self.maintenance: Maintenance = store
+        """For what an operation begins and a job would do next, such as the first entries of a new index."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)

@@ -12,7 +12,7 @@ from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.settings import Settings
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 from hashrange.wire.canonical import check_chunks, check_signature, signing_key
 from hashrange.wire.http import Request
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
@@ -32,7 +32,7 @@ class Access:
     """Lets requests in. `credentials` None: no signature is checked."""
 
     def __init__(
-        self, store: Store, clock: Clock, settings: Settings, credentials: Mapping[str, Credential] | None = None
+        self, store: WholeStore, clock: Clock, settings: Settings, credentials: Mapping[str, Credential] | None = None
     ) -> None:
         self._store = store
         self._clock = clock

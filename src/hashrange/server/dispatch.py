@@ -38,9 +38,8 @@ from hashrange.server.outgoing import HELD_SECONDS_MAX
 from hashrange.server.plain import answer_plainly
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
 from hashrange.server.workers import Workers
-from hashrange.settings import Settings
 from hashrange.steps import spend_decoding
-from hashrange.store.interface import Store
+from hashrange.store.interface import Catalog, Durability
 from hashrange.wire.body_members import check_member_count, let_go
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import check_object, decode_object, explain_object, find_fault
@@ -105,16 +104,20 @@ class Dispatcher:
     """Answers requests with the operations it was given."""
 
     def __init__(
-        self, operations: Mapping[str, Operation], store: Store, clock: Clock, settings: Settings, access: Access
+        self,
+        operations: Mapping[str, Operation],
+        catalog: Catalog,
+        durability: Durability,
+        clock: Clock,
+        access: Access,
     ) -> None:
-        self.store = store
-        self.settings = settings
+        self.durability = durability
         self.clock = clock
-        self.hints = Hints(store.catalog)
+        self.hints = Hints(catalog)
         self.authorize = access.authorize
         self.workers = Workers(clock)
-        self.position = store.position
-        self.durable_position = store.durable_position
+        self.position = durability.position
+        self.durable_position = durability.durable_position
         self.entries: dict[bytes | None, Entry] = {
             f"{operation.service}.{operation.name}".encode(): (
                 operation, msgspec.json.Decoder(operation.request).decode, operation.run, operation.is_eventual,
@@ -224,7 +227,7 @@ class Dispatcher:
             for request, respond, _ in answers:
                 self._fail(request, respond, error)
 
-        self.store.when_durable(position, durable)
+        self.durability.when_durable(position, durable)
 
     # --- the end of an operation ----------------------------------------------------------------
 
@@ -280,7 +283,7 @@ class Dispatcher:
             else:
                 self._fail(call.request, call.respond, error)
 
-        self.store.when_durable(position, durable)
+        self.durability.when_durable(position, durable)
 
     def _fail(self, request: Request, respond: Respond, error: BaseException) -> None:
         """Our side failed: the operator hears why, the client gets the id under which the log has it."""

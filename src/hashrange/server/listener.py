@@ -22,7 +22,7 @@ from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connection
 from hashrange.settings import Settings, SettingUnusable
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
@@ -60,13 +60,13 @@ class Server:
     """A listening server over an open store."""
 
     def __init__(
-        self, store: Store, operations: Mapping[str, Operation], clock: Clock, settings: Settings, secrets: Secrets
+        self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings, secrets: Secrets
     ) -> None:
         self._tls = secrets.tls
         self.settings = settings
         self.store = store
         self.access = Access(store, clock, settings, secrets.credentials)
-        self.dispatcher = Dispatcher(operations, store, clock, settings, self.access)
+        self.dispatcher = Dispatcher(operations, store.catalog, store, clock, self.access)
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )

@@ -1,5 +1,7 @@
 """What does a store promise? The seam between one machine and many.
 
+Three promises, which one object may keep: `Store` for operations, `Durability` for whoever answers, `Maintenance` for jobs.
+
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose
 content depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never
@@ -12,6 +14,7 @@ Errors: everything here raises only `StorageError` (the operator's) and whatever
 meet a transaction going on for the same item raise the service's own errors, which no embedded store has cause to.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -91,8 +94,31 @@ class Backfilled(NamedTuple):
     """True once it is filled (an index is ACTIVE), or gone."""
 
 
+class HashRange(NamedTuple):
+    """Hashes of partition keys: a part of the rows of every source."""
+
+    first: int
+    last: int
+
+
+WHOLE = HashRange(0, (1 << 64) - 1)
+"""All rows."""
+
+
+class Lease(NamedTuple):
+    """The right to work at a range, which nobody else has until then."""
+
+    hashes: HashRange
+    ends_at_seconds: float
+    """Service time."""
+
+
+WHOLE_FOR_EVER = Lease(WHOLE, math.inf)
+"""What a server has that is alone with its store."""
+
+
 class Statistics(NamedTuple):
-    """Exact figures of one source."""
+    """Figures of one source."""
 
     item_count: int
     size_bytes: int
@@ -120,7 +146,7 @@ class Catalog(Protocol):
     async def replace(self, old: Table, new: Table) -> bool:
         """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored.
 
-        An index that is new, and CREATING, has no entries until `Store.backfill` has made them. The entries of one that is
+        An index that is new, and CREATING, has no entries until `Maintenance.backfill` has made them. The entries of one that is
         DELETING or gone go in the same commit.
         """
         ...
@@ -179,19 +205,52 @@ class Store(Protocol):
         """
         ...
 
+    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+        """Size of the item collection that `key` belongs to, of a table with local indexes; exact, as of the last commit."""
+        ...
+
+    async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
+        """Item count and size of each of these sources, as of a recent moment; on one machine exact, as of the last commit."""
+        ...
+
+
+class Durability(Protocol):
+    """How far commits would survive a power cut."""
+
+    def position(self) -> int:
+        """Number of the last commit: it grows with each, over restarts too, and no two commits have the same."""
+        ...
+
+    def durable_position(self) -> int:
+        """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
+        ...
+
+    def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
+        """Call `callback` on the event loop once `durable_position() >= position`, or with the error that prevents it."""
+        ...
+
+
+class Maintenance(Protocol):
+    """What a store does that no request asks for: it fills new indexes and empties queues, as jobs ask it to."""
+
+    def lease(self) -> Lease:
+        """What this server may work at now."""
+        ...
+
     def backfills(self) -> Sequence[Backfill]:
         """What is being filled, oldest table first."""
         ...
 
-    async def backfill(self, source: bytes, limit_rows: int) -> Backfilled:
+    async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Make what follows from the next rows, such as the entries of a CREATING index, in one commit; after the last row that is ACTIVE.
 
+        Only what falls into the range of `lease`, which the method of that name gave; so too below.
         The rows are walked in order of their keys. Writes behind the last one maintain the index, those ahead of it are left to
         the walk: so an index holds, at any time, the entries of all items up to there, and nothing else.
         """
         ...
 
-    async def apply_delayed(self, limit_rows: int) -> float | None:
+    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """Write index entries that were to come later than their items, of at most so many commits whose time has come.
 
         In the order of the commits. Returns the seconds of service time until more are due; None when nothing waits.
@@ -209,25 +268,9 @@ class Store(Protocol):
         """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`, or to do sooner than they told."""
         ...
 
-    async def collection_size_bytes(self, table: Table, key: Key) -> int:
-        """Size of the item collection that `key` belongs to, of a table with local indexes; exact, as of the last commit."""
-        ...
 
-    def statistics(self, source: bytes) -> Statistics:
-        """Item count and size of a source; exact, as of the last commit."""
-        ...
-
-    def position(self) -> int:
-        """Number of the last commit: it grows with each, over restarts too, and no two commits have the same."""
-        ...
-
-    def durable_position(self) -> int:
-        """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
-        ...
-
-    def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
-        """Call `callback` on the event loop once `durable_position() >= position`, or with the error that prevents it."""
-        ...
+class WholeStore(Store, Durability, Maintenance, Protocol):
+    """All of it in one object, as on one machine; whoever uses it asks for the part that it needs."""
 
     async def close(self) -> None:
         """Make everything durable and let go of the folder."""

@@ -20,13 +20,14 @@ from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.store.interface import (
     Backfill,
     Backfilled,
+    Lease,
     Page,
     Statistics,
     Step,
-    Store,
     Token,
     Transacted,
     TransactionRefused,
+    WholeStore,
 )
 from hashrange.store.outcomes import Outcomes
 from hashrange.store.pause import PAUSE
@@ -87,10 +88,10 @@ class SuspendingCatalog:
 
 
 class SuspendingStore:
-    """A `Store` over another one; the same seed gives the same interleaving."""
+    """A store over another one; the same seed gives the same interleaving."""
 
     def __init__(
-        self, inner: Store, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
+        self, inner: WholeStore, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
     ) -> None:
         """`time` is the clock and the index delay that `inner` was made with; None: its entries do not wait for this store.
 
@@ -225,17 +226,21 @@ class SuspendingStore:
         """As the inner store."""
         return self.inner.backfills()
 
-    async def backfill(self, source: bytes, limit_rows: int) -> Backfilled:
+    def lease(self) -> Lease:
+        """As the inner store."""
+        return self.inner.lease()
+
+    async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """As the inner store, between pauses."""
         await self.suspend()
-        built = await self.inner.backfill(source, limit_rows)
+        built = await self.inner.backfill(source, lease, limit_rows)
         await self.suspend()
         return built
 
-    async def apply_delayed(self, limit_rows: int) -> float | None:
+    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """As the inner store, between pauses."""
         await self.suspend()
-        return await self.inner.apply_delayed(limit_rows)
+        return await self.inner.apply_delayed(lease, limit_rows)
 
     async def settle(self) -> float:
         """As the inner store, between pauses."""
@@ -244,7 +249,7 @@ class SuspendingStore:
 
     async def propagate(self) -> None:
         """Let time pass until no entry of a global index waits any more: what a client can only hope for."""
-        while (pause_seconds := await self.apply_delayed(PROPAGATED_ROWS)) is not None:
+        while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_ROWS)) is not None:
             if self._time is not None:
                 self._time.advance(pause_seconds)
 
@@ -280,9 +285,12 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.collection_size_bytes(table, key)
 
-    def statistics(self, source: bytes) -> Statistics:
-        """As the inner store."""
-        return self.inner.statistics(source)
+    async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        figures = await self.inner.statistics(sources)
+        await self.suspend()
+        return figures
 
     def position(self) -> int:
         """As the inner store."""

@@ -4,7 +4,7 @@ Members stand in the order of the service model. Times are epoch seconds. Nothin
 Source: service model of November 2026; which members appear when, from captures and the developer guide.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,8 +14,13 @@ from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 from hashrange.tables.sources import index_source_id
 from hashrange.tables.states import Status, index_status, status
 
-Figures = Callable[[bytes], tuple[int, int]]
-"""Item count and size in bytes of a source: what a store knows."""
+Figures = Mapping[bytes, tuple[int, int]]
+"""Item count and size in bytes of each source: what a store knows."""
+
+
+def described_sources(table: Table) -> list[bytes]:
+    """The sources whose figures its description tells."""
+    return [table.source, *(index_source_id(table, index) for index in table.indexes)]
 
 
 def describe_table(
@@ -23,7 +28,7 @@ def describe_table(
 ) -> dict[str, Any]:
     """TableDescription in wire form; `shown_status` is what the reply of the operation that changed it says."""
     current = shown_status or status(table, now_seconds)
-    item_count, size_bytes = figures(table.source)
+    item_count, size_bytes = figures[table.source]
     description: dict[str, Any] = {
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": kind} for name, kind in table.attribute_types.items()
@@ -157,7 +162,7 @@ def _add_indexes(
 
 def _describe_index(table: Table, index: Index, figures: Figures) -> dict[str, Any]:
     """What local and global indexes have in common."""
-    item_count, size_bytes = figures(index_source_id(table, index))
+    item_count, size_bytes = figures[index_source_id(table, index)]
     projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
     if index.projection.non_key_names:
         projection["NonKeyAttributes"] = list(index.projection.non_key_names)

@@ -15,6 +15,7 @@ from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
 from hashrange.store.interface import Step
 from hashrange.tables.keys import item_key
+from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World, drive, item
 
 COUNT = 900
@@ -204,7 +205,7 @@ def test_a_deleted_index_leaves_nothing_behind(world: World) -> None:
         "The table does not have the specified index: by-status",
     )
     stored = world.embedded.catalog.all_tables()[0]
-    assert world.embedded.statistics(stored.source[:4] + b"\x00\x01") == (0, 0)
+    assert statistics_of(world.embedded, stored.source[:4] + b"\x00\x01") == (0, 0)
     world.ask("PutItem", Item=item(0) | {"status": {"N": "1"}})
     world.create()
     world.finish()

@@ -16,7 +16,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
-from hashrange.store.interface import Store
+from hashrange.store.interface import WholeStore
 from hashrange.store.suspending import SuspendingStore
 from tests.support.clocks import SetClock
 from tests.support.kills import copy_as_killed
@@ -64,7 +64,7 @@ class World:
 
     def open(self) -> None:
         self.embedded: EmbeddedStore = open_store(self.data_dir, self.clock, None, self.index_delay)
-        store: Store = SuspendingStore(self.embedded, seed=3) if self.is_suspending else self.embedded
+        store: WholeStore = SuspendingStore(self.embedded, seed=3) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
         self.job = IndexBackfill(store, self.clock)
         self.delay_job = IndexDelay(store)

@@ -14,7 +14,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
 from hashrange.tables.sources import index_sources
-from tests.support.samples import finish, table_maker
+from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.working import give_way_always
 
 LARGE = "x" * 409_000
@@ -80,25 +80,25 @@ def test_a_table_deleted_between_two_writes_takes_no_more(scope: Scope) -> None:
     store, table = current(scope)
 
     def delete() -> None:
-        if store.statistics(table.source).item_count and "orders" in scope.tables:
+        if statistics_of(store, table.source).item_count and "orders" in scope.tables:
             finish(store.catalog.delete(table))
 
     with pytest.raises(ResourceNotFoundException):
         give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), delete)
-    assert store.statistics(table.source).item_count == 0
+    assert statistics_of(store, table.source).item_count == 0
 
 
 def test_a_table_of_the_same_name_is_another_table(scope: Scope) -> None:
     store, table = current(scope)
 
     def replace() -> None:
-        if store.statistics(table.source).item_count:
+        if statistics_of(store, table.source).item_count:
             finish(store.catalog.delete(table))
             finish(store.catalog.create(table_maker("orders")))
 
     with pytest.raises(ResourceNotFoundException):
         give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), replace)
-    assert store.statistics(scope.tables["orders"].source).item_count == 0
+    assert statistics_of(store, scope.tables["orders"].source).item_count == 0
 
 
 def test_an_index_made_between_two_writes_gets_the_later_items(scope: Scope) -> None:
@@ -108,14 +108,14 @@ def test_an_index_made_between_two_writes_gets_the_later_items(scope: Scope) -> 
     before: list[int] = []
 
     def add_index() -> None:
-        count = store.statistics(table.source).item_count
+        count = statistics_of(store, table.source).item_count
         if count and not before:
             before.append(count)
             assert finish(store.catalog.replace(table, indexed))
 
     give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), add_index)
     (source,) = index_sources(scope.tables["orders"])
-    assert store.statistics(source.source).item_count == 25 - before[0] > 0
+    assert statistics_of(store, source.source).item_count == 25 - before[0] > 0
 
 
 # --- the commit barrier ---------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
     reply = msgspec.json.decode(finish(started(scope, batch_write_item.OPERATION, writes("a", 3))))
     item = key(1) | {"text": {"S": "a"}}
     assert reply["UnprocessedItems"] == {"orders": [{"PutRequest": {"Item": item}}]}
-    assert store.statistics(scope.tables["orders"].source).item_count == 2
+    assert statistics_of(store, scope.tables["orders"].source).item_count == 2
 
 
 # --- a stall that outlasts all patience -----------------------------------------------------------
@@ -184,7 +184,7 @@ def test_a_stall_leaves_over_what_was_not_written(scope: Scope, monkeypatch: pyt
     assert reply["UnprocessedItems"] == {"orders": asked["RequestItems"]["orders"][2:]}
     assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
     assert calls == [3], "patience is at an end for all that follow"
-    assert current(scope)[0].statistics(scope.tables["orders"].source).item_count == 2
+    assert statistics_of(current(scope)[0], scope.tables["orders"].source).item_count == 2
 
 
 def test_a_stall_before_the_first_write_fails_the_batch(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:

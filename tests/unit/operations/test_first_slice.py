@@ -13,7 +13,7 @@ from hashrange.settings import Settings
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.sources import index_sources
-from tests.support.samples import finish, table_maker
+from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.working import give_way_always
 
 ITEMS = 5
@@ -67,9 +67,9 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
     store = scope.store
     assert isinstance(store, EmbeddedStore)
     while store.backfills():
-        finish(store.backfill(store.backfills()[0].source, 100))
+        finish(store.backfill(store.backfills()[0].source, store.lease(), 100))
     (source,) = index_sources(scope.tables["orders"])
-    assert store.statistics(source.source).item_count == ITEMS
+    assert statistics_of(store, source.source).item_count == ITEMS
     page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})
     table = ask(scope, "Scan", {"TableName": "orders", "ProjectionExpression": "pk, v"})
     assert sorted((one["pk"]["S"], one["v"]["S"]) for one in page["Items"]) == sorted(

@@ -109,6 +109,9 @@ class StubStore:
     def on_work(self, wake: Callable[[], None]) -> None:
         """There never is any."""
 
+    def lease(self) -> object:
+        return None
+
     def backfills(self) -> list[object]:
         return []
 
@@ -116,7 +119,7 @@ class StubStore:
         """Nothing is ever out of order."""
         return 1.0
 
-    async def apply_delayed(self, limit_rows: int) -> None:
+    async def apply_delayed(self, lease: object, limit_rows: int) -> None:
         return None
 
     async def close(self) -> None:
@@ -179,7 +182,7 @@ class FrontEnd:
         settings = Settings()
         store: Any = self.store
         self.access = Access(store, self.clock, settings, credentials)
-        self.dispatcher = Dispatcher(operations, store, self.clock, settings, self.access)
+        self.dispatcher = Dispatcher(operations, store.catalog, store, self.clock, self.access)
         self.connections = Connections(self.dispatcher.handle, self.clock, connections_max)
 
     def connect(self) -> tuple[Connection, FakeTransport]:

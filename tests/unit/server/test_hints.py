@@ -12,7 +12,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.hints import Hints
 from hashrange.settings import Settings
-from hashrange.store.embedded import open_store
+from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish, table_maker
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
@@ -66,6 +66,7 @@ def test_every_operation_hints_once(
 
 def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
+    assert isinstance(scope.store, EmbeddedStore)
     here = Scope("000000000000", "us-east-1", scope.store, scope.clock, Settings())
     deletion = {"TableName": "orders", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "absent"}}]}
     Hints(scope.store.catalog).table_not_found(here, request("UpdateTable", deletion))

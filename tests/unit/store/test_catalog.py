@@ -11,7 +11,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
-from tests.support.samples import finish, row_of, table_maker
+from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 ACCOUNT, REGION = "000000000000", "us-east-1"
 
@@ -83,10 +83,10 @@ def test_delete_takes_rows_and_figures_and_no_neighbour(store: EmbeddedStore) ->
     finish(store.catalog.delete(table))
     span = Span(b"", b"\xff")
     assert finish(store.page(table.source, span, 9, 999, consistent=True)).rows == []
-    assert store.statistics(table.source) == Statistics(0, 0)
+    assert statistics_of(store, table.source) == Statistics(0, 0)
     for each in (before, after):
         assert len(finish(store.page(each.source, span, 9, 999, consistent=True)).rows) == 1
-        assert store.statistics(each.source) == Statistics(1, 10)
+        assert statistics_of(store, each.source) == Statistics(1, 10)
 
 
 def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> No
     store = open_store(data_dir, SystemClock(), None)
     assert store.catalog.find(ACCOUNT, REGION, "kept") == kept
     assert store.catalog.find(ACCOUNT, REGION, "gone") is None
-    assert store.statistics(kept.source) == Statistics(1, 10)
+    assert statistics_of(store, kept.source) == Statistics(1, 10)
     assert create(store, "gone").table_id == gone.table_id + 1
     store.close_now()
 

@@ -12,6 +12,7 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.figures import read_figures
 from hashrange.store.interface import Statistics
+from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World
 
 TABLE, BY_STATUS, BY_N = b"\0\0\0\1\0\0", b"\0\0\0\1\0\1", b"\0\0\0\1\0\2"
@@ -32,7 +33,7 @@ def world(tmp_path: Path) -> World:
 
 def figures_of(world: World) -> dict[bytes, Statistics]:
     """As the store tells them, and as they are stored, which is the same."""
-    told = {source: world.embedded.statistics(source) for source in (TABLE, BY_STATUS, BY_N)}
+    told = {source: statistics_of(world.embedded, source) for source in (TABLE, BY_STATUS, BY_N)}
     stored = read_figures(world.embedded.engine).get(TABLE[:4], {})
     assert {source: stored.get(source, Statistics(0, 0)) for source in told} == told
     return told
@@ -72,7 +73,7 @@ def test_a_table_that_is_deleted_leaves_no_row(world: World) -> None:
     world.ask("DeleteTable")
     assert set(figures_of(world).values()) == {Statistics(0, 0)}
     assert list(read_figures(world.embedded.engine)) == [b"\0\0\0\2"]
-    assert world.embedded.statistics(b"\0\0\0\2\0\0") == Statistics(1, 3)
+    assert statistics_of(world.embedded, b"\0\0\0\2\0\0") == Statistics(1, 3)
     assert world.close() == []
 
 

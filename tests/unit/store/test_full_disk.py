@@ -13,7 +13,7 @@ from hashrange.items.types import Key
 from hashrange.store.embedded import files, open_store
 from hashrange.store.interface import Statistics
 from hashrange.tables.span import Span
-from tests.support.samples import durable, finish, row_of, table_maker
+from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run, sync_thread_is_idle
 from tests.unit.store.test_health import BROKEN, FULL, KEY, Patient
 
@@ -67,7 +67,7 @@ def test_reading_goes_on_and_writing_is_refused(patient: Patient, room: list[OSE
         assert patient.get(b"new") is None
         page = finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True))
         assert page.rows == [row_of(10, b"first")]
-        assert patient.store.statistics(patient.table.source) == Statistics(1, 10)
+        assert statistics_of(patient.store, patient.table.source) == Statistics(1, 10)
     writes: list[Callable[[], object]] = [
         lambda: patient.put(KEY, b"other"),
         lambda: patient.put(b"new", b"row"),
@@ -88,7 +88,7 @@ def test_writing_returns_once_there_is_room(patient: Patient, room: list[OSError
     run(sync_thread_is_idle(patient.store))
     patient.put(b"new", b"row")
     run(durable(patient.store))
-    assert patient.store.statistics(patient.table.source) == Statistics(2, 20)
+    assert statistics_of(patient.store, patient.table.source) == Statistics(2, 20)
 
 
 @pytest.mark.usefixtures("room")
@@ -196,5 +196,5 @@ def test_a_store_that_is_closed_with_a_full_disk_has_lost_nothing(patient: Patie
     patient.store.close_now()
     store = open_store(patient.store.place, patient.clock, None)
     assert finish(store.get(patient.table.source, Key(b"second"), consistent=True)) == row_of(10, b"second")
-    assert store.statistics(patient.table.source) == Statistics(2, 20)
+    assert statistics_of(store, patient.table.source) == Statistics(2, 20)
     store.close_now()

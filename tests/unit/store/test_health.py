@@ -21,7 +21,7 @@ from hashrange.store.interface import Statistics
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from tests.support.engines import FaultyEngine
-from tests.support.samples import durable, finish, row_of, table_maker
+from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run, sync_thread_is_idle
 
 FULL = Exception("IO error: No space left on device: While appending to file: 000004.log")
@@ -111,10 +111,10 @@ def test_it_heals_inside_the_process_and_the_disk_is_the_truth(patient: Patient,
     assert isinstance(patient.store.engine, RefusingEngine)
     run(patient.healed())
     assert patient.get() == row_of(10, b"first")
-    assert patient.store.statistics(patient.table.source) == Statistics(1, 10)
+    assert statistics_of(patient.store, patient.table.source) == Statistics(1, 10)
     patient.put(b"new", b"row")
     run(durable(patient.store))
-    assert patient.store.statistics(patient.table.source) == Statistics(2, 20)
+    assert statistics_of(patient.store, patient.table.source) == Statistics(2, 20)
     assert patient.store.durable_position() == patient.store.position()
 
 
@@ -276,5 +276,5 @@ def test_stalls_of_the_real_engine_are_waited_out(
 
     run(write_all())
     assert suspended > 0
-    assert store.statistics(table.source) == Statistics(1000, 400_000)
+    assert statistics_of(store, table.source) == Statistics(1000, 400_000)
     store.close_now()

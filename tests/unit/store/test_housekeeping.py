@@ -12,7 +12,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, files, open_store
 from hashrange.store.embedded.catalog import RECLAIMED_BYTES_MIN
 from hashrange.tables.schema import Table
-from tests.support.samples import durable, finish, row_of, table_maker
+from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run
 
 ROW_BYTES = 40_000
@@ -52,7 +52,7 @@ def test_a_large_deleted_table_gives_its_room_back(
     store.close_now()
     store = open_store(str(tmp_path / "data"), SystemClock(), loop)
     assert store.catalog.all_tables() == [kept]
-    assert store.statistics(kept.source).item_count == ROWS
+    assert statistics_of(store, kept.source).item_count == ROWS
     assert finish(store.get(gone.source, Key(b"000000"), consistent=True)) is None
     assert finish(store.get(kept.source, Key(b"000000"), consistent=True)) is not None
     store.close_now()

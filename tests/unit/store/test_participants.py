@@ -73,7 +73,7 @@ class World:
     def fill(self, limit_rows: int) -> bool:
         """A slice of the walk; True when there is nothing more to fill."""
         found = self.store.backfills()
-        return not found or finish(self.store.backfill(found[0].source, limit_rows)).is_complete
+        return not found or finish(self.store.backfill(found[0].source, self.store.lease(), limit_rows)).is_complete
 
     def judge(self) -> None:
         """The log tells of the table up to where the walk has come, and of nothing else."""
@@ -189,7 +189,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
     one.store.replace_engine(other.store.engine)
     assert stored(one.store.engine, one.table) == {KEYS[3]: row_of(3, b"other")}
     assert finish(one.store.get(one.table.source, KEYS[3], consistent=True)) == row_of(3, b"other")
-    assert one.store.statistics(one.table.source) == (1, 3)
+    assert finish(one.store.statistics([one.table.source])) == {one.table.source: (1, 3)}
     assert TAG not in one.table.tags
     change = one.put(KEYS[4], row_of(4))
     assert change.position > position

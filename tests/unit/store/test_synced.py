@@ -17,7 +17,7 @@ from hashrange.store.embedded.health import MARK_SECONDS
 from hashrange.store.embedded.synced import forget_synced, note_synced
 from hashrange.tables.schema import Table
 from tests.support.kills import copy_as_killed
-from tests.support.samples import durable, finish, row_of, table_maker
+from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run
 
 ROWS = 20
@@ -37,7 +37,7 @@ class Killed:
     def rows(self) -> int:
         """How many rows a server finds. Raises StorageError when it does not start."""
         store = open_store(str(self.folder), VirtualClock(), None)
-        count = store.statistics(self.table.source).item_count if store.catalog.all_tables() else 0
+        count = statistics_of(store, self.table.source).item_count if store.catalog.all_tables() else 0
         store.close_now()
         return count
 

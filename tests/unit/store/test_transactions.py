@@ -23,7 +23,7 @@ from hashrange.store.interface import Statistics, Step, Token, Transacted, Trans
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.change import Plan
 from hashrange.tables.schema import Table
-from tests.support.samples import finish, row_of, table_maker
+from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 A, B, C = Key(b"a"), Key(b"b"), Key(b"c")
 
@@ -73,8 +73,8 @@ def test_rows_of_several_tables_change_in_one_commit() -> None:
     assert [(change.table.name, change.old, change.new) for change in done.changes] == [
         ("one", row_of(5), None), ("one", None, row_of(7)), ("two", None, row_of(9)), ("two", None, None),
     ]  # fmt: skip
-    assert store.statistics(one.source) == Statistics(1, 7)
-    assert store.statistics(two.source) == Statistics(1, 9)
+    assert statistics_of(store, one.source) == Statistics(1, 7)
+    assert statistics_of(store, two.source) == Statistics(1, 9)
     assert finish(store.snapshot_get([(one, A), (one, B), (two, A)], 10**6)) == [None, row_of(7), row_of(9)]
     store.close_now()
 

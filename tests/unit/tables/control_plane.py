@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -22,7 +22,7 @@ from hashrange.operations.tables import (
     update_table,
 )
 from hashrange.settings import Settings
-from hashrange.store.interface import Statistics, Store
+from hashrange.store.interface import Statistics, WholeStore
 from hashrange.tables.schema import Table
 
 OPERATIONS: dict[str, Operation] = {
@@ -98,9 +98,9 @@ class FakeStore:
         self.catalog = FakeCatalog()
         self.figures = Statistics(0, 0)
 
-    def statistics(self, source: bytes) -> Statistics:
+    async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same for every source."""
-        return self.figures
+        return dict.fromkeys(sources, self.figures)
 
 
 class ControlPlane:
@@ -112,7 +112,7 @@ class ControlPlane:
         self.scope = Scope(
             "000000000000",
             "us-east-1",
-            cast(Store, self.store),
+            cast(WholeStore, self.store),
             self.clock,
             Settings(table_state_delay_seconds=delay_seconds),
         )

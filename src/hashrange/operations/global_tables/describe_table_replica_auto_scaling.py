@@ -11,7 +11,7 @@ import msgspec
 
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.tables.description import describe_table
+from hashrange.tables.description import describe_table, described_sources
 from hashrange.tables.states import status
 
 _NOT_SCALED: dict[str, Any] = {"AutoScalingDisabled": True, "ScalingPolicies": []}
@@ -26,7 +26,8 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTab
     table = await described_table(scope, request.TableName)
     now_seconds = scope.clock.service_time()
     current = status(table, now_seconds)
-    indexes = describe_table(table, now_seconds, scope.store.statistics).get("GlobalSecondaryIndexes", [])
+    figures = await scope.store.statistics(described_sources(table))
+    indexes = describe_table(table, now_seconds, figures).get("GlobalSecondaryIndexes", [])
     replica = {
         "RegionName": table.region,
         "GlobalSecondaryIndexes": [

@@ -18,7 +18,7 @@ from hashrange.operations.tables.creation import make_table
 from hashrange.operations.tables.creation_checks import check_creation
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
-from hashrange.tables.description import describe_table
+from hashrange.tables.description import describe_table, described_sources
 from hashrange.tables.schema import ResourcePolicy, Table
 
 
@@ -55,9 +55,8 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
     table = await scope.store.catalog.create(make)
     if table is None:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
-    return msgspec.json.encode(
-        {"TableDescription": describe_table(table, now_seconds, scope.store.statistics, "CREATING")}
-    )
+    figures = await scope.store.statistics(described_sources(table))
+    return msgspec.json.encode({"TableDescription": describe_table(table, now_seconds, figures, "CREATING")})
 
 
 OPERATION = Operation("CreateTable", CreateTableRequest, create_table)

@@ -31,7 +31,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> bytes:
         if table is None:
             raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
         now_seconds = scope.clock.service_time()
-        count, size_bytes = scope.store.statistics(table.source)
+        count, size_bytes = (await scope.store.statistics((table.source,)))[table.source]
         reply = msgspec.json.encode({"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)})
         if status(table, now_seconds) == "DELETING":
             return reply

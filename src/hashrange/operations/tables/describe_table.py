@@ -8,6 +8,7 @@ from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.description import describe_table as describe
+from hashrange.tables.description import described_sources
 
 
 class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -21,7 +22,8 @@ async def describe_table(scope: Scope, request: DescribeTableRequest) -> bytes:
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
-    return msgspec.json.encode({"Table": describe(table, scope.clock.service_time(), scope.store.statistics)})
+    figures = await scope.store.statistics(described_sources(table))
+    return msgspec.json.encode({"Table": describe(table, scope.clock.service_time(), figures)})
 
 
 OPERATION = Operation("DescribeTable", DescribeTableRequest, describe_table)

@@ -20,7 +20,7 @@ from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.operations.tables.update import updated_table
 from hashrange.operations.tables.update_checks import check_against_table, check_update
-from hashrange.tables.description import describe_table
+from hashrange.tables.description import describe_table, described_sources
 from hashrange.tables.sources import index_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
@@ -42,13 +42,20 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
         until_seconds = now_seconds + scope.settings.table_state_delay_seconds
         new = updated_table(request, table, now_seconds, until_seconds)
         refuse_later_members(_later_members(request))
-        description = describe_table(new, now_seconds, scope.store.statistics, "UPDATING")
+        figures = await scope.store.statistics(described_sources(new))
+        description = describe_table(new, now_seconds, figures, "UPDATING")
         stored = without_gone_indexes(new, now_seconds)
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
-                await scope.store.backfill(index_source_id(stored, created), FIRST_BACKFILL_ROWS)
+                await _backfill_first(scope, index_source_id(stored, created))
             return msgspec.json.encode({"TableDescription": description})
+
+
+async def _backfill_first(scope: Scope, source: bytes) -> None:
+    """What the job does, once."""
+    maintenance = scope.maintenance
+    await maintenance.backfill(source, maintenance.lease(), FIRST_BACKFILL_ROWS)
 
 
 def _later_members(request: UpdateTableRequest) -> dict[str, object]:

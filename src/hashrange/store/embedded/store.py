@@ -6,7 +6,7 @@ a request stands in `maintenance.py`. After a failed write, sync or read nothing
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
@@ -33,7 +33,7 @@ from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import Page, Statistics
+from hashrange.store.interface import WHOLE_FOR_EVER, Lease, Page, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
@@ -163,9 +163,10 @@ class EmbeddedStore:
         except Exception as error:
             raise self.site.fail(error) from error
 
-    def statistics(self, source: bytes) -> Statistics:
-        """Item count and size of a source; exact, as of the last commit."""
-        return self.site.figures.of(source)
+    async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
+        """Item count and size of each source; exact, as of the last commit. Never suspends."""
+        figure_of = self.site.figures.of
+        return {source: figure_of(source) for source in sources}
 
     # --- durability ------------------------------------------------------------------------------
 
@@ -182,6 +183,10 @@ class EmbeddedStore:
         self._barrier.when_durable(position, callback)
 
     # --- maintenance -----------------------------------------------------------------------------
+
+    def lease(self) -> Lease:
+        """Everything, for ever: the folder's lock sees to it."""
+        return WHOLE_FOR_EVER
 
     async def settle(self) -> float:
         """Put in order what writes have left, beside the loop, if none came since the last call."""

@@ -12,7 +12,7 @@ from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.walks import Clogged, Walks
-from hashrange.store.interface import Backfill, Backfilled
+from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease
 from hashrange.tables.source_id import table_id_of
 
 
@@ -42,8 +42,9 @@ class Upkeep:
         found = [(self._opened.find(table_id_of(source)), source) for source in self._walks.positions]
         return [Backfill(table, source) for table, source in found if table is not None]
 
-    async def backfill(self, source: bytes, limit_rows: int) -> Backfilled:
+    async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """As `Maintenance.backfill`. Suspends only when the engine is stalled or many rows were deleted, and then begins anew."""
+        assert lease == WHOLE_FOR_EVER
         skipped_keys_max = SKIPPED_KEYS_MAX
         while True:
             await self._site.wait_for_room()
@@ -72,8 +73,9 @@ class Upkeep:
                 self._catalog.put(draft, table, filled)
         return Backfilled(len(part.rows), part.is_last)
 
-    async def apply_delayed(self, limit_rows: int) -> float | None:
+    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """As `Maintenance.apply_delayed`. Suspends only when the engine is stalled."""
+        assert lease == WHOLE_FOR_EVER
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
 
     def _drain(self, draft: Draft, limit_rows: int) -> float | None:

@@ -1,0 +1,26 @@
+"""Whoever maintains a store holds a lease; alone with its store, a server holds the whole of it for ever, and nothing less."""
+
+import math
+
+import pytest
+
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.interface import WHOLE, WHOLE_FOR_EVER, HashRange, Lease
+from hashrange.tables.schema import Table
+from tests.support.samples import finish
+
+PART = Lease(HashRange(0, WHOLE.last // 2), math.inf)
+FOR_A_WHILE = Lease(WHOLE, 1_800_000_000.0)
+
+
+def test_the_lease_of_a_store_alone_is_everything(store: EmbeddedStore) -> None:
+    assert store.lease() == WHOLE_FOR_EVER == Lease(HashRange(0, 2**64 - 1), math.inf)
+
+
+@pytest.mark.parametrize("lease", [PART, FOR_A_WHILE])
+def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: Table, lease: Lease) -> None:
+    with pytest.raises(AssertionError):
+        finish(store.backfill(table.source, lease, 10))
+    with pytest.raises(AssertionError):
+        finish(store.apply_delayed(lease, 10))
+    assert finish(store.apply_delayed(store.lease(), 10)) is None
