@@ -66,10 +66,10 @@ def test_a_body_that_is_no_object_is_refused_without_a_message(body: bytes) -> N
 
 def test_numbers_beyond_every_range_are_well_formed() -> None:
     body = (
-        b'{"a":1e400,"b":-1e400,"c":' + b"9" * 5000 + b',"d":-' + b"9" * 5000 + b',"e":123456789012345678901234567890}'
+        b'{"a":1e400,"b":-1e400,"c":' + b"9" * 500 + b',"d":-' + b"9" * 5000 + b',"e":123456789012345678901234567890}'
     )
     infinite = float("inf")
-    largest = 10**4000  # whole numbers stay whole: they are told from those with an exponent
+    largest = 10**400  # whole numbers stay whole: they are told from those with an exponent
     assert decode_object(body) == {
         "a": infinite, "b": -infinite, "c": largest, "d": -largest, "e": 123456789012345678901234567890,
     }  # fmt: skip
