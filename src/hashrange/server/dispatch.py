@@ -37,6 +37,7 @@ from hashrange.server.incoming import Respond
 from hashrange.server.outgoing import HELD_SECONDS_MAX
 from hashrange.server.plain import answer_plainly
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
+from hashrange.server.second_look import with_second_look
 from hashrange.server.workers import Workers
 from hashrange.steps import spend_decoding
 from hashrange.store.interface import Catalog, Durability
@@ -122,7 +123,7 @@ class Dispatcher:
             f"{operation.service}.{operation.name}".encode(): (
                 operation, msgspec.json.Decoder(operation.request).decode, operation.run, operation.is_eventual,
             )
-            for operation in operations.values()
+            for operation in with_second_look(operations, catalog).values()
         }  # fmt: skip
 
     def handle(self, calls: Sequence[tuple[Request, Respond]]) -> None:

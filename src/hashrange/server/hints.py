@@ -6,11 +6,10 @@ Others speak HTTPS to the plain port, or were pointed here with every service th
 
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
+from hashrange.server.table_names import table_names
 from hashrange.store.interface import Catalog
 from hashrange.wire.http import Request
 
@@ -33,7 +32,7 @@ class Hints:
     def table_not_found(self, scope: Scope, parsed: Any) -> None:
         """`parsed` is a request that met ResourceNotFoundException: look at every table that it names."""
         here = (scope.account, scope.region)
-        for name in _table_names(parsed):
+        for name in table_names(parsed):
             if len(self._given) >= HINTS_MAX:
                 return
             asked = (*here, name)
@@ -62,20 +61,6 @@ class Hints:
             "a request signed for the service %s was refused, because only DynamoDB is served here; its client may be pointed here by "
             "AWS_ENDPOINT_URL, where AWS_ENDPOINT_URL_DYNAMODB would leave other services alone", service,
         )  # fmt: skip
-
-
-def _table_names(parsed: Any) -> Iterator[str]:
-    """The name of every table in a request, of single operations, batches, transactions and statements; of an ARN its last part."""
-    named = [getattr(parsed, "TableName", None), *(getattr(parsed, "RequestItems", None) or ())]
-    for element in getattr(parsed, "TransactItems", None) or ():
-        actions = [getattr(element, kind) for kind in element.__struct_fields__]
-        named += [action.TableName for action in actions if action is not None]
-    for one in (parsed, *(getattr(parsed, "TransactStatements", None) or ())):
-        if hasattr(one, "Statement"):
-            named.append(compile_statement(one.Statement, one.Parameters).table_name)
-    for name in named:
-        if isinstance(name, str):
-            yield name.rpartition("/")[2]
 
 
 class HttpsHint:

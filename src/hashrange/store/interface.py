@@ -15,7 +15,7 @@ meet a transaction going on for the same item raise the service's own errors, wh
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from hashrange.errors import ApiError, HashrangeError, StorageError
@@ -125,7 +125,16 @@ class Statistics(NamedTuple):
 
 
 class Catalog(Protocol):
-    """The tables, by (account, Region, name). Reads are in memory; writes are compare-and-set and durable as rows are."""
+    """The tables, by (account, Region, name). Reads are in memory; writes are compare-and-set and durable as rows are.
+
+    The view may be late: where tables are made by others too, it may lack one for a while, or have one that is gone. What was done
+    through this catalog is in its view at once; a write that was refused leaves in it what is stored.
+    """
+
+    @property
+    def is_late(self) -> bool:
+        """True where others make tables too, so that a name that the view lacks is worth looking up."""
+        ...
 
     def find(self, account: str, region: str, name: str) -> Table | None:
         """The table, whatever its state; None when there is none."""
@@ -137,6 +146,10 @@ class Catalog(Protocol):
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """(account, Region) of every table of that name: for the operator's hint."""
+        ...
+
+    async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
+        """Ask what these names stand for now; True if there is a table that the view did not have, and now has."""
         ...
 
     async def create(self, make: Callable[[int], Table]) -> Table | None:

@@ -11,7 +11,7 @@ as is a second use of its token.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
@@ -55,6 +55,7 @@ class SuspendingCatalog:
     def __init__(self, store: "SuspendingStore") -> None:
         self._store = store
         self._inner = store.inner.catalog
+        self.is_late = self._inner.is_late
 
     def find(self, account: str, region: str, name: str) -> Table | None:
         """As the inner catalog."""
@@ -67,6 +68,11 @@ class SuspendingCatalog:
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """As the inner catalog."""
         return self._inner.elsewhere(name)
+
+    async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
+        """As the inner catalog, after a pause."""
+        await self._store.suspend()
+        return await self._inner.look_up(account, region, names)
 
     async def create(self, make: Callable[[int], Table]) -> Table | None:
         """As the inner catalog, after a pause; `make` is sometimes called once more."""

@@ -15,6 +15,7 @@ from hashrange.server.credentials import Credential
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connection
 from hashrange.settings import Settings
+from hashrange.store.interface import WholeStore
 from tests.support.signing import sign
 from tests.support.working import Turns as Turns  # noqa: PLC0414 - tests of the server find it here
 
@@ -71,6 +72,8 @@ class FakeTransport(asyncio.Transport):
 
 class StubCatalog:
     """No tables here; some elsewhere."""
+
+    is_late = False
 
     def tables(self, account: str, region: str) -> Mapping[str, Any]:
         return {}
@@ -176,11 +179,12 @@ class FrontEnd:
         operations: Mapping[str, Operation] = ECHO_OPERATIONS,
         connections_max: int = 100,
         start_seconds: float = VIRTUAL_START_SECONDS,
+        real_store: WholeStore | None = None,
     ) -> None:
         self.clock = VirtualClock(start_seconds)
         self.store = StubStore()
         settings = Settings()
-        store: Any = self.store
+        store: Any = real_store or self.store
         self.access = Access(store, self.clock, settings, credentials)
         self.dispatcher = Dispatcher(operations, store.catalog, store, self.clock, self.access)
         self.connections = Connections(self.dispatcher.handle, self.clock, connections_max)

@@ -43,6 +43,8 @@ def update(name: str) -> dict[str, Any]:
         ("GetItem", {"TableName": "orders", "Key": KEY}),
         ("GetItem", {"TableName": ARN, "Key": KEY}),
         ("DescribeTable", {"TableName": "orders"}),
+        ("ListTagsOfResource", {"ResourceArn": ARN}),
+        ("GetResourcePolicy", {"ResourceArn": ARN + "/stream/2026-01-01T00:00:00.000"}),
         ("BatchGetItem", {"RequestItems": {"nothing": {"Keys": [KEY]}, "orders": {"Keys": [KEY]}}}),
         ("BatchGetItem", {"RequestItems": {ARN: {"Keys": [KEY]}}}),
         ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": KEY}}]}}),

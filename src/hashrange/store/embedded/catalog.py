@@ -4,7 +4,7 @@ Every change is one commit of the store; the dicts follow only once it has been 
 out stay the same objects for the store's life, whatever happens to the engine.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hashrange.errors import StorageError
 from hashrange.store.embedded import layout
@@ -24,6 +24,8 @@ RECLAIMED_BYTES_MIN = 4_000_000
 
 class EmbeddedCatalog:
     """The tables, by (account, Region, name)."""
+
+    is_late = False
 
     def __init__(self, site: Site, opened: OpenTables, walks: Walks, commits: Commits) -> None:
         self._site = site
@@ -56,6 +58,10 @@ class EmbeddedCatalog:
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """(account, Region) of every table of that name, sorted."""
         return sorted(place for place, tables in self._tables.items() if name in tables)
+
+    async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
+        """There is nothing that the view lacks."""
+        return False
 
     def all_tables(self) -> Sequence[Table]:
         """Every table, by table id: for tools."""

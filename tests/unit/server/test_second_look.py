@@ -1,0 +1,141 @@
+"""Tables that were made through another server: a name that the view lacks is looked up, and the operation run once more."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.operations.registry import ANSWERED
+from hashrange.server.second_look import with_second_look
+from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.late_catalog import LateCatalogStore
+from tests.support.samples import finish
+from tests.unit.server.harness import FrontEnd, reply
+
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+KEY = {"pk": {"S": "p"}}
+SCHEMA = {
+    "TableName": "orders",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+INSERT = {"Statement": "INSERT INTO orders VALUE {'pk': 'q'}"}
+REQUESTS: list[tuple[str, dict[str, Any]]] = [
+    ("PutItem", {"TableName": "orders", "Item": KEY}),
+    ("UpdateItem", {"TableName": ARN, "Key": KEY}),
+    ("GetItem", {"TableName": "orders", "Key": KEY}),
+    ("Scan", {"TableName": "orders"}),
+    ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": KEY}}]}}),
+    ("BatchGetItem", {"RequestItems": {ARN: {"Keys": [KEY]}}}),
+    ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "orders", "Item": KEY}}]}),
+    ("TransactGetItems", {"TransactItems": [{"Get": {"TableName": "orders", "Key": KEY}}]}),
+    ("ExecuteStatement", INSERT),
+    ("ExecuteTransaction", {"TransactStatements": [INSERT]}),
+    ("BatchExecuteStatement", {"Statements": [INSERT, {"Statement": "no statement"}]}),
+    ("DescribeTable", {"TableName": "orders"}),
+    ("UpdateTable", {"TableName": "orders", "DeletionProtectionEnabled": True}),
+    ("DescribeTimeToLive", {"TableName": "orders"}),
+    ("DescribeContinuousBackups", {"TableName": "orders"}),
+    ("TagResource", {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]}),
+    ("DeleteTable", {"TableName": "orders"}),
+]
+
+
+class Pair:
+    """Two servers of one store."""
+
+    def __init__(self) -> None:
+        self.inner: EmbeddedStore = open_store(None, SystemClock(), None)
+        self.stores = [LateCatalogStore(self.inner, seed) for seed in (1, 2)]
+        self.fronts = [FrontEnd(operations=ANSWERED, real_store=store) for store in self.stores]
+        for server in (0, 1):
+            self.ask(server, "ListTables", {})  # from here on it has a view
+
+    def ask(self, server: int, operation: str, body: dict[str, Any]) -> Any:
+        """The reply; a refusal's code under `__type`."""
+        front = self.fronts[server]
+        answer = reply(front.ask(front.request(msgspec.json.encode(body), operation)))
+        return msgspec.json.decode(answer.body or b"{}")
+
+    def tables(self, server: int) -> list[str]:
+        names: list[str] = self.ask(server, "ListTables", {})["TableNames"]
+        return names
+
+    def look_ups(self, server: int) -> int:
+        return self.stores[server].catalog.look_ups
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    pair = Pair()
+    yield pair
+    pair.inner.close_now()
+
+
+@pytest.mark.parametrize(("operation", "body"), REQUESTS)
+def test_a_table_made_by_another_server_is_found(pair: Pair, operation: str, body: dict[str, Any]) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    assert (pair.tables(0), pair.tables(1)) == (["orders"], [])
+    answer = pair.ask(1, operation, body)
+    assert "__type" not in answer, answer
+    if operation == "BatchExecuteStatement":
+        assert [one.get("Error", {}).get("Code") for one in answer["Responses"]] == [None, "ValidationError"]
+    assert (pair.look_ups(0), pair.look_ups(1)) == (0, 1)
+    if operation != "DeleteTable":
+        pair.ask(1, "PutItem", {"TableName": "orders", "Item": KEY})
+        assert pair.look_ups(1) == 1, "what was found stays found"
+
+
+def test_what_exists_nowhere_is_looked_up_once_and_refused(pair: Pair) -> None:
+    answer = pair.ask(1, "PutItem", {"TableName": "nothing", "Item": KEY})
+    assert answer["__type"].endswith("#ResourceNotFoundException")
+    assert pair.look_ups(1) == 1
+
+
+def test_other_refusals_are_not_looked_into(pair: Pair) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    answer = pair.ask(1, "PutItem", {"TableName": "orders", "Item": {"pk": {"N": "1x"}}})
+    assert answer["__type"].endswith("#ValidationException")
+    assert pair.look_ups(1) == 0
+
+
+def test_a_table_made_anew_by_another_server_takes_items(pair: Pair) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    pair.ask(1, "DescribeTable", {"TableName": "orders"})
+    pair.ask(0, "DeleteTable", {"TableName": "orders"})
+    pair.ask(0, "CreateTable", SCHEMA)
+    assert "__type" not in pair.ask(1, "PutItem", {"TableName": "orders", "Item": KEY})
+    assert pair.ask(0, "GetItem", {"TableName": "orders", "Key": KEY}) == {"Item": KEY}
+
+
+def test_a_change_that_another_server_was_first_with_is_made_to_what_is_stored(pair: Pair) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    pair.ask(1, "DescribeTable", {"TableName": "orders"})
+    pair.ask(0, "UpdateTable", {"TableName": "orders", "DeletionProtectionEnabled": True})
+    pair.ask(1, "TagResource", {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]})
+    (table,) = pair.inner.catalog.all_tables()
+    assert (table.is_deletion_protected, table.tags) == (True, {"a": "b"})
+
+
+def test_a_name_that_another_server_took_is_taken(pair: Pair) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    assert pair.ask(1, "CreateTable", SCHEMA)["__type"].endswith("#ResourceInUseException")
+    assert pair.tables(1) == ["orders"]
+
+
+def test_news_come_by_themselves(pair: Pair) -> None:
+    pair.ask(1, "CreateTable", SCHEMA | {"TableName": "other"})
+    pair.ask(0, "CreateTable", SCHEMA)
+    calls = 0
+    while pair.tables(1) == ["other"]:
+        pair.ask(1, "GetItem", {"TableName": "other", "Key": KEY})
+        calls += 1
+    assert (calls > 1, pair.look_ups(1), pair.tables(1)) == (True, 0, ["orders", "other"])
+
+
+def test_where_no_view_is_late_operations_are_run_as_they_are(pair: Pair) -> None:
+    assert with_second_look(ANSWERED, pair.inner.catalog) is ANSWERED
+    assert finish(pair.inner.catalog.look_up("000000000000", "us-east-1", ["orders"])) is False
