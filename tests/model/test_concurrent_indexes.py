@@ -28,8 +28,8 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.pause import PAUSE
-from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime
+from tests.support.stores import as_distributed
 
 TABLE = "crowd"
 KEYS = 40
@@ -46,7 +46,7 @@ class Crowd:
         self.chance = random.Random(seed)
         time = SuspendingTime(seed)
         self.embedded = open_store(str(data_dir), time, None, time.delay if seed % 2 else None)
-        self.store = SuspendingStore(self.embedded, seed, time)
+        self.store = as_distributed(self.embedded, seed, time)
         self.scope = Scope("000000000000", "us-east-1", self.store, time, Settings())
         self.jobs: list[Job] = [IndexBackfill(self.store, time), IndexDelay(self.store)]
         self.is_over = False

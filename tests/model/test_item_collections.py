@@ -19,11 +19,11 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
-from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.keys import lookup_key
 from tests.model.item_model import item_bytes, item_from_wire
 from tests.model.world import drive
 from tests.support.samples import finish
+from tests.support.stores import as_distributed
 
 STEPS = 400
 LIMIT_BYTES = 700
@@ -98,7 +98,7 @@ class Walk:
         """Every other walk lets entries of the global index wait, which count nowhere."""
         delay = (lambda: 5.0) if self.seed % 2 else None
         self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, delay, LIMIT_BYTES)
-        store: WholeStore = SuspendingStore(self.embedded, self.seed) if self.is_suspending else self.embedded
+        store: WholeStore = as_distributed(self.embedded, self.seed) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings())
 
     def restart(self) -> None:

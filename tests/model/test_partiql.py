@@ -17,9 +17,9 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
-from hashrange.store.suspending import SuspendingStore
 from tests.model.statements import Said, Speaker
 from tests.model.world import drive
+from tests.support.stores import as_distributed
 
 STEPS = int(os.environ.get("HASHRANGE_TEST_PARTIQL_STEPS", "300"))
 ORDINARY, SAID = "ordinary", "said"
@@ -32,7 +32,7 @@ class Twins:
 
     def __init__(self, kind: str, seed: int) -> None:
         self.embedded = open_store(None, SystemClock(), None)
-        self.suspending = SuspendingStore(self.embedded, seed) if kind == "suspending" else None
+        self.suspending = as_distributed(self.embedded, seed) if kind == "suspending" else None
         store: Any = self.suspending or self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
         for name in (ORDINARY, SAID):

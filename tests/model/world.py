@@ -13,8 +13,8 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import WholeStore
-from hashrange.store.suspending import SuspendingStore
 from tests.model.item_model import ModelTable, Refused
+from tests.support.stores import as_distributed
 
 TABLE = "model"
 
@@ -56,7 +56,7 @@ class World:
         self.embedded: EmbeddedStore = open_store(self.data_dir, SystemClock(), None)
         store: WholeStore = self.embedded
         if self.kind == "suspending":
-            store = SuspendingStore(self.embedded, self.seed)
+            store = as_distributed(self.embedded, self.seed)
         self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
 
     def restart(self) -> None:

@@ -7,6 +7,7 @@ from hashrange.clock import SystemClock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.interface import WholeStore
+from hashrange.store.stale_reads import StaleReads
 from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime
 
@@ -19,10 +20,15 @@ def make_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) 
 
 
 def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
-    """An empty store behind the wrapper that suspends, loses races, reads late and delays its global indexes, by a seed."""
+    """An empty store that behaves as a distributed one may, and delays its global indexes, by a seed."""
     time = SuspendingTime(SEED)
     inner = open_store(None, time, asyncio.get_running_loop(), time.delay, collection_size_max_bytes)
-    return SuspendingStore(inner, SEED, time)
+    return as_distributed(inner, SEED, time)
+
+
+def as_distributed(inner: WholeStore, seed: int, time: SuspendingTime | None = None) -> SuspendingStore:
+    """The store behind the wrappers that suspend, lose races and outcomes, and read late."""
+    return SuspendingStore(StaleReads(inner, seed), seed, time)
 
 
 STORES: dict[str, Callable[..., WholeStore]] = {"embedded": make_store, "suspending": make_suspending_store}

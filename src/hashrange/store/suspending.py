@@ -1,9 +1,10 @@
 """What would a distributed store do? A wrapper that suspends at every call, for tests of everything above the store.
 
 It yields to the loop at each call and lets concurrent requests overtake each other by a seed; now and then a commit
-loses its race, so that the plan is called again; now and then its reply is lost, and it is looked for (`outcomes.py`); a read that need not be consistent may be served from before the last
-commits. It catches plans that change something: a second call on the same row must give the same result. With a
-`SuspendingTime`, entries of global indexes come later than their items, each by a random time.
+loses its race, so that the plan is called again; now and then its reply is lost, and it is looked for (`outcomes.py`).
+It catches plans that change something: a second call on the same row must give the same result. With a
+`SuspendingTime`, entries of global indexes come later than their items, each by a random time. What else a distributed store
+does has wrappers of its own: `stale_reads.py`, `late_catalog.py`, `faulty.py`.
 
 A transaction marks its items as ongoing and suspends before it is committed: whoever else writes one of them meanwhile is refused,
 as is a second use of its token.
@@ -40,8 +41,6 @@ from hashrange.tables.span import Span
 
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
-STALE_READ_PROBABILITY = 0.25
-REMEMBERED_CHANGES_MAX = 64
 PROPAGATED_ROWS = 16
 """Commits whose entries are written at once when everything is to be propagated."""
 
@@ -107,7 +106,6 @@ class SuspendingStore:
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - likewise
-        self._before: dict[Place, Row | None] = {}
         self._ongoing: set[Place] = set()
         """What transactions are about to write or look at."""
         self._writing: Counter[Place] = Counter()
@@ -137,12 +135,10 @@ class SuspendingStore:
         return self._random.random() < probability
 
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
-        """The row, or sometimes the one before the last change when `consistent` is false."""
+        """As the inner store, between pauses."""
         await self.suspend()
         row = await self.inner.get(source, key, consistent=consistent)
         await self.suspend()
-        if not consistent and self.chance(STALE_READ_PROBABILITY):
-            return self._before.get((source, key), row)
         return row
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
@@ -175,8 +171,6 @@ class SuspendingStore:
             self._writing[place] -= 1
             if not self._writing[place]:
                 del self._writing[place]
-        if change.old != change.new:
-            self._remember(table.source, key, change.old)
         await self.suspend()
         return change
 
@@ -214,9 +208,6 @@ class SuspendingStore:
             self._ongoing -= places
             if token is not None:
                 self._tokens.discard(token.name)
-        for change in transacted.changes:
-            if change.old != change.new:
-                self._remember(change.table.source, change.key, change.old)
         await self.suspend()
         return transacted
 
@@ -280,11 +271,6 @@ class SuspendingStore:
         _planned(plan, row)
         self.lost_races += 1
         await self.suspend()
-
-    def _remember(self, source: bytes, key: Key, old: Row | None) -> None:
-        if len(self._before) >= REMEMBERED_CHANGES_MAX:
-            self._before.pop(next(iter(self._before)))
-        self._before[source, key] = old
 
     async def collection_size_bytes(self, table: Table, key: Key) -> int:
         """As the inner store, after a pause."""

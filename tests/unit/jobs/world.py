@@ -17,9 +17,9 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
-from hashrange.store.suspending import SuspendingStore
 from tests.support.clocks import SetClock
 from tests.support.kills import copy_as_killed
+from tests.support.stores import as_distributed
 
 TABLE = "orders"
 Item = dict[str, Any]
@@ -64,7 +64,7 @@ class World:
 
     def open(self) -> None:
         self.embedded: EmbeddedStore = open_store(self.data_dir, self.clock, None, self.index_delay)
-        store: WholeStore = SuspendingStore(self.embedded, seed=3) if self.is_suspending else self.embedded
+        store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
         self.job = IndexBackfill(store, self.clock)
         self.delay_job = IndexDelay(store)

@@ -12,6 +12,7 @@ from hashrange.operations.items import batch_get_item, batch_write_item
 from hashrange.operations.operation import Operation, Scope
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.faulty import FaultyStore, Method
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
 from hashrange.tables.sources import index_sources
 from tests.support.samples import finish, statistics_of, table_maker
@@ -160,44 +161,36 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
 # --- a stall that outlasts all patience -----------------------------------------------------------
 
 
-def stall(scope: Scope, monkeypatch: pytest.MonkeyPatch, method: str, done: int) -> list[int]:
-    """Let a method of the store fail from its call number `done` on; returns a list that holds the number of calls."""
-    store, _ = current(scope)
-    original = getattr(store, method)
-    calls = [0]
-
-    async def busy(*arguments: Any, **options: Any) -> Any:
-        calls[0] += 1
-        if calls[0] > done:
-            raise StorageBusy("The engine is catching up.")
-        return await original(*arguments, **options)
-
-    monkeypatch.setattr(store, method, busy)
-    return calls
+def stall(scope: Scope, method: Method, done: int) -> FaultyStore:
+    """Let a method of the scope's store find it busy behind so many calls."""
+    faulty = FaultyStore(current(scope)[0])
+    faulty.fail(method, StorageBusy("The engine is catching up."), after_calls=done)
+    scope.store = faulty
+    return faulty
 
 
-def test_a_stall_leaves_over_what_was_not_written(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = stall(scope, monkeypatch, "mutate", 2)
+def test_a_stall_leaves_over_what_was_not_written(scope: Scope) -> None:
+    faulty = stall(scope, "mutate", 2)
     asked = writes("a", 4) | {"ReturnConsumedCapacity": "TOTAL"}
     asked["RequestItems"]["orders"].append({"DeleteRequest": {"Key": key(9)}})
     reply = msgspec.json.decode(finish(started(scope, batch_write_item.OPERATION, asked)))
     assert reply["UnprocessedItems"] == {"orders": asked["RequestItems"]["orders"][2:]}
     assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
-    assert calls == [3], "patience is at an end for all that follow"
-    assert statistics_of(current(scope)[0], scope.tables["orders"].source).item_count == 2
+    assert faulty.calls["mutate"] == 3, "patience is at an end for all that follow"
+    assert statistics_of(faulty, scope.tables["orders"].source).item_count == 2
 
 
-def test_a_stall_before_the_first_write_fails_the_batch(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = stall(scope, monkeypatch, "mutate", 0)
+def test_a_stall_before_the_first_write_fails_the_batch(scope: Scope) -> None:
+    faulty = stall(scope, "mutate", 0)
     with pytest.raises(StorageBusy):
         finish(started(scope, batch_write_item.OPERATION, writes("a", 3)))
-    assert calls == [1]
+    assert faulty.calls["mutate"] == 1
 
 
-def test_a_stall_leaves_keys_unread(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stall_leaves_keys_unread(scope: Scope) -> None:
     finish(started(scope, batch_write_item.OPERATION, writes("a", 2)))
     finish(scope.store.catalog.create(table_maker("others")))
-    calls = stall(scope, monkeypatch, "get", 2)
+    faulty = stall(scope, "get", 2)
     keys = [key(place) for place in range(4)]
     entry = {"Keys": keys, "ConsistentRead": True}
     asked = {"RequestItems": {"orders": entry, "others": entry}, "ReturnConsumedCapacity": "TOTAL"}
@@ -206,10 +199,10 @@ def test_a_stall_leaves_keys_unread(scope: Scope, monkeypatch: pytest.MonkeyPatc
     assert reply["Responses"]["others"] == []
     assert reply["UnprocessedKeys"] == {"orders": entry | {"Keys": keys[2:]}, "others": entry}
     assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
-    assert calls == [3]
+    assert faulty.calls["get"] == 3
 
 
-def test_a_stall_before_the_first_read_fails_the_batch(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    stall(scope, monkeypatch, "get", 0)
+def test_a_stall_before_the_first_read_fails_the_batch(scope: Scope) -> None:
+    stall(scope, "get", 0)
     with pytest.raises(StorageBusy):
         finish(started(scope, batch_get_item.OPERATION, {"RequestItems": {"orders": {"Keys": [key(1), key(2)]}}}))

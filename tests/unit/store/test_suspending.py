@@ -52,21 +52,6 @@ def test_a_refusal_passes(store: EmbeddedStore, table: Table, run: Run) -> None:
         run(SuspendingStore(store, 1).mutate(table, KEY, refuse))
 
 
-def test_only_reads_that_need_not_be_consistent_are_stale(store: EmbeddedStore, table: Table, run: Run) -> None:
-    suspending = SuspendingStore(store, 5)
-
-    async def scenario() -> tuple[set[Row | None], set[Row | None]]:
-        await suspending.mutate(table, KEY, lambda _: row_of(1, b"old"))
-        await suspending.mutate(table, KEY, lambda _: row_of(1, b"new"))
-        consistent = {await suspending.get(table.source, KEY, consistent=True) for _ in range(50)}
-        eventual = {await suspending.get(table.source, KEY, consistent=False) for _ in range(50)}
-        return consistent, eventual
-
-    consistent, eventual = run(scenario())
-    assert consistent == {row_of(1, b"new")}
-    assert eventual == {row_of(1, b"new"), row_of(1, b"old")}
-
-
 def test_the_same_seed_gives_the_same_order(store: EmbeddedStore, table: Table, run: Run) -> None:
     async def order(seed: int) -> list[int]:
         suspending = SuspendingStore(store, seed)

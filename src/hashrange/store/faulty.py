@@ -1,0 +1,66 @@
+"""What if a store fails? A wrapper of a store whose calls fail by a seed, or where a test says so, before anything is done.
+
+For what stands above a store: how operations take its errors. How an engine fails, halfway and torn, is tested below.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from hashrange.errors import HashrangeError, StorageBusy
+from hashrange.store.interface import WholeStore
+
+Method = Literal["get", "page", "mutate", "transact", "snapshot_get"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class FaultyStore:
+    """A store over another one."""
+
+    def __init__(self, inner: WholeStore, seed: int = 0, busy_probability: float = 0.0) -> None:
+        """So often, drawn from the seed, does a call find the store busy."""
+        self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
+        self._busy_probability = busy_probability
+        self._faults: dict[str, tuple[int, HashrangeError]] = {}
+        self.calls: Counter[str] = Counter()
+        """How often each method was called."""
+        self.faults = 0
+        """How many calls failed."""
+        self.catalog = inner.catalog
+        self.get, self.page = self._may_fail("get", inner.get), self._may_fail("page", inner.page)
+        self.mutate = self._may_fail("mutate", inner.mutate)
+        self.transact = self._may_fail("transact", inner.transact)
+        self.snapshot_get = self._may_fail("snapshot_get", inner.snapshot_get)
+        self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
+        self.position, self.durable_position = inner.position, inner.durable_position
+        self.when_durable = inner.when_durable
+        self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
+        self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
+        self.close = inner.close
+
+    def fail(self, method: Method, error: HashrangeError, *, after_calls: int = 0) -> None:
+        """Let so many calls of the method, of those from the beginning, go well, and each that follows raise `error`."""
+        self._faults[method] = (after_calls, error)
+
+    def mend(self) -> None:
+        """From now on nothing fails."""
+        self._faults.clear()
+        self._busy_probability = 0.0
+
+    def _may_fail(
+        self, name: Method, method: Callable[P, Coroutine[Any, Any, T]]
+    ) -> Callable[P, Coroutine[Any, Any, T]]:
+        async def call(*arguments: P.args, **options: P.kwargs) -> T:
+            self.calls[name] += 1
+            after_calls, error = self._faults.get(name, (0, None))
+            if error is None and self._chance() < self._busy_probability:
+                error = StorageBusy("This call was to find the store busy.")
+            if error is not None and self.calls[name] > after_calls:
+                self.faults += 1
+                raise error
+            return await method(*arguments, **options)
+
+        return call

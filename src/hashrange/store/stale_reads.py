@@ -1,0 +1,69 @@
+"""What if a read may come late? A wrapper of a store whose reads, unless they are consistent, now and then tell the row before its last change, for tests.
+
+Which ones do is drawn from a seed. Only single rows are read late; pages are those of the store.
+"""
+
+import random
+from collections.abc import Sequence
+
+from hashrange.items.types import Key, Row
+from hashrange.store.interface import Step, Token, Transacted, WholeStore
+from hashrange.store.request_ids import RequestId
+from hashrange.tables.change import Change, Origin, Plan
+from hashrange.tables.schema import Table
+
+STALE_READ_PROBABILITY = 0.25
+REMEMBERED_CHANGES_MAX = 64
+
+
+class StaleReads:
+    """A store over another one, through which all its writes go."""
+
+    def __init__(self, inner: WholeStore, seed: int) -> None:
+        self._inner = inner
+        self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
+        self._before: dict[tuple[bytes, Key], Row | None] = {}
+        """Source and key → the row before its last change."""
+        self.stale_reads = 0
+        """How many reads told another row than the present one, for tests that want to know."""
+        self.catalog = inner.catalog
+        self.page, self.snapshot_get = inner.page, inner.snapshot_get
+        self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
+        self.position, self.durable_position = inner.position, inner.durable_position
+        self.when_durable = inner.when_durable
+        self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
+        self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
+        self.close = inner.close
+
+    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+        """The row, or sometimes the one before the last change when `consistent` is false."""
+        row = await self._inner.get(source, key, consistent=consistent)
+        if consistent or self._chance() >= STALE_READ_PROBABILITY:
+            return row
+        before = self._before.get((source, key), row)
+        self.stale_reads += before != row
+        return before
+
+    async def mutate(
+        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+    ) -> Change:
+        """As the inner store; the old row may be read for a while."""
+        change = await self._inner.mutate(table, key, plan, request_id, origin)
+        self._remember(change)
+        return change
+
+    async def transact(
+        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+    ) -> Transacted:
+        """As the inner store; likewise."""
+        transacted = await self._inner.transact(steps, token, request_id)
+        for change in transacted.changes:
+            self._remember(change)
+        return transacted
+
+    def _remember(self, change: Change) -> None:
+        if change.old == change.new:
+            return
+        if len(self._before) >= REMEMBERED_CHANGES_MAX:
+            self._before.pop(next(iter(self._before)))
+        self._before[change.table.source, change.key] = change.old
