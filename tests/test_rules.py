@@ -10,7 +10,11 @@ import pytest
 from hashrange.cli.sources import load_settings
 
 TESTS = Path(__file__).parent
-TEXTS = {path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
+TEXTS = {
+    path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8")
+    for path in TESTS.rglob("*.py")
+    if not {".venv", "node_modules"} & set(path.relative_to(TESTS).parts)  # libraries of tests/clients
+}
 TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
 
 CLOCKS = {
