@@ -1,7 +1,7 @@
 # The front door. Needs Python 3.11 or later with its venv module, and make; uses uv when it is there.
 #
 #   make run      serve on port 8000 with data in ./hashrange-data
-#   make test     all tests
+#   make test     all tests, in a process for each core (PYTEST_FLAGS="-n 0": in one, for a debugger)
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
 #   make bench    measure, beside other servers, in some 25 minutes; writes docs/benchmarks.md (ARGS=--quick: two minutes, ours)
@@ -23,6 +23,8 @@ BIN := .venv/bin
 RUN_READY := .venv/.ready-run
 DEV_READY := .venv/.ready-dev
 PYTEST_FLAGS ?=
+# A process for each core, at most four: with more, the longest group of tests is all that is waited for (tests/support/dealing.py).
+PROCESSES = $(if $(findstring no:xdist,$(PYTEST_FLAGS)),,-n auto --maxprocesses 4)
 
 # Compiled modules halve the time of a start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -66,7 +68,7 @@ run: $(RUN_READY)
 	@$(BIN)/python -m hashrange serve $(ARGS)
 
 test: $(DEV_READY)
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest $(PROCESSES) $(PYTEST_FLAGS)
 
 check: $(DEV_READY)
 	$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

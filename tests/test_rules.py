@@ -10,7 +10,11 @@ import pytest
 from hashrange.cli.sources import load_settings
 
 TESTS = Path(__file__).parent
-TEXTS = {path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
+TEXTS = {
+    path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8")
+    for path in TESTS.rglob("*.py")
+    if not {".venv", "node_modules"} & set(path.relative_to(TESTS).parts)  # libraries of tests/clients
+}
 TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
 
 CLOCKS = {
@@ -23,6 +27,7 @@ CLOCKS = {
 """What tells how long something took. The time of day, for signatures, is none of it."""
 CLOCK_READERS = {
     "support/waiting.py": "its time-out ends a test that would hang",
+    "support/times.py": "it prints how long the tests took, and asserts nothing of it",
     "soak/test_connections.py": "it prints what it sees, for the reader of a soak, and asserts nothing of it",
     "unit/cli/test_serve.py": "a start may cost a multiple of the imports under it, which the same run measures",
     "unit/items/test_numbers.py": "a long text may take a multiple of a shorter one's time, which the same run measures",
