@@ -5,7 +5,7 @@ half a gigabyte and hold everybody up for a second. The API knows no such limit,
 is ours (docs/compatibility.md). It must not refuse a long text that looks like JSON.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -24,6 +24,11 @@ _PIECE_BYTES = 64 * 1024
 _PIECE_STEPS = 200
 """Mostly 0.1 to 0.3 ms; more than steps.LOOK_STEPS, so that others may have their turn before each piece."""
 
+_LONG_NUMBERS_FROM_BYTES = 1024 * 1024
+"""Before, they cannot take longer than 25 ms."""
+_LONG_NUMBER = b"0" * 400
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+
 
 def check_member_count(body: bytes) -> None:
     """Raise ValidationException when the body, a JSON object, holds too many. 0.6 ms a MB; more where texts hold commas."""
@@ -31,6 +36,18 @@ def check_member_count(body: bytes) -> None:
         return
     if _has_surely_too_many_texts(body) or _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
         raise ValidationException(TOO_MANY_MEMBERS.format(maximum=REQUEST_MEMBERS_MAX))
+
+
+def has_long_numbers(body: bytes) -> bool:
+    """Does a large body hold numbers of very many digits? The time to read one grows with the square of its digits."""
+    return len(body) > _LONG_NUMBERS_FROM_BYTES and any(
+        _LONG_NUMBER in _as_zeros(piece) for piece in _outside_texts(body)
+    )
+
+
+def _as_zeros(text: bytes) -> bytes:
+    """Each digit a zero, so that a long number is found as one text: thirty times as fast as by an expression."""
+    return text.translate(_ZEROS)
 
 
 def decode_piece(piece: bytes | msgspec.Raw, decode: Callable[[bytes], T]) -> T:
@@ -71,8 +88,17 @@ def _has_surely_too_many_texts(body: bytes) -> bool:
 
 
 def _count_marks_outside_texts(body: bytes) -> int:
-    """Stops once there are too many. 9 ms a MB where every third byte is a quotation mark."""
+    """Stops once there are too many."""
     count = 0
+    for piece in _outside_texts(body):
+        count += _count_marks(piece)
+        if count > REQUEST_MEMBERS_MAX:
+            break
+    return count
+
+
+def _outside_texts(body: bytes) -> Iterator[bytes]:
+    """The body without its texts, piece by piece. 9 ms a MB where every third byte is a quotation mark."""
     is_inside = False
     rest = b""
     for start in range(0, len(body), _PIECE_BYTES):
@@ -85,8 +111,5 @@ def _count_marks_outside_texts(body: bytes) -> int:
                 piece, rest = piece[:-1], b"\\"
             piece = piece.replace(b'\\"', b"")
         parts = piece.split(b'"')
-        count += _count_marks(b"".join(parts[is_inside::2]))
-        if count > REQUEST_MEMBERS_MAX:
-            break
+        yield b"".join(parts[is_inside::2])
         is_inside ^= len(parts) % 2 == 0
-    return count

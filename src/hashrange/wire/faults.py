@@ -18,6 +18,7 @@ from hashrange.errors import SerializationException, ValidationException
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
 from hashrange.steps import look, spend_decoding
+from hashrange.wire.body_members import has_long_numbers
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
@@ -94,17 +95,26 @@ def decode_object(body: bytes) -> dict[str, Any]:
 
     Numbers beyond the decoder's range are well-formed: they become infinite, or long integers.
     """
+    is_quick = not has_long_numbers(body)
     spend_decoding(len(body))
     try:
-        try:
-            decoded = msgspec.json.decode(body)
-        except msgspec.ValidationError:
-            decoded = json.loads(body.decode(), parse_int=_whole_number, parse_constant=_refuse_constant)
+        decoded = _decode_quickly(body) if is_quick else _decode_any_numbers(body)
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise SerializationException from None
     if not isinstance(decoded, dict):
         raise SerializationException
     return decoded
+
+
+def _decode_quickly(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.ValidationError:
+        return _decode_any_numbers(body)
+
+
+def _decode_any_numbers(body: bytes) -> Any:
+    return json.loads(body.decode(), parse_int=_whole_number, parse_constant=_refuse_constant)
 
 
 def check_object(body: bytes) -> None:

@@ -214,3 +214,16 @@ def test_tag_operations_ask_for_the_arn_before_all_constraints(operation_name: s
     assert fault_of(TagRequest, operation_name, {"ResourceArn": "x"}).message == (
         "1 validation error detected: Value null at 'tagKeys' failed to satisfy constraint: Member must not be null"
     )
+
+
+def test_very_long_numbers_of_a_large_body_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 4,000 digits would take 0.1 ms."""
+    number, megabyte = b"7" * 4000, 1 << 20
+    body = b'{"a":[' + b",".join([number] * (megabyte // 4000 + 1)) + b'],"b":"x"}'
+    text = json.dumps({"a": number.decode() * 300}).encode()
+    values = decode_object(body), decode_object(text)
+    monkeypatch.delattr(msgspec.json, "decode")
+    assert decode_object(body) == values[0]
+    assert set(values[0]["a"]) == {10**400}
+    with pytest.raises(AttributeError):  # in a text they are no numbers
+        decode_object(text)
