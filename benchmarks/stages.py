@@ -28,7 +28,6 @@ from hashrange.items.rows import decode_row, encode_row
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.connections import Connections
 from hashrange.server.protocol import Connection
-from hashrange.tables.keys import lookup_key
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "where-the-time-goes.md"
@@ -153,7 +152,7 @@ def engine_stages(bench: Bench, workload: Workload, decoded: list[Any]) -> Itera
     assert table is not None
     get = bench.store.engine.get
     if workload.name in ("get", "update"):
-        keys = [table.source + lookup_key(table, request.Key) for request in decoded]
+        keys = [table.source + table.lookup_key(request.Key) for request in decoded]
         rows = [get(key) for key in keys]
         yield Stage("· spared: the engine's get", best_us(get, keys))
         if workload.name == "update":

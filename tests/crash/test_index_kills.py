@@ -116,7 +116,7 @@ def test_an_index_is_complete_whenever_its_server_was_killed(tmp_path: Path) -> 
             changer.join()
         faults = check_store(str(folder)).faults
         assert faults == [], f"kill {kill}"
-        interrupted += inspect_store(str(folder)).tables[0][0].indexes[0].state == "CREATING"
+        interrupted += inspect_store(str(folder)).tables[0][0].schema.indexes[0].state == "CREATING"
         server = ServerProcess(folder)
         for _ in range(POLLS_MAX):
             if described(server)["IndexStatus"] == "ACTIVE":

@@ -42,7 +42,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
         assert table is not None
         for number in range(FOUND_FULL):
             finish(store.mutate(table, KEYS[number], lambda _, number=number: row_of(number + 1)))  # type: ignore[misc]
-        assert finish(store.catalog.replace(table, replace(table, tags={TAG: "filling"})))
+        assert finish(store.catalog.replace(table.schema, replace(table.schema, tags={TAG: "filling"})))
     while True:
         rows = {key: chance.choice([None, row_of(chance.randint(1, 99))]) for key in chance.sample(KEYS, 4)}
         steps = [Step(table, key, lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
@@ -104,6 +104,6 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
         differing = {key for key, row in acknowledged.items() if there.get(key) != row}
         assert len(differing) <= 4, "only one commit may have come after the last that was told"
         acknowledged |= {key: Row(there[key]) if key in there else None for key in differing}
-        states.add(table.tags[TAG])
+        states.add(table.schema.tags[TAG])
         store.close_now()
     assert "on" in states, "the walk never came to its end"

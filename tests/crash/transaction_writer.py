@@ -13,7 +13,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Step, Token, Transacted
 from hashrange.tables.change import Plan
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import durable, row_of, table_maker
 
 NAMES = ("one", "two")
@@ -42,7 +42,7 @@ def token(writer: int, number: int) -> Token:
     return Token(b"%03d/%09d" % (writer, number), DIGEST, 0.0, 1e9, lambda changes: b"%d" % len(changes))
 
 
-async def open_tables(store: EmbeddedStore) -> list[Table]:
+async def open_tables(store: EmbeddedStore) -> list[OpenTable]:
     """Both tables, made when they are missing."""
     tables = []
     for name in NAMES:
@@ -52,7 +52,7 @@ async def open_tables(store: EmbeddedStore) -> list[Table]:
     return tables
 
 
-async def transact_one(store: EmbeddedStore, tables: list[Table], writer: int, number: int) -> Transacted:
+async def transact_one(store: EmbeddedStore, tables: list[OpenTable], writer: int, number: int) -> Transacted:
     """The transaction of one number."""
 
     def put(row: Row) -> Plan:
@@ -70,7 +70,7 @@ async def transact_one(store: EmbeddedStore, tables: list[Table], writer: int, n
 def write_until_killed(folder: str, writers: int, pipe: Connection) -> None:
     """Entry of the process. Reports [writer, number] for what is durable."""
 
-    async def write(store: EmbeddedStore, tables: list[Table], writer: int) -> None:
+    async def write(store: EmbeddedStore, tables: list[OpenTable], writer: int) -> None:
         number = number_of(await store.get(tables[0].source, counter_key(writer), consistent=True))
         while True:
             number += 1

@@ -21,7 +21,7 @@ from hashrange.clock import SystemClock
 from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, engine, files, open_store
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import durable, row_of, table_maker
 
 TABLE_NAME = "numbers"
@@ -62,7 +62,7 @@ def is_deleted_by(number: int, counter: int) -> bool:
     return (number + DELETE_BACK) % DELETE_EVERY == 0 and number + DELETE_BACK <= counter
 
 
-async def write_one(store: EmbeddedStore, table: Table, writer: int, number: int) -> None:
+async def write_one(store: EmbeddedStore, table: OpenTable, writer: int, number: int) -> None:
     """All commits of one number."""
     await store.mutate(table, entry_key(writer, number), lambda _: entry_row(writer, number))
     if number % DELETE_EVERY == 0:
@@ -73,7 +73,7 @@ async def write_one(store: EmbeddedStore, table: Table, writer: int, number: int
 Send = Callable[[object], None]
 
 
-async def writer_loop(store: EmbeddedStore, table: Table, writer: int, send: Send) -> None:
+async def writer_loop(store: EmbeddedStore, table: OpenTable, writer: int, send: Send) -> None:
     """Write for ever, reporting ["A", writer, number] for what is durable."""
     number = number_of(await store.get(table.source, counter_key(writer), consistent=True))
     while True:
@@ -83,7 +83,7 @@ async def writer_loop(store: EmbeddedStore, table: Table, writer: int, send: Sen
         send(["A", writer, number])
 
 
-async def open_table(store: EmbeddedStore) -> Table:
+async def open_table(store: EmbeddedStore) -> OpenTable:
     """The one table, made when it is missing."""
     table = store.catalog.find("000000000000", "us-east-1", TABLE_NAME)
     if table is None:

@@ -29,7 +29,7 @@ from hashrange.store.interface import Step, Token, Transacted, TransactionRefuse
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId
 from hashrange.store.suspending import SuspendingStore
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.model.histories import Read, Write, faults_of
 
 SEEDS = range(int(os.environ.get("HASHRANGE_TEST_BANK_SEEDS", "150")))
@@ -58,7 +58,7 @@ class HalvingStore(SuspendingStore):
                 raise TransactionRefused(reasons) from None
         return Transacted(changes)
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         rows = []
         for table, key in places:
             await self.suspend()

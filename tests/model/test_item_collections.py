@@ -19,7 +19,6 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
-from hashrange.tables.keys import lookup_key
 from tests.model.item_model import item_bytes, item_from_wire
 from tests.model.world import drive
 from tests.support.samples import finish
@@ -223,7 +222,7 @@ class Walk:
         """What the store says."""
         table = self.embedded.catalog.find("000000000000", "us-east-1", TABLE)
         assert table is not None
-        key = lookup_key(table, {"pk": {"S": partition}, "sk": {"S": "any"}})
+        key = table.lookup_key({"pk": {"S": partition}, "sk": {"S": "any"}})
         return finish(self.embedded.collection_size_bytes(table, key))
 
 

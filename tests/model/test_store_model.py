@@ -8,7 +8,7 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 
@@ -46,7 +46,7 @@ class Walk:
         self.store: EmbeddedStore = open_store(data_dir, SystemClock(), None)
         self.model = Model()
 
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> OpenTable | None:
         """The table as the store knows it."""
         return self.store.catalog.find("000000000000", "us-east-1", name)
 
@@ -65,7 +65,7 @@ class Walk:
         sizes = [int.from_bytes(row[1:5], "big") for row in self.model.tables.get(name, {}).values()]
         assert statistics_of(self.store, table.source) == (len(sizes), sum(sizes))
 
-    def write(self, name: str, table: Table) -> None:
+    def write(self, name: str, table: OpenTable) -> None:
         """Insert, replace or delete."""
         key = self.chance.choice(KEYS)
         rows = self.model.tables[name]
@@ -77,25 +77,25 @@ class Walk:
         else:
             rows[key] = new
 
-    def read(self, name: str, table: Table) -> None:
+    def read(self, name: str, table: OpenTable) -> None:
         """One row."""
         key = self.chance.choice(KEYS)
         row = finish(self.store.get(table.source, Key(key), consistent=self.chance.random() < 0.5))
         assert row == self.model.tables[name].get(key)
 
-    def page(self, name: str, table: Table) -> None:
+    def page(self, name: str, table: OpenTable) -> None:
         """A span with limits."""
         span = Span(self.chance.choice(KEYS), self.chance.choice(KEYS), self.chance.random() < 0.5)
         limits = self.chance.randint(1, 20), self.chance.randint(1, 40)
         page = finish(self.store.page(table.source, span, *limits, consistent=True))
         assert (page.rows, page.last_key is None) == self.model.page(name, span, *limits)
 
-    def drop(self, name: str, table: Table) -> None:
+    def drop(self, name: str, table: OpenTable) -> None:
         """Delete the table."""
-        assert finish(self.store.catalog.delete(table))
+        assert finish(self.store.catalog.delete(table.schema))
         del self.model.tables[name]
 
-    def create_again(self, name: str, _table: Table) -> None:
+    def create_again(self, name: str, _table: OpenTable) -> None:
         """A name that is taken."""
         assert finish(self.store.catalog.create(table_maker(name))) is None
 

@@ -6,23 +6,22 @@ from typing import Any
 
 from hashrange.errors import ValidationException
 from hashrange.items.types import Item, Key
-from hashrange.tables.keys import item_key, lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.scripts.cases import case_test, refusal
 from tests.unit.tables.key_tables import key_table
 
 
-def key_or_refusal(make: Callable[[Table, Item], Key], table: Table, item: dict[str, Any]) -> str:
+def key_or_refusal(make: Callable[[Item], Key], item: dict[str, Any]) -> str:
     try:
-        return make(table, item)[8:].hex(" ", -2)
+        return make(item)[8:].hex(" ", -2)
     except ValidationException as error:
         return refusal(error)
 
 
-def evaluate_line(table: Table, text: str) -> str:
+def evaluate_line(table: OpenTable, text: str) -> str:
     item = json.loads(text)
-    looked_up = key_or_refusal(lookup_key, table, item)
-    stored = key_or_refusal(item_key, table, item)
+    looked_up = key_or_refusal(table.lookup_key, item)
+    stored = key_or_refusal(table.item_key, item)
     return f"{text}\n    {looked_up}" + ("" if stored == looked_up else f"\n    item: {stored}")
 
 

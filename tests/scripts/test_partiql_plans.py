@@ -12,27 +12,30 @@ from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
 from hashrange.operations.partiql.read_plan import NOTHING, ReadPlan, plan_read
 from hashrange.operations.partiql.writes import check_table, check_write
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
 from tests.scripts.cases import case_test
 from tests.scripts.partiql_cases import Parameters, show_data, statements_of
 
 KEYS = Projection("KEYS_ONLY")
-TABLE = Table(
-    table_id=1,
-    uuid="uuid",
-    account="000000000000",
-    region="us-east-1",
-    name="t",
-    keys=KeySchema(("pk",), ("S",), ("sk",), ("N",)),
-    attribute_types={"pk": "S", "sk": "N", "g": "S", "h": "N"},
-    created_at_seconds=1.0,
-    active_at_seconds=1.0,
-    indexes=(
-        Index(1, "global", True, KeySchema(("g",), ("S",), ("h",), ("N",)), KEYS),
-        Index(2, "all", True, KeySchema(("g",), ("S",)), Projection("ALL")),
-        Index(3, "local", False, KeySchema(("pk",), ("S",), ("h",), ("N",)), Projection("INCLUDE", ("a",))),
-        Index(4, "many", True, KeySchema(("g", "h"), ("S", "N"), ("sk",), ("N",)), KEYS),
-    ),
+TABLE = OpenTable(
+    Table(
+        table_id=1,
+        uuid="uuid",
+        account="000000000000",
+        region="us-east-1",
+        name="t",
+        keys=KeySchema(("pk",), ("S",), ("sk",), ("N",)),
+        attribute_types={"pk": "S", "sk": "N", "g": "S", "h": "N"},
+        created_at_seconds=1.0,
+        active_at_seconds=1.0,
+        indexes=(
+            Index(1, "global", True, KeySchema(("g",), ("S",), ("h",), ("N",)), KEYS),
+            Index(2, "all", True, KeySchema(("g",), ("S",)), Projection("ALL")),
+            Index(3, "local", False, KeySchema(("pk",), ("S",), ("h",), ("N",)), Projection("INCLUDE", ("a",))),
+            Index(4, "many", True, KeySchema(("g", "h"), ("S", "N"), ("sk",), ("N",)), KEYS),
+        ),
+    )
 )
 
 

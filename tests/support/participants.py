@@ -13,6 +13,7 @@ from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 PREFIX = b"\x00\x00\x00\x00\x7f\x00"
@@ -58,7 +59,7 @@ class ChangeLog(Participant):
     def walks(self, table: Table) -> Sequence[bytes]:
         return [source_of(table)] if table.tags.get(TAG) == "filling" else []
 
-    def fill(self, draft: Draft, table: Table, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
         assert source == source_of(table)
         for place, (key, row) in enumerate(rows):
             self._put(draft, table, place, Logged(key, None, row, draft.at_seconds, "walk"))
@@ -67,29 +68,29 @@ class ChangeLog(Participant):
         assert source == source_of(table)
         return msgspec.structs.replace(table, tags={**table.tags, TAG: "on"})
 
-    def _put(self, draft: Draft, table: Table, place: int, logged: Logged) -> None:
+    def _put(self, draft: Draft, table: OpenTable, place: int, logged: Logged) -> None:
         key = table_bytes(table) + draft.position.to_bytes(8, "big") + place.to_bytes(4, "big")
         self._queue.put(draft, key, msgspec.msgpack.encode(logged))
 
 
-def table_bytes(table: Table) -> bytes:
+def table_bytes(table: Table | OpenTable) -> bytes:
     """What the rows of a table's log begin with, behind the prefix."""
     return table.table_id.to_bytes(4, "big")
 
 
-def source_of(table: Table) -> bytes:
+def source_of(table: Table | OpenTable) -> bytes:
     """What names the log among what is filled from its table."""
     return table_bytes(table) + b"\x7f\x00"
 
 
-def logged(engine: Engine, table: Table) -> Iterator[tuple[int, Logged]]:
+def logged(engine: Engine, table: OpenTable) -> Iterator[tuple[int, Logged]]:
     """Position and content of every row of a table's log, in order."""
     prefix = PREFIX + table_bytes(table)
     for engine_key, row in scan_prefix(engine, prefix):
         yield int.from_bytes(engine_key[len(prefix) :][:8], "big"), msgspec.msgpack.decode(row, type=Logged)
 
 
-def replayed(engine: Engine, table: Table) -> dict[bytes, bytes]:
+def replayed(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
     """The rows that the log says the table has; fails where a change does not begin with what the one before left."""
     rows: dict[bytes, bytes] = {}
     for _, change in logged(engine, table):
@@ -101,7 +102,7 @@ def replayed(engine: Engine, table: Table) -> dict[bytes, bytes]:
     return rows
 
 
-def stored(engine: Engine, table: Table) -> dict[bytes, bytes]:
+def stored(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
     """The rows that the table has."""
     return {engine_key[6:]: row for engine_key, row in scan_prefix(engine, table.source)}
 

@@ -59,8 +59,8 @@ def show_tables(data_dir: str, only: str | None) -> int:
     rows += [
         (
             table.name,
-            table.account,
-            table.region,
+            table.schema.account,
+            table.schema.region,
             key_text(table.keys),
             f"{figures.item_count:,}",
             f"{figures.size_bytes:,}",
@@ -94,7 +94,7 @@ def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) ->
     except Malformed:
         return refuse("--key does not fit: its values are text behind S or N, or Base64 behind B.", WRONG_USE)
     for table, item in found:
-        place = f"{table.name} (account {table.account}, Region {table.region})"
+        place = f"{table.name} (account {table.schema.account}, Region {table.schema.region})"
         say(
             f"{place}: no item at this key"
             if item is None

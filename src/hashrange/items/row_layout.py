@@ -67,6 +67,11 @@ def row_json(row: Row) -> bytes:
     return row[ROW_HEADER_BYTES:] if row[0] != METADATA_VERSION else row[ROW_HEADER_BYTES:-METADATA_BYTES]
 
 
+def row_json_view(row: Row) -> memoryview:
+    """The same without a copy, to be joined with others."""
+    return memoryview(row)[ROW_HEADER_BYTES : None if row[0] != METADATA_VERSION else -METADATA_BYTES]
+
+
 def is_same_item(one: Row | None, other: Row | None) -> bool:
     """Do both rows hold the same item, or neither one? 0.1 µs."""
     if one == other:

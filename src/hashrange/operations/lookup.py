@@ -11,6 +11,7 @@ from hashrange.errors import Malformed
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.states import is_gone, without_gone_indexes
 
@@ -19,7 +20,7 @@ _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{{12}}):ta
 _ARN_START = "arn:"
 
 
-def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
+def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
     """The table that serves items (ACTIVE or UPDATING), or None; raises `Malformed` for an impossible name.
 
     Costs 0.1 µs on a hit by name, 0.6 µs by ARN.
@@ -29,9 +30,10 @@ def find_active_table(scope: Scope, name_or_arn: str) -> Table | None:
         table = _find_other(scope, name_or_arn)
         if table is None:
             return None
-    if table.deleted_at_seconds is None:
+    schema = table.schema
+    if schema.deleted_at_seconds is None:
         clock = scope.clock
-        if table.active_at_seconds <= clock.seen_seconds or table.active_at_seconds <= clock.service_time():
+        if schema.active_at_seconds <= clock.seen_seconds or schema.active_at_seconds <= clock.service_time():
             return table
     return None
 
@@ -42,11 +44,12 @@ async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
     Raises `Malformed` for a name that is no ARN and not 3 to 255 characters of the allowed ones.
     """
     table_name(name_or_arn)
-    table = scope.tables.get(name_or_arn)
-    if table is None:
-        table = _find_other(scope, name_or_arn)
-    if table is None:
+    opened = scope.tables.get(name_or_arn)
+    if opened is None:
+        opened = _find_other(scope, name_or_arn)
+    if opened is None:
         return None
+    table = opened.schema
     now_seconds = scope.clock.service_time()
     if is_gone(table, now_seconds):
         await scope.store.catalog.delete(table)
@@ -61,8 +64,8 @@ async def purge_gone_tables(scope: Scope) -> None:
     """Remove every table of the scope whose deletion deadline has passed."""
     now_seconds = scope.clock.service_time()
     for table in list(scope.tables.values()):
-        if is_gone(table, now_seconds):
-            await scope.store.catalog.delete(table)
+        if is_gone(table.schema, now_seconds):
+            await scope.store.catalog.delete(table.schema)
 
 
 def table_name(name_or_arn: str) -> str:
@@ -79,7 +82,7 @@ def table_name(name_or_arn: str) -> str:
     return name
 
 
-def _find_other(scope: Scope, name_or_arn: str) -> Table | None:
+def _find_other(scope: Scope, name_or_arn: str) -> OpenTable | None:
     """The table of an ARN of the caller's own account and Region; None for any other possible name."""
     match = _TABLE_ARN(name_or_arn)
     if match is None:

@@ -39,7 +39,9 @@ async def serve(
     store = open_store(settings.data_dir, clock, loop, index_delay, settings.item_collection_limit_bytes)
     try:
         delay_seconds = settings.table_state_delay_seconds
-        await end_endless_waits(store, store.catalog.all_tables(), clock.service_time(), delay_seconds)
+        await end_endless_waits(
+            store, [table.schema for table in store.catalog.all_tables()], clock.service_time(), delay_seconds
+        )
         server = Server(store, operations, clock, settings, secrets)
         endpoint = await server.start()
         stopping = asyncio.Event()

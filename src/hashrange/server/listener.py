@@ -2,6 +2,8 @@
 
 import asyncio
 import errno
+import os
+import socket
 import ssl
 from collections.abc import Mapping
 from functools import partial
@@ -29,6 +31,9 @@ STOP_SECONDS_MAX = 10.0
 """So long open requests may take after the server was asked to stop."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
+RECEIVE_BUFFER_BYTES = 256 * 1024
+"""What the kernel keeps of a connection that is not listened to, half of what it takes: left to itself it keeps 6 MB, and closing a hundred such
+connections takes 0.15 s."""
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 TLS_END_SECONDS_MAX = 1.0
 """So long a client may take to end TLS in turn; those that hold idle connections never do."""
@@ -93,6 +98,8 @@ class Server:
         except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error
         try:
+            for listening in self._listener.sockets:
+                bound_receive_buffer(listening.fileno())
             self._turn()
             self.store.on_work(self.jobs.wake)
             self.jobs.start()
@@ -123,6 +130,12 @@ class Server:
         """Sweep, again and again."""
         has_more = self.connections.sweep()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
+
+
+def bound_receive_buffer(descriptor: int) -> None:
+    """Connections inherit it from the listening socket."""
+    with socket.socket(fileno=os.dup(descriptor)) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:

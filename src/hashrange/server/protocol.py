@@ -92,11 +92,10 @@ class Connection(asyncio.Protocol):
         self.connections.incoming.add(self, data)
 
     def expect_long(self, data: bytes) -> bool:
-        """No more is read before this is parsed; False: it is not even kept."""
-        if self.is_discarding:
-            return False
+        """No more is read before this is parsed, or dropped in its turn; False: it is not even kept."""
         if not self.connections.room.begin(len(data)):
-            self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
+            if not self.is_discarding:
+                self.refuse(503, sentences.TOO_MUCH_UNFINISHED)
             return False
         self.pause_reading()
         return True
@@ -107,6 +106,7 @@ class Connection(asyncio.Protocol):
         if is_long:
             self.connections.room.end(len(data))
         if self.is_discarding:
+            self.resume_reading()
             return
         self.active_at_seconds = self.connections.tick_seconds
         if is_long or self.rest:

@@ -22,6 +22,8 @@ from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import WHOLE, HashRange
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 
@@ -39,7 +41,7 @@ class Page(NamedTuple):
 class Step(NamedTuple):
     """One action of a transaction. No two steps of a transaction name the same item."""
 
-    table: Table
+    table: OpenTable
     key: Key | None
     """None: there is no such key, and the plan, called with None, only refuses."""
     plan: Plan
@@ -94,17 +96,6 @@ class Backfilled(NamedTuple):
     """True once it is filled (an index is ACTIVE), or gone."""
 
 
-class HashRange(NamedTuple):
-    """Hashes of partition keys: a part of the rows of every source."""
-
-    first: int
-    last: int
-
-
-WHOLE = HashRange(0, (1 << 64) - 1)
-"""All rows."""
-
-
 class Lease(NamedTuple):
     """The right to work at a range, which nobody else has until then."""
 
@@ -136,11 +127,11 @@ class Catalog(Protocol):
         """True where others make tables too, so that a name that the view lacks is worth looking up."""
         ...
 
-    def find(self, account: str, region: str, name: str) -> Table | None:
+    def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table, whatever its state; None when there is none."""
         ...
 
-    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+    def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live, read-only view: name → table, of one account and Region."""
         ...
 
@@ -152,7 +143,7 @@ class Catalog(Protocol):
         """Ask what these names stand for now; True if there is a table that the view did not have, and now has."""
         ...
 
-    async def create(self, make: Callable[[int], Table]) -> Table | None:
+    async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
         ...
 
@@ -186,7 +177,7 @@ class Store(Protocol):
         ...
 
     async def mutate(
-        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
 
@@ -210,7 +201,7 @@ class Store(Protocol):
         """
         ...
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at all these places, in their order, as of one point in time.
 
         Behind the row with which their item sizes exceed `limit_bytes` nothing is read, and None stands for it.
@@ -218,7 +209,7 @@ class Store(Protocol):
         """
         ...
 
-    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+    async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
         """Size of the item collection that `key` belongs to, of a table with local indexes; exact, as of the last commit."""
         ...
 

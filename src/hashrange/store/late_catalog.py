@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
 from hashrange.store.interface import Catalog, WholeStore
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 HEARING_PROBABILITY = 0.05
@@ -25,15 +26,15 @@ class LateCatalog:
 
     def __init__(self, inner: Catalog) -> None:
         self._inner = inner
-        self._views: dict[tuple[str, str], dict[str, Table]] = {}
+        self._views: dict[tuple[str, str], dict[str, OpenTable]] = {}
         self.look_ups = 0
         """How often names were looked up, for tests that want to know."""
 
-    def find(self, account: str, region: str, name: str) -> Table | None:
+    def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table as it was heard of."""
         return self.tables(account, region).get(name)
 
-    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+    def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live view; it begins with all that there is."""
         return self._view(account, region)
 
@@ -47,7 +48,7 @@ class LateCatalog:
         have_appeared = [self._refresh(account, region, name) for name in names]
         return any(have_appeared)
 
-    async def create(self, make: Callable[[int], Table]) -> Table | None:
+    async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """As the inner catalog; what has the name, be it another's table, is then in the view."""
         wanted: list[Table] = []
 
@@ -77,7 +78,7 @@ class LateCatalog:
             for name in {*view, *self._inner.tables(account, region)}:
                 self._refresh(account, region, name)
 
-    def _view(self, account: str, region: str) -> dict[str, Table]:
+    def _view(self, account: str, region: str) -> dict[str, OpenTable]:
         view = self._views.get((account, region))
         if view is None:
             view = self._views[account, region] = dict(self._inner.tables(account, region))

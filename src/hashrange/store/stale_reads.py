@@ -10,7 +10,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.interface import Step, Token, Transacted, WholeStore
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 STALE_READ_PROBABILITY = 0.25
 REMEMBERED_CHANGES_MAX = 64
@@ -45,7 +45,7 @@ class StaleReads:
         return before
 
     async def mutate(
-        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
         """As the inner store; the old row may be read for a while."""
         change = await self._inner.mutate(table, key, plan, request_id, origin)

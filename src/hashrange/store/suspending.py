@@ -36,6 +36,7 @@ from hashrange.store.request_ids import RequestId, new_request_id
 from hashrange.store.steps import plan_steps
 from hashrange.store.suspending_time import SuspendingTime
 from hashrange.tables.change import Change, Origin, Plan, Planned
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 
@@ -56,11 +57,11 @@ class SuspendingCatalog:
         self._inner = store.inner.catalog
         self.is_late = self._inner.is_late
 
-    def find(self, account: str, region: str, name: str) -> Table | None:
+    def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """As the inner catalog."""
         return self._inner.find(account, region, name)
 
-    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+    def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """As the inner catalog."""
         return self._inner.tables(account, region)
 
@@ -73,7 +74,7 @@ class SuspendingCatalog:
         await self._store.suspend()
         return await self._inner.look_up(account, region, names)
 
-    async def create(self, make: Callable[[int], Table]) -> Table | None:
+    async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """As the inner catalog, after a pause; `make` is sometimes called once more."""
         await self._store.suspend()
         if self._store.chance(LOST_RACE_PROBABILITY):
@@ -149,7 +150,7 @@ class SuspendingStore:
         return page
 
     async def mutate(
-        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
         """As the inner store, but a plan may first be called for commits that then lose their race, and for lost ones."""
         request_id = request_id or new_request_id()
@@ -211,7 +212,7 @@ class SuspendingStore:
         await self.suspend()
         return transacted
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """As the inner store, between pauses; refused while a transaction is about to write one of the rows."""
         await self.suspend()
         self._refuse_conflicts([(table.source, key) in self._ongoing for table, key in places])
@@ -265,14 +266,14 @@ class SuspendingStore:
             ]
             raise TransactionRefused(reasons)
 
-    async def _lose_race(self, table: Table, key: Key, plan: Plan) -> None:
+    async def _lose_race(self, table: OpenTable, key: Key, plan: Plan) -> None:
         """Plan against the row of now, throw the result away. A refusal stands: its commit would not have raced."""
         row = await self.inner.get(table.source, key, consistent=True)
         _planned(plan, row)
         self.lost_races += 1
         await self.suspend()
 
-    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+    async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
         """As the inner store, after a pause."""
         await self.suspend()
         return await self.inner.collection_size_bytes(table, key)

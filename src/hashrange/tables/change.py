@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from hashrange.items.types import Item, Key, Row
 from hashrange.tables.entries import EntryWrite
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 Origin = Literal["client", "ttl", "replica", "import", "restore"]
 """Who wanted a write."""
@@ -17,7 +17,7 @@ Origin = Literal["client", "ttl", "replica", "import", "restore"]
 class Change(NamedTuple):
     """One planned or committed write; `old == new` changed nothing."""
 
-    table: Table
+    table: OpenTable
     key: Key
     old: Row | None
     new: Row | None

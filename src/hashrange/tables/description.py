@@ -11,7 +11,7 @@ from typing import Any
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
 from hashrange.tables.decreases import decreases_today
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
-from hashrange.tables.sources import index_source_id
+from hashrange.tables.source_id import source_id
 from hashrange.tables.states import Status, index_status, status
 
 Figures = Mapping[bytes, tuple[int, int]]
@@ -20,7 +20,7 @@ Figures = Mapping[bytes, tuple[int, int]]
 
 def described_sources(table: Table) -> list[bytes]:
     """The sources whose figures its description tells."""
-    return [table.source, *(index_source_id(table, index) for index in table.indexes)]
+    return [table.source, *(source_id(table.table_id, index.index_id) for index in table.indexes)]
 
 
 def describe_table(
@@ -162,7 +162,7 @@ def _add_indexes(
 
 def _describe_index(table: Table, index: Index, figures: Figures) -> dict[str, Any]:
     """What local and global indexes have in common."""
-    item_count, size_bytes = figures[index_source_id(table, index)]
+    item_count, size_bytes = figures[source_id(table.table_id, index.index_id)]
     projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
     if index.projection.non_key_names:
         projection["NonKeyAttributes"] = list(index.projection.non_key_names)

@@ -13,8 +13,7 @@ from hashrange.items.row_layout import is_same_item
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
-from hashrange.tables.schema import Table
-from hashrange.tables.sources import ReadSource, index_sources
+from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -33,10 +32,15 @@ class EntryWrite(NamedTuple):
 
 
 def derive_entry_writes(
-    table: Table, key: Key, old: Row | None, new: Row | None, old_item: Item | None = None, new_item: Item | None = None
+    table: OpenTable,
+    key: Key,
+    old: Row | None,
+    new: Row | None,
+    old_item: Item | None = None,
+    new_item: Item | None = None,
 ) -> list[EntryWrite]:
     """What replacing the item at `key` does to the table's indexes. Some 2 µs an index. Items that are at hand need not be decoded."""
-    sources = index_sources(table)
+    sources = table.indexes
     if not sources or is_same_item(old, new):
         return []
     if old_item is None and old is not None:

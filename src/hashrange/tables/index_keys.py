@@ -19,15 +19,16 @@ from hashrange.messages.keys import (
     UPDATED_INDEX_KEY_TOO_LONG,
     UPDATED_INDEX_KEY_TYPE,
 )
-from hashrange.tables.schema import Index, KeyType, Table
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Index
 
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
 """So many characters in all key attributes of an index are not too long for any of its keys."""
 
 
-def check_item_index_keys(table: Table, item: Item) -> None:
+def check_item_index_keys(table: OpenTable, item: Item) -> None:
     """Refuse a whole item, about to be put, whose index key attributes have the wrong type, are empty or too long."""
-    for index, attributes in _key_attributes_of(table):
+    for index, attributes in table.index_keys:
         length = 0
         for name, key_type in attributes:
             value = item.get(name)
@@ -46,21 +47,21 @@ def check_item_index_keys(table: Table, item: Item) -> None:
                 raise ValidationException(SORT_KEY_TOO_LONG)
 
 
-def check_assigned_index_keys(table: Table, assigned_types: dict[str, str]) -> None:
+def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:
     """Refuse an update that assigns an index key attribute a literal of another type; known before the item is."""
-    for index, attributes in _key_attributes_of(table):
+    for index, attributes in table.index_keys:
         for name, key_type in attributes:
             actual = assigned_types.get(name, key_type)
             if actual != key_type:
                 raise _type_mismatch(index, name, key_type, actual)
 
 
-def check_updated_index_keys(table: Table, item: Item, changed_names: frozenset[str]) -> None:
+def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozenset[str]) -> None:
     """Refuse an updated item in which a changed index key attribute has the wrong type, is empty or too long."""
-    for index in table.indexes:
+    for index, attributes in table.index_keys:
         if changed_names.isdisjoint(index.keys.partition_names + index.keys.sort_names):
             continue
-        for name, key_type in _key_attributes(index):
+        for name, key_type in attributes:
             value = item.get(name)
             if value is None or name not in changed_names:
                 continue
@@ -73,20 +74,6 @@ def check_updated_index_keys(table: Table, item: Item, changed_names: frozenset[
             or _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES
         ):
             raise ValidationException(UPDATED_INDEX_KEY_TOO_LONG)
-
-
-def _key_attributes_of(table: Table) -> list[tuple[Index, list[tuple[str, KeyType]]]]:
-    """Each index with names and types of its key attributes, partition key first. Worked out once per table, and kept."""
-    known: list[tuple[Index, list[tuple[str, KeyType]]]] | None = table.__dict__.get("index_key_attributes")
-    if known is None:
-        known = table.__dict__["index_key_attributes"] = [(index, _key_attributes(index)) for index in table.indexes]
-    return known
-
-
-def _key_attributes(index: Index) -> list[tuple[str, KeyType]]:
-    keys = index.keys
-    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
-    return list(zip(names, types, strict=True))
 
 
 def _size_bytes(item: Item, names: tuple[str, ...]) -> int:

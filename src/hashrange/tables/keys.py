@@ -1,10 +1,12 @@
 """Which bytes is an item stored at? Key maps and items become Keys, or are refused in the service's words, always bare.
 
-Values have been through `items.values` already. Order of checks: names, number and types of the key attributes; then the
-partition key's value, then the sort key's: empty, too long. Source: service behaviour, captures to Oct 2026.
+A table's key functions are made once, when it is opened: they run with every request. Values have been through `items.values` already. Order
+of checks: names, number and types of the key attributes; then the partition key's value, then the sort key's: empty, too long.
+Source: service behaviour, captures to Oct 2026.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from hashrange.errors import ValidationException
 from hashrange.items.keys import encode_component, encode_partition
@@ -20,62 +22,38 @@ from hashrange.messages.keys import (
     PARTITION_KEY_TOO_LONG,
     SORT_KEY_TOO_LONG,
 )
-from hashrange.tables.schema import KeyType, Table
+from hashrange.tables.schema import KeySchema, KeyType
 
 _PARTITION_SURELY_SHORT = PARTITION_KEY_MAX_BYTES // 4
 """Characters that cannot encode to more bytes than the limit."""
 _SORT_SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
 
 
-def usual_key(table: Table, key_map: Item) -> Key | None:
+class KeyFunctions(NamedTuple):
+    """How keys of one table are made."""
+
+    usual: Callable[[Item], Key | None]
     """The key that a key map names, if it is of the usual kind: just the table's key attributes, short strings in ASCII.
 
-    None says nothing: `items.values` and `lookup_key` then find out. Half of what they cost together.
+    None says nothing: `items.values` and `lookup` then find out. Half of what they cost together.
     """
-    sort_name = table.sort_name
-    if table.partition_type != "S" or len(key_map) != (1 if sort_name is None else 2):
-        return None
-    scalar = _usual_text(key_map.get(table.partition_name))
-    if scalar is None:
-        return None
-    if sort_name is None:
-        return Key(encode_partition("S", scalar))
-    sort_scalar = _usual_text(key_map.get(sort_name)) if table.sort_type == "S" else None
-    if sort_scalar is None:
-        return None
-    return Key(encode_partition("S", scalar) + encode_component("S", sort_scalar))
-
-
-def lookup_key(table: Table, key_map: Item) -> Key:
-    """The key that a key map names: exactly the table's key attributes, of their types. 0.6 µs; 0.9 µs with a sort key."""
-    partition_type, sort_name = table.partition_type, table.sort_name
-    try:
-        scalar = key_map[table.partition_name][partition_type]
-        sort_scalar = None if sort_name is None else key_map[sort_name][table.sort_type]  # type: ignore[index]
-    except KeyError:
-        raise ValidationException(KEY_SCHEMA_MISMATCH) from None
-    if len(key_map) != (1 if sort_scalar is None else 2):
-        raise ValidationException(KEY_SCHEMA_MISMATCH)
-    return _key(table, scalar, sort_scalar)
-
-
-def item_key(table: Table, item: Item) -> Key:
+    lookup: Callable[[Item], Key]
+    """The key that a key map names: exactly the table's key attributes, of their types."""
+    item: Callable[[Item], Key]
     """The key of a whole item, which may have any other attributes besides."""
-    sort_name = table.sort_name
-    try:
-        scalar = item[table.partition_name][table.partition_type]
-        sort_scalar = None if sort_name is None else item[sort_name][table.sort_type]  # type: ignore[index]
-    except KeyError:
-        raise _item_fault(table, item) from None
-    return _key(table, scalar, sort_scalar)
 
 
-def key_of(table: Table, item: Item) -> Item:
+def key_functions(keys: KeySchema) -> KeyFunctions:
+    """The functions of a table with these keys."""
+    return _two_attributes(keys) if keys.sort_names else _one_attribute(keys)
+
+
+def key_of(keys: KeySchema, item: Item) -> Item:
     """The item's key attributes alone, as in LastEvaluatedKey."""
-    partition_name, sort_name = table.partition_name, table.sort_name
-    if sort_name is None:
-        return {partition_name: item[partition_name]}
-    return {partition_name: item[partition_name], sort_name: item[sort_name]}
+    key_map = {keys.partition_names[0]: item[keys.partition_names[0]]}
+    if keys.sort_names:
+        key_map[keys.sort_names[0]] = item[keys.sort_names[0]]
+    return key_map
 
 
 def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: bool) -> None:
@@ -91,19 +69,80 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
         raise ValidationException(SORT_KEY_TOO_LONG)
 
 
-def _key(table: Table, scalar: str, sort_scalar: str | None) -> Key:
-    """The key of scalars of the right types."""
-    if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
-        check_key_value(table.partition_name, table.partition_type, scalar, is_partition=True)
-    key = encode_partition(table.partition_type, scalar)
-    if sort_scalar is None:
-        return Key(key)
-    sort_name, sort_type = table.sort_name, table.sort_type
-    assert sort_name is not None
-    assert sort_type is not None
-    if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
-        check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
-    return Key(key + encode_component(sort_type, sort_scalar))
+def _one_attribute(keys: KeySchema) -> KeyFunctions:
+    """Of a table with a partition key alone."""
+    name, key_type = keys.partition_names[0], keys.partition_types[0]
+
+    def usual(key_map: Item) -> Key | None:
+        if len(key_map) == 1 and (scalar := _usual_text(key_map.get(name))) is not None:
+            return Key(encode_partition("S", scalar))
+        return None
+
+    def lookup(key_map: Item) -> Key:
+        try:
+            scalar = key_map[name][key_type]
+        except KeyError:
+            raise ValidationException(KEY_SCHEMA_MISMATCH) from None
+        if len(key_map) != 1:
+            raise ValidationException(KEY_SCHEMA_MISMATCH)
+        return key(scalar)
+
+    def item_key(item: Item) -> Key:
+        try:
+            scalar = item[name][key_type]
+        except KeyError:
+            raise _item_fault(keys, item) from None
+        return key(scalar)
+
+    def key(scalar: str) -> Key:
+        if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
+            check_key_value(name, key_type, scalar, is_partition=True)
+        return Key(encode_partition(key_type, scalar))
+
+    return KeyFunctions(usual if key_type == "S" else _nothing_usual, lookup, item_key)
+
+
+def _two_attributes(keys: KeySchema) -> KeyFunctions:
+    """Of a table with a partition and a sort key."""
+    name, key_type = keys.partition_names[0], keys.partition_types[0]
+    sort_name, sort_type = keys.sort_names[0], keys.sort_types[0]
+
+    def usual(key_map: Item) -> Key | None:
+        if len(key_map) == 2 and (scalar := _usual_text(key_map.get(name))) is not None:
+            sort_scalar = _usual_text(key_map.get(sort_name))
+            if sort_scalar is not None:
+                return Key(encode_partition("S", scalar) + encode_component("S", sort_scalar))
+        return None
+
+    def lookup(key_map: Item) -> Key:
+        try:
+            scalar, sort_scalar = key_map[name][key_type], key_map[sort_name][sort_type]
+        except KeyError:
+            raise ValidationException(KEY_SCHEMA_MISMATCH) from None
+        if len(key_map) != 2:
+            raise ValidationException(KEY_SCHEMA_MISMATCH)
+        return key(scalar, sort_scalar)
+
+    def item_key(item: Item) -> Key:
+        try:
+            scalar, sort_scalar = item[name][key_type], item[sort_name][sort_type]
+        except KeyError:
+            raise _item_fault(keys, item) from None
+        return key(scalar, sort_scalar)
+
+    def key(scalar: str, sort_scalar: str) -> Key:
+        if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
+            check_key_value(name, key_type, scalar, is_partition=True)
+        if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
+            check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
+        return Key(encode_partition(key_type, scalar) + encode_component(sort_type, sort_scalar))
+
+    return KeyFunctions(usual if key_type == sort_type == "S" else _nothing_usual, lookup, item_key)
+
+
+def _nothing_usual(key_map: Item) -> Key | None:
+    """Of keys that are not strings."""
+    return None
 
 
 def _usual_text(value: Any) -> str | None:
@@ -115,10 +154,10 @@ def _usual_text(value: Any) -> str | None:
     return None
 
 
-def _item_fault(table: Table, item: Item) -> ValidationException:
+def _item_fault(keys: KeySchema, item: Item) -> ValidationException:
     """Why an item has no key: the first key attribute that is missing or has another type (their order is unconfirmed)."""
-    declared = list(zip(table.keys.partition_names, table.keys.partition_types, strict=True))
-    declared += zip(table.keys.sort_names, table.keys.sort_types, strict=True)
+    declared = list(zip(keys.partition_names, keys.partition_types, strict=True))
+    declared += zip(keys.sort_names, keys.sort_types, strict=True)
     for name, expected in declared:
         if name not in item:
             return ValidationException(ITEM_KEY_MISSING.format(name=name))

@@ -1,10 +1,9 @@
-"""What is a table? Its frozen description, with everything derived that the data path asks for.
+"""What is a table? Its frozen description: what the catalog stores, and what the control plane describes and changes.
 
-A `Table` is a value: a change makes a new one, which the catalog swaps in. States are functions of service time,
+A `Table` is a value: a change makes a new one, which the catalog swaps in, and opens for the data path (`open_table.py`). States are functions of service time,
 so no job has to run for CREATING to become ACTIVE.
 """
 
-from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -71,7 +70,7 @@ class ResourcePolicy(msgspec.Struct, frozen=True):
     """Service-time milliseconds of the change, counted up where two changes meet."""
 
 
-class Table(msgspec.Struct, frozen=True, dict=True):
+class Table(msgspec.Struct, frozen=True):
     """A table as the catalog stores it. Times are service-time seconds since the epoch."""
 
     table_id: int
@@ -120,39 +119,25 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     stream_policies: dict[str, ResourcePolicy] = {}
     """Resource policies of the table's streams, by stream label."""
 
-    # Derived facts, computed once and read on every request (`dict=True` keeps them beside the declared fields).
-
-    @cached_property
+    @property
     def source(self) -> SourceId:
         """The 6 bytes that name the table's own rows: table id ‖ index id 0."""
         return source_id(self.table_id)
 
-    @cached_property
-    def partition_name(self) -> str:
-        """Name of the partition key attribute."""
-        return self.keys.partition_names[0]
+    @property
+    def sources(self) -> list[SourceId]:
+        """The table's own, and those of its indexes, but for the ones being deleted, in their order."""
+        return [
+            self.source,
+            *[source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],
+        ]
 
-    @cached_property
-    def partition_type(self) -> KeyType:
-        """Type of the partition key attribute."""
-        return self.keys.partition_types[0]
-
-    @cached_property
-    def sort_name(self) -> str | None:
-        """Name of the sort key attribute, if there is one."""
-        return self.keys.sort_names[0] if self.keys.sort_names else None
-
-    @cached_property
-    def sort_type(self) -> KeyType | None:
-        """Type of the sort key attribute, if there is one."""
-        return self.keys.sort_types[0] if self.keys.sort_types else None
-
-    @cached_property
+    @property
     def has_item_collections(self) -> bool:
         """True when there are local indexes: then the sizes of item collections are kept, told and limited."""
         return any(not index.is_global for index in self.indexes)
 
-    @cached_property
+    @property
     def arn(self) -> str:
         """The table's Amazon Resource Name."""
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"

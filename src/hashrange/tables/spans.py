@@ -24,13 +24,12 @@ from hashrange.messages.reads import (
     START_KEY_VALUE,
 )
 from hashrange.tables.entry_keys import partition_bytes
-from hashrange.tables.keys import check_key_value, lookup_key
+from hashrange.tables.keys import check_key_value
+from hashrange.tables.open_table import ReadSource
+from hashrange.tables.partitions import HASH_SPACE
 from hashrange.tables.schema import KeySchema, KeyType
-from hashrange.tables.sources import ReadSource
 from hashrange.tables.span import Span
 
-HASH_SPACE = 1 << 64
-"""Partition hashes are 8 bytes; a segment of a parallel scan is a range of them."""
 _AFTER = b"\x00"
 """Appended to a key: the smallest key behind it."""
 
@@ -134,7 +133,7 @@ def start_key(source: ReadSource, start_item: Item) -> Key:
     """The key of an ExclusiveStartKey whose values are checked already."""
     if len(start_item) != len(source.start_names) or any(name not in start_item for name in source.start_names):
         raise ValidationException(START_KEY_INVALID)
-    types = source.table.attribute_types
+    types = source.table.schema.attribute_types
     wrong = {name for name in source.start_names if types[name] not in start_item[name]}
     if wrong:
         is_of_source = not wrong.isdisjoint(source.keys.partition_names + source.keys.sort_names)
@@ -156,10 +155,10 @@ def scan_start_key(source: ReadSource, start_item: Item) -> Key:
 
 def _start_key_bytes(source: ReadSource, start_item: Item) -> Key:
     if source.entry_key is None:
-        return lookup_key(source.table, start_item)
+        return source.table.lookup_key(start_item)
     table_keys = source.table.keys
     names = table_keys.partition_names + table_keys.sort_names
-    item_key = lookup_key(source.table, {name: start_item[name] for name in names if name in start_item})
+    item_key = source.table.lookup_key({name: start_item[name] for name in names if name in start_item})
     key = source.entry_key(start_item, item_key)
     if key is None:
         _check_index_key_values(source.keys, start_item)

@@ -14,7 +14,6 @@ from hashrange.jobs.index_backfill import SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
 from hashrange.store.interface import Step
-from hashrange.tables.keys import item_key
 from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World, drive, item
 
@@ -266,7 +265,7 @@ def test_a_write_with_a_table_out_of_date_keeps_up_the_new_index(world: World) -
     old_table = world.scope.tables["orders"]
     world.create()
     row = encode_row(*check_item(item(1)))
-    drive(world.scope.store.mutate(old_table, item_key(old_table, item(1)), lambda _: row))
+    drive(world.scope.store.mutate(old_table, old_table.item_key(item(1)), lambda _: row))
     assert world.entries().keys() == {"o1"}
 
 
@@ -285,7 +284,7 @@ def test_a_write_to_a_table_that_is_gone_is_refused(world: World) -> None:
 
 def test_a_table_that_has_given_out_every_index_id_says_so(world: World) -> None:
     world.put(5)
-    table = world.scope.tables["orders"]
+    table = world.scope.tables["orders"].schema
     nearly_done = msgspec.structs.replace(table, next_index_id=INDEX_CREATIONS_MAX)
     assert drive(world.scope.store.catalog.replace(table, nearly_done))
     world.create()

@@ -185,7 +185,8 @@ def test_what_an_earlier_process_left_for_a_time_out_of_reach_is_due_at_once(tmp
     world.put(3)
     world.clock = SetClock(world.clock.wall_time() - 3600)
     world.restart()
-    drive(end_endless_waits(world.embedded, world.embedded.catalog.all_tables(), world.clock.service_time(), 0.0))
+    tables = [table.schema for table in world.embedded.catalog.all_tables()]
+    drive(end_endless_waits(world.embedded, tables, world.clock.service_time(), 0.0))
     world.put(5, n={"N": "1"})
     assert world.apply() == DELAY_SECONDS
     assert len(world.entries()) == 3

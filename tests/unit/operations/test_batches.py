@@ -13,8 +13,8 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.faulty import FaultyStore, Method
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
-from hashrange.tables.sources import index_sources
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Index, KeySchema, Projection
 from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.working import give_way_always
 
@@ -45,7 +45,7 @@ def started(scope: Scope, operation: Operation, body: dict[str, Any]) -> Corouti
     return operation.run(scope, msgspec.convert(body, operation.request))
 
 
-def current(scope: Scope) -> tuple[EmbeddedStore, Table]:
+def current(scope: Scope) -> tuple[EmbeddedStore, OpenTable]:
     assert isinstance(scope.store, EmbeddedStore)
     return scope.store, scope.tables["orders"]
 
@@ -82,7 +82,7 @@ def test_a_table_deleted_between_two_writes_takes_no_more(scope: Scope) -> None:
 
     def delete() -> None:
         if statistics_of(store, table.source).item_count and "orders" in scope.tables:
-            finish(store.catalog.delete(table))
+            finish(store.catalog.delete(table.schema))
 
     with pytest.raises(ResourceNotFoundException):
         give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), delete)
@@ -94,7 +94,7 @@ def test_a_table_of_the_same_name_is_another_table(scope: Scope) -> None:
 
     def replace() -> None:
         if statistics_of(store, table.source).item_count:
-            finish(store.catalog.delete(table))
+            finish(store.catalog.delete(table.schema))
             finish(store.catalog.create(table_maker("orders")))
 
     with pytest.raises(ResourceNotFoundException):
@@ -105,17 +105,17 @@ def test_a_table_of_the_same_name_is_another_table(scope: Scope) -> None:
 def test_an_index_made_between_two_writes_gets_the_later_items(scope: Scope) -> None:
     store, table = current(scope)
     index = Index(1, "by-sk", True, KeySchema(("sk",), ("S",)), Projection("KEYS_ONLY"))
-    indexed = msgspec.structs.replace(table, indexes=(index,))
+    indexed = msgspec.structs.replace(table.schema, indexes=(index,))
     before: list[int] = []
 
     def add_index() -> None:
         count = statistics_of(store, table.source).item_count
         if count and not before:
             before.append(count)
-            assert finish(store.catalog.replace(table, indexed))
+            assert finish(store.catalog.replace(table.schema, indexed))
 
     give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), add_index)
-    (source,) = index_sources(scope.tables["orders"])
+    (source,) = scope.tables["orders"].indexes
     assert statistics_of(store, source.source).item_count == 25 - before[0] > 0
 
 

@@ -12,7 +12,6 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.tables.sources import index_sources
 from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.working import give_way_always
 
@@ -68,7 +67,7 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
     assert isinstance(store, EmbeddedStore)
     while store.backfills():
         finish(store.backfill(store.backfills()[0].source, store.lease(), 100))
-    (source,) = index_sources(scope.tables["orders"])
+    (source,) = scope.tables["orders"].indexes
     assert statistics_of(store, source.source).item_count == ITEMS
     page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})
     table = ask(scope, "Scan", {"TableName": "orders", "ProjectionExpression": "pk, v"})

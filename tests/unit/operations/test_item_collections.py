@@ -38,7 +38,7 @@ def test_the_range_of_a_size(size_bytes: int, bounds: list[float]) -> None:
     world = Collections()
     world.store.close_now()
     world.open(limit_bytes=10 * GB)
-    table = world.created("orders", world.table.indexes)
+    table = world.created("orders", world.table.schema.indexes)
     new = item("a", ADDED_BYTES)
     row_key = layout.collection_key(table.source, partition_of(world.key(new)))
     if size_bytes > ADDED_BYTES:

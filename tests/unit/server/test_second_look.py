@@ -117,7 +117,7 @@ def test_a_change_that_another_server_was_first_with_is_made_to_what_is_stored(p
     pair.ask(0, "UpdateTable", {"TableName": "orders", "DeletionProtectionEnabled": True})
     pair.ask(1, "TagResource", {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]})
     (table,) = pair.inner.catalog.all_tables()
-    assert (table.is_deletion_protected, table.tags) == (True, {"a": "b"})
+    assert (table.schema.is_deletion_protected, table.schema.tags) == (True, {"a": "b"})
 
 
 def test_a_name_that_another_server_took_is_taken(pair: Pair) -> None:

@@ -11,8 +11,8 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.interface import Step, Transacted
 from hashrange.tables.change import Change
-from hashrange.tables.keys import item_key
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Index, KeySchema, Projection
 from tests.support.samples import finish, table_maker
 
 LIMIT_BYTES = 100
@@ -39,7 +39,7 @@ class Collections:
     def open(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self.store: EmbeddedStore = open_store(self.data_dir, SystemClock(), None, None, limit_bytes)
 
-    def created(self, name: str, indexes: tuple[Index, ...]) -> Table:
+    def created(self, name: str, indexes: tuple[Index, ...]) -> OpenTable:
         make = table_maker(name)
         next_index_id = len(indexes) + 1
         table = finish(
@@ -51,16 +51,16 @@ class Collections:
         return table
 
     def key(self, of: Item) -> Key:
-        return item_key(self.table, of)
+        return self.table.item_key(of)
 
-    def put(self, new: Item, table: Table | None = None) -> Change:
+    def put(self, new: Item, table: OpenTable | None = None) -> Change:
         row = encode_row(new, item_size_bytes(new))
         return finish(self.store.mutate(table or self.table, self.key(new), lambda _: row))
 
     def delete(self, old: Item) -> Change:
         return finish(self.store.mutate(self.table, self.key(old), lambda _: None))
 
-    def step(self, new: Item, table: Table | None = None) -> Step:
+    def step(self, new: Item, table: OpenTable | None = None) -> Step:
         """A put of a transaction."""
         row = encode_row(new, item_size_bytes(new))
         return Step(table or self.table, self.key(new), lambda _: row)

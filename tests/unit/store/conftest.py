@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, table_maker
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -60,7 +60,7 @@ def disk_store(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Embe
 
 
 @pytest.fixture
-def table(store: EmbeddedStore) -> Table:
+def table(store: EmbeddedStore) -> OpenTable:
     """A table of `store`."""
     table = finish(store.catalog.create(table_maker("orders")))
     assert table is not None

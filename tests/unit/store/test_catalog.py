@@ -9,14 +9,14 @@ from hashrange.clock import SystemClock
 from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Statistics
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 ACCOUNT, REGION = "000000000000", "us-east-1"
 
 
-def create(store: EmbeddedStore, name: str, **place: str) -> Table:
+def create(store: EmbeddedStore, name: str, **place: str) -> OpenTable:
     table = finish(store.catalog.create(table_maker(name, **place)))
     assert table is not None
     return table
@@ -54,21 +54,23 @@ def test_a_view_is_live(store: EmbeddedStore) -> None:
     assert dict(view) == {}
     table = create(store, "orders")
     assert view["orders"] is table
-    finish(store.catalog.delete(table))
+    finish(store.catalog.delete(table.schema))
     assert dict(view) == {}
 
 
 def test_replace_needs_what_is_stored(store: EmbeddedStore) -> None:
-    first = create(store, "orders")
+    first = create(store, "orders").schema
     second = replace(first, is_deletion_protected=True)
     assert finish(store.catalog.replace(first, second))
-    assert store.catalog.find(ACCOUNT, REGION, "orders") is second
+    opened = store.catalog.find(ACCOUNT, REGION, "orders")
+    assert opened is not None
+    assert opened.schema is second
     assert not finish(store.catalog.replace(first, replace(first, uuid="late")))
-    assert store.catalog.find(ACCOUNT, REGION, "orders") is second
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is opened
 
 
 def test_delete_needs_what_is_stored(store: EmbeddedStore) -> None:
-    first = create(store, "orders")
+    first = create(store, "orders").schema
     second = replace(first, is_deletion_protected=True)
     finish(store.catalog.replace(first, second))
     assert not finish(store.catalog.delete(first))
@@ -80,7 +82,7 @@ def test_delete_takes_rows_and_figures_and_no_neighbour(store: EmbeddedStore) ->
     before, table, after = create(store, "a"), create(store, "b"), create(store, "c")
     for each in (before, table, after):
         finish(store.mutate(each, Key(b"k"), lambda _: row_of(10)))
-    finish(store.catalog.delete(table))
+    finish(store.catalog.delete(table.schema))
     span = Span(b"", b"\xff")
     assert finish(store.page(table.source, span, 9, 999, consistent=True)).rows == []
     assert statistics_of(store, table.source) == Statistics(0, 0)
@@ -94,10 +96,12 @@ def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> No
     store = open_store(data_dir, SystemClock(), None)
     kept, gone = create(store, "kept"), create(store, "gone")
     finish(store.mutate(kept, Key(b"k"), lambda _: row_of(10)))
-    finish(store.catalog.delete(gone))
+    finish(store.catalog.delete(gone.schema))
     store.close_now()
     store = open_store(data_dir, SystemClock(), None)
-    assert store.catalog.find(ACCOUNT, REGION, "kept") == kept
+    found = store.catalog.find(ACCOUNT, REGION, "kept")
+    assert found is not None
+    assert found.schema == kept.schema
     assert store.catalog.find(ACCOUNT, REGION, "gone") is None
     assert statistics_of(store, kept.source) == Statistics(1, 10)
     assert create(store, "gone").table_id == gone.table_id + 1
@@ -105,7 +109,7 @@ def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> No
 
 
 def test_concurrent_creations_of_one_name_succeed_once(store: EmbeddedStore, loop: asyncio.AbstractEventLoop) -> None:
-    async def race() -> list[Table | None]:
+    async def race() -> list[OpenTable | None]:
         return await asyncio.gather(*(store.catalog.create(table_maker("t")) for _ in range(5)))
 
     made = loop.run_until_complete(race())

@@ -21,8 +21,7 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_row, inspect_store
 from hashrange.store.interface import Statistics
-from hashrange.tables.keys import item_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, table_maker
 
 ITEM: Item = {"pk": {"S": "a"}, "sk": {"S": "b"}, "n": {"N": "1"}, "s": {"SS": ["x", "y"]}}
@@ -47,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
         for sort in ("b", "c")[: 2 if name == "orders" else 1]:
             item = ITEM | {"sk": {"S": sort}}
             row = encode_row(*check_item(item))
-            finish(store.mutate(table, item_key(table, item), partial(put, row)))
+            finish(store.mutate(table, table.item_key(item), partial(put, row)))
     store.close_now()
     return folder
 
@@ -63,7 +62,7 @@ def plant(folder: Path, write: Callable[[Any], None]) -> list[str]:
     return faults
 
 
-def table_of(folder: Path, name: str) -> Table:
+def table_of(folder: Path, name: str) -> OpenTable:
     return next(table for table, _ in inspect_store(str(folder)).tables if table.name == name)
 
 
@@ -71,7 +70,7 @@ def stored(folder: Path, sort: str = "b") -> tuple[bytes, bytes]:
     """Engine key and row of an item of `orders`."""
     table = table_of(folder, "orders")
     item = ITEM | {"sk": {"S": sort}}
-    return table.source + item_key(table, item), encode_row(*check_item(item))
+    return table.source + table.item_key(item), encode_row(*check_item(item))
 
 
 def test_a_sound_store(folder: Path) -> None:
@@ -85,7 +84,7 @@ def test_an_overview(folder: Path) -> None:
         ("orders", Statistics(2, 2 * SIZE)),
         ("users", Statistics(1, SIZE)),
     ]
-    assert (overview.format_version, overview.next_table_id) == (4, 3)
+    assert (overview.format_version, overview.next_table_id) == (5, 3)
     assert overview.disk_size_bytes > 0
 
 
@@ -144,7 +143,7 @@ def test_a_table_id_not_given_out_is_found(folder: Path) -> None:
 
 def test_a_description_at_another_id_is_found(folder: Path) -> None:
     table = table_of(folder, "users")
-    faults = plant(folder, lambda engine: engine.put(layout.catalog_key(7), layout.encode_table(table)))
+    faults = plant(folder, lambda engine: engine.put(layout.catalog_key(7), layout.encode_table(table.schema)))
     assert any("two tables are named users" in fault for fault in faults)
 
 
@@ -196,7 +195,7 @@ def test_what_only_the_log_holds_is_seen(tmp_path: Path) -> None:
     for name in ("orders", "users"):
         table = finish(store.catalog.create(table_maker(name)))
         assert table is not None
-        finish(store.mutate(table, item_key(table, ITEM), partial(put, encode_row(*check_item(ITEM)))))
+        finish(store.mutate(table, table.item_key(ITEM), partial(put, encode_row(*check_item(ITEM)))))
     shutil.copytree(tmp_path / "data", tmp_path / "copy")
     store.close_now()
     look_at_all(tmp_path / "copy")

@@ -7,13 +7,13 @@ from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.faulty import FaultyStore
 from hashrange.store.interface import Step
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
 
 KEY, ROW = Key(b"k"), row_of(5)
 
 
-def test_a_method_fails_behind_so_many_calls_and_nothing_is_done(store: EmbeddedStore, table: Table) -> None:
+def test_a_method_fails_behind_so_many_calls_and_nothing_is_done(store: EmbeddedStore, table: OpenTable) -> None:
     faulty = FaultyStore(store)
     faulty.fail("mutate", StorageFull("full"), after_calls=1)
     finish(faulty.mutate(table, KEY, lambda _: ROW))
@@ -27,7 +27,7 @@ def test_a_method_fails_behind_so_many_calls_and_nothing_is_done(store: Embedded
     finish(faulty.mutate(table, KEY, lambda _: None))
 
 
-def test_the_same_seed_gives_the_same_faults(store: EmbeddedStore, table: Table) -> None:
+def test_the_same_seed_gives_the_same_faults(store: EmbeddedStore, table: OpenTable) -> None:
     def faults(seed: int) -> list[bool]:
         faulty = FaultyStore(store, seed, busy_probability=0.5)
         found = []

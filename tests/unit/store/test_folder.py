@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hashrange.clock import SystemClock
 from hashrange.errors import (
@@ -23,9 +24,13 @@ from hashrange.settings import SettingUnusable
 from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
-from hashrange.store.embedded.inspect import inspect_store
-from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION
+from hashrange.store.embedded.inspect import inspect_row, inspect_store
+from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, partition_key
+from hashrange.store.embedded.offline import read_offline
+from hashrange.store.embedded.partitions import read_partitions
+from hashrange.tables.partitions import first_partition
 from tests.support.samples import finish, row_of, table_maker
+from tests.unit.store.collections_world import LOCAL
 
 CLOCK = SystemClock()
 
@@ -201,30 +206,47 @@ def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path:
         open_store(str(tmp_path), CLOCK, None)
 
 
-@pytest.mark.parametrize("version", [2, 5])
+@pytest.mark.parametrize("version", [2, 6])
 def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int) -> None:
     open_store(str(tmp_path), CLOCK, None).close_now()
     engine = open_engine(str(tmp_path))
     engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
-    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 4"):
+    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 5"):
         open_store(str(tmp_path), CLOCK, None)
     with pytest.raises(StorageFormatUnknown):
         open_store(str(tmp_path), CLOCK, None)
 
 
-def test_a_folder_of_the_format_before_is_taken_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_folder_of_a_format_before_is_taken_over(tmp_path: Path, version: int) -> None:
+    """Tools read it as it is; a server gives each source its partition, which those formats do not know."""
     store = open_store(str(tmp_path), CLOCK, None)
-    assert finish(store.catalog.create(table_maker("t"))) is not None
+    made = finish(
+        store.catalog.create(lambda number: replace(table_maker("t")(number), indexes=(LOCAL,), next_index_id=2))
+    )
+    assert made is not None
     store.close_now()
+    partitions = {source: [first_partition(source)] for source in made.schema.sources}
     engine = open_engine(str(tmp_path))
-    engine.put(FORMAT_KEY, (3).to_bytes(4, "big"))
+    for one in partitions.values():
+        engine.delete(partition_key(one[0]))
+    engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
     assert check_store(str(tmp_path)).faults == []
-    store = open_store(str(tmp_path), CLOCK, None)
-    assert store.engine.get(FORMAT_KEY) == FORMAT_VERSION.to_bytes(4, "big")
-    assert [table.name for table in store.catalog.all_tables()] == ["t"]
-    store.close_now()
+    assert [table.schema for table, _ in inspect_store(str(tmp_path)).tables] == [made.schema]
+    ((table, item),) = inspect_row(str(tmp_path), "t", {"pk": {"S": "a"}, "sk": {"S": "a"}})
+    assert (table.schema, item) == (made.schema, None)
+    with read_offline(str(tmp_path)) as unconverted:
+        assert unconverted.get(FORMAT_KEY) == version.to_bytes(4, "big")
+        assert read_partitions(unconverted) == {}
+    for _ in range(2):
+        store = open_store(str(tmp_path), CLOCK, None)
+        assert store.engine.get(FORMAT_KEY) == FORMAT_VERSION.to_bytes(4, "big")
+        assert read_partitions(store.engine) == partitions
+        assert [(table.schema, table.partitions) for table in store.catalog.all_tables()] == [(made.schema, partitions)]
+        store.close_now()
+    assert check_store(str(tmp_path)).faults == []
 
 
 def test_rows_without_a_format_are_not_ours(tmp_path: Path) -> None:
@@ -240,11 +262,12 @@ def test_rows_without_a_format_are_not_ours(tmp_path: Path) -> None:
 def test_files_that_a_power_cut_may_spoil_do_not_matter(tmp_path: Path, name: str) -> None:
     store = open_store(str(tmp_path), CLOCK, None)
     table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
     store.close_now()
     for path in (tmp_path / "engine").glob(f"{name}*"):
         path.write_bytes(b"")
     store = open_store(str(tmp_path), CLOCK, None)
-    assert store.catalog.all_tables() == [table]
+    assert [found.schema for found in store.catalog.all_tables()] == [table.schema]
     store.close_now()
 
 

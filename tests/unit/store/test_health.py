@@ -18,7 +18,7 @@ from hashrange.store.embedded import engine as engine_module
 from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
 from hashrange.store.embedded.stand_ins import RefusingEngine
 from hashrange.store.interface import Statistics
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.engines import FaultyEngine
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
@@ -42,7 +42,7 @@ class Patient:
         self.store = open_store(str(folder / "data"), self.clock, loop)
         table = finish(self.store.catalog.create(table_maker("t")))
         assert table is not None
-        self.table: Table = table
+        self.table: OpenTable = table
         self.put(KEY, b"first")
         loop.run_until_complete(durable(self.store))
         self.engine = FaultyEngine(self.store.engine)
@@ -179,7 +179,7 @@ def test_a_stall_delays_the_request_which_then_plans_again(patient: Patient, run
 def test_a_stalled_catalog_change_checks_again(patient: Patient, run: Run) -> None:
     patient.engine.faults["write"] = [STALL]
 
-    async def scenario() -> tuple[Table | None, Table | None]:
+    async def scenario() -> tuple[OpenTable | None, OpenTable | None]:
         first = asyncio.ensure_future(patient.store.catalog.create(table_maker("u")))
         await asyncio.sleep(0)
         second = await patient.store.catalog.create(table_maker("u"))

@@ -11,7 +11,7 @@ from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, files, open_store
 from hashrange.store.embedded.catalog import RECLAIMED_BYTES_MIN
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run
 
@@ -23,7 +23,7 @@ def put(row: Row, _old: Row | None) -> Row:
     return row
 
 
-async def fill(store: EmbeddedStore, name: str) -> Table:
+async def fill(store: EmbeddedStore, name: str) -> OpenTable:
     """A table of twice the size that is worth a compaction; a busy machine's engine may stall meanwhile."""
     table = await store.catalog.create(table_maker(name))
     assert table is not None
@@ -43,7 +43,7 @@ def test_a_large_deleted_table_gives_its_room_back(
     run(durable(store))
     store.engine.flush()
     size_bytes = files.folder_size_bytes(store.place)
-    run(store.catalog.delete(gone))
+    run(store.catalog.delete(gone.schema))
     future = store.site.housekeeper._last
     assert future is not None
     if does_wait:
@@ -51,14 +51,14 @@ def test_a_large_deleted_table_gives_its_room_back(
         assert files.folder_size_bytes(store.place) < size_bytes - RECLAIMED_BYTES_MIN
     store.close_now()
     store = open_store(str(tmp_path / "data"), SystemClock(), loop)
-    assert store.catalog.all_tables() == [kept]
+    assert [table.schema for table in store.catalog.all_tables()] == [kept.schema]
     assert statistics_of(store, kept.source).item_count == ROWS
     assert finish(store.get(gone.source, Key(b"000000"), consistent=True)) is None
     assert finish(store.get(kept.source, Key(b"000000"), consistent=True)) is not None
     store.close_now()
 
 
-def test_small_tables_are_not_worth_a_compaction(store: EmbeddedStore, table: Table) -> None:
+def test_small_tables_are_not_worth_a_compaction(store: EmbeddedStore, table: OpenTable) -> None:
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10))))
-    finish(store.catalog.delete(table))
+    finish(store.catalog.delete(table.schema))
     assert store.site.housekeeper._last is None

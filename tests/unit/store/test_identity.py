@@ -13,7 +13,7 @@ from hashrange.items.types import Key
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import Engine, close_engine
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.kills import copy_as_killed
 from tests.support.samples import durable, finish, row_of, table_maker
 from tests.unit.store.conftest import Run, sync_thread_is_idle
@@ -30,7 +30,7 @@ class Served:
         self.store = open_store(str(self.data), self.clock, loop)
         table = finish(self.store.catalog.create(table_maker("t")))
         assert table is not None
-        self.table: Table = table
+        self.table: OpenTable = table
         self.write(b"first")
 
     def write(self, name: bytes) -> None:

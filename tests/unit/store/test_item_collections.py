@@ -155,7 +155,7 @@ def test_a_stalled_write_counts_again(tmp_path: Path, run: Run) -> None:
 
 def test_a_deleted_table_leaves_no_rows(world: Collections) -> None:
     world.put(item("a", 50))
-    assert finish(world.store.catalog.delete(world.table))
+    assert finish(world.store.catalog.delete(world.table.schema))
     assert world.rows() == {}
 
 
@@ -170,7 +170,7 @@ def test_a_spoilt_row_is_the_operators_matter(world: Collections) -> None:
 
 
 def test_no_index_takes_the_place_of_the_sizes(world: Collections) -> None:
-    last = replace(world.plain, next_index_id=layout.INDEX_ID_MAX + 1)
-    assert finish(world.store.catalog.replace(world.plain, last))
+    last = replace(world.plain.schema, next_index_id=layout.INDEX_ID_MAX + 1)
+    assert finish(world.store.catalog.replace(world.plain.schema, last))
     with pytest.raises(StorageError, match="every index id"):
         finish(world.store.catalog.replace(last, replace(last, next_index_id=layout.INDEX_ID_MAX + 2)))

@@ -5,8 +5,9 @@ import math
 import pytest
 
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import WHOLE, WHOLE_FOR_EVER, HashRange, Lease
-from hashrange.tables.schema import Table
+from hashrange.store.interface import WHOLE_FOR_EVER, Lease
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import WHOLE, HashRange
 from tests.support.samples import finish
 
 PART = Lease(HashRange(0, WHOLE.last // 2), math.inf)
@@ -18,7 +19,7 @@ def test_the_lease_of_a_store_alone_is_everything(store: EmbeddedStore) -> None:
 
 
 @pytest.mark.parametrize("lease", [PART, FOR_A_WHILE])
-def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: Table, lease: Lease) -> None:
+def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: OpenTable, lease: Lease) -> None:
     with pytest.raises(AssertionError):
         finish(store.backfill(table.source, lease, 10))
     with pytest.raises(AssertionError):

@@ -11,18 +11,18 @@ from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import Step, Token
 from hashrange.tables.change import Plan
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
 
 A, B = Key(b"a"), Key(b"b")
 Meanwhile = Callable[[], None]
 
 
-def put(store: EmbeddedStore, table: Table, key: Key, row: Row | None) -> None:
+def put(store: EmbeddedStore, table: OpenTable, key: Key, row: Row | None) -> None:
     finish(store.mutate(table, key, lambda _: row))
 
 
-def get(store: EmbeddedStore, table: Table, key: Key) -> Row | None:
+def get(store: EmbeddedStore, table: OpenTable, key: Key) -> Row | None:
     return finish(store.get(table.source, key, consistent=True))
 
 
@@ -41,7 +41,7 @@ class LongPlan:
         return Row((row_of(10, b"") if old is None else old) + b"+")
 
 
-def test_a_row_that_changed_is_planned_again(store: EmbeddedStore, table: Table) -> None:
+def test_a_row_that_changed_is_planned_again(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, A, row_of(10, b"one"))
     plan = LongPlan(lambda: put(store, table, A, row_of(10, b"two")))
     change = finish(store.mutate(table, A, plan))
@@ -50,7 +50,7 @@ def test_a_row_that_changed_is_planned_again(store: EmbeddedStore, table: Table)
     assert get(store, table, A) == row_of(10, b"two+")
 
 
-def test_a_row_that_stayed_is_not_planned_again(store: EmbeddedStore, table: Table) -> None:
+def test_a_row_that_stayed_is_not_planned_again(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, A, row_of(10, b"one"))
     plan = LongPlan(lambda: put(store, table, B, row_of(10, b"two")))
     finish(store.mutate(table, A, plan))
@@ -58,15 +58,15 @@ def test_a_row_that_stayed_is_not_planned_again(store: EmbeddedStore, table: Tab
     assert get(store, table, A) == row_of(10, b"one+")
 
 
-def test_a_deleted_table_gets_no_row(store: EmbeddedStore, table: Table) -> None:
+def test_a_deleted_table_gets_no_row(store: EmbeddedStore, table: OpenTable) -> None:
     with pytest.raises(ResourceNotFoundException):
         finish(store.mutate(table, A, LongPlan(lambda: delete(store, table))))
     with pytest.raises(ResourceNotFoundException):
         finish(store.mutate(table, A, LongPlan()))
 
 
-def delete(store: EmbeddedStore, table: Table) -> None:
-    assert finish(store.catalog.delete(table))
+def delete(store: EmbeddedStore, table: OpenTable) -> None:
+    assert finish(store.catalog.delete(table.schema))
 
 
 class Other:
@@ -84,7 +84,7 @@ class Other:
             self.is_done = True
 
 
-def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: Table) -> None:
+def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, A, row_of(10, b"one"))
     others = [
         Other(store.mutate(table, A, lambda _: row_of(10, b"three"))),
@@ -106,7 +106,7 @@ def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: 
     assert get(store, table, A) == row_of(10, b"three")
 
 
-def test_a_refusal_lets_the_others_go_on(store: EmbeddedStore, table: Table) -> None:
+def test_a_refusal_lets_the_others_go_on(store: EmbeddedStore, table: OpenTable) -> None:
     def refuse(old: Row | None) -> Row:
         if old == row_of(10, b"two"):
             raise ResourceNotFoundException("no")
@@ -120,12 +120,12 @@ def test_a_refusal_lets_the_others_go_on(store: EmbeddedStore, table: Table) -> 
     assert get(store, table, A) == row_of(10, b"three")
 
 
-def both(table: Table, plan: Plan) -> list[Step]:
+def both(table: OpenTable, plan: Plan) -> list[Step]:
     return [Step(table, A, plan), Step(table, B, lambda _: row_of(10, b"b"))]
 
 
 @pytest.mark.parametrize("changed", [A, B])
-def test_a_transaction_looks_at_all_its_rows_again(store: EmbeddedStore, table: Table, changed: Key) -> None:
+def test_a_transaction_looks_at_all_its_rows_again(store: EmbeddedStore, table: OpenTable, changed: Key) -> None:
     plan = LongPlan(lambda: put(store, table, changed, row_of(10, b"two")))
     transacted = finish(store.transact(both(table, plan), None))
     assert len(plan.seen) == 2
@@ -135,7 +135,7 @@ def test_a_transaction_looks_at_all_its_rows_again(store: EmbeddedStore, table: 
     assert get(store, table, B) == row_of(10, b"b")
 
 
-def test_a_transaction_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: Table) -> None:
+def test_a_transaction_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: OpenTable) -> None:
     other = Other(store.mutate(table, B, lambda _: row_of(10, b"late")))
 
     def interfere() -> None:
@@ -153,7 +153,7 @@ def token(digest: bytes) -> Token:
     return Token(b"token", digest, 0.0, 600.0, lambda changes: b"%d" % len(changes))
 
 
-def test_a_token_that_was_used_meanwhile_makes_a_replay(store: EmbeddedStore, table: Table) -> None:
+def test_a_token_that_was_used_meanwhile_makes_a_replay(store: EmbeddedStore, table: OpenTable) -> None:
     first = token(b"d" * 16)
     plan = LongPlan(lambda: assert_new(finish(store.transact([Step(table, B, lambda _: row_of(10))], first))))
     transacted = finish(store.transact([Step(table, A, plan)], first))
@@ -161,7 +161,7 @@ def test_a_token_that_was_used_meanwhile_makes_a_replay(store: EmbeddedStore, ta
     assert get(store, table, A) is None
 
 
-def test_a_token_that_was_used_for_something_else_meanwhile_is_refused(store: EmbeddedStore, table: Table) -> None:
+def test_a_token_that_was_used_for_something_else_meanwhile_is_refused(store: EmbeddedStore, table: OpenTable) -> None:
     other = [Step(table, B, lambda _: row_of(10))]
     plan = LongPlan(lambda: assert_new(finish(store.transact(other, token(b"e" * 16)))))
     with pytest.raises(IdempotentParameterMismatchException):
@@ -183,7 +183,7 @@ class OtherEngine:
         return getattr(self.engine, name)
 
 
-def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStore, table: Table) -> None:
+def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStore, table: OpenTable) -> None:
     engine = store.engine
     plan = LongPlan(lambda: store.use(OtherEngine(engine)))
     finish(store.mutate(table, A, plan))

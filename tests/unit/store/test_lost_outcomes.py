@@ -11,7 +11,7 @@ from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import Step, Token, TransactionRefused
 from hashrange.store.request_ids import new_request_id
 from hashrange.store.suspending import SuspendingStore
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import row_of
 from tests.unit.store.conftest import Run
 
@@ -31,7 +31,7 @@ def token(number: int) -> Token:
     return Token(b"t%d" % number, b"d" * 16, 0.0, 600.0, lambda changes: b"%d" % len(changes))
 
 
-async def count_up(store: SuspendingStore, table: Table) -> tuple[list[int], int]:
+async def count_up(store: SuspendingStore, table: OpenTable) -> tuple[list[int], int]:
     """What each writer was told that it made of the row, and what the row is in the end."""
     changes = await asyncio.gather(*(store.mutate(table, KEY, counter, new_request_id()) for _ in range(WRITERS)))
     row = await store.get(table.source, KEY, consistent=True)
@@ -40,7 +40,7 @@ async def count_up(store: SuspendingStore, table: Table) -> tuple[list[int], int
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_write_whose_reply_is_lost_counts_once_and_its_change_is_told(
-    store: EmbeddedStore, table: Table, run: Run, seed: int
+    store: EmbeddedStore, table: OpenTable, run: Run, seed: int
 ) -> None:
     suspending = SuspendingStore(store, seed)
     told, count = run(count_up(suspending, table))
@@ -51,7 +51,7 @@ def test_a_write_whose_reply_is_lost_counts_once_and_its_change_is_told(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_transaction_whose_reply_is_lost_is_no_replay(
-    store: EmbeddedStore, table: Table, run: Run, seed: int
+    store: EmbeddedStore, table: OpenTable, run: Run, seed: int
 ) -> None:
     """With its token alone it would be found to have taken place, but not what it changed."""
     suspending = SuspendingStore(store, seed)
@@ -70,7 +70,9 @@ def test_a_transaction_whose_reply_is_lost_is_no_replay(
     assert suspending.lost_outcomes > 1
 
 
-def test_a_refusal_whose_reply_is_lost_is_found_by_planning_again(store: EmbeddedStore, table: Table, run: Run) -> None:
+def test_a_refusal_whose_reply_is_lost_is_found_by_planning_again(
+    store: EmbeddedStore, table: OpenTable, run: Run
+) -> None:
     suspending = SuspendingStore(store, 2)
 
     def refuse(_old: Row | None) -> Row:
@@ -88,7 +90,7 @@ def test_a_refusal_whose_reply_is_lost_is_found_by_planning_again(store: Embedde
 
 
 def test_a_store_that_has_no_time_to_look_says_that_it_does_not_know(
-    store: EmbeddedStore, table: Table, run: Run
+    store: EmbeddedStore, table: OpenTable, run: Run
 ) -> None:
     suspending = SuspendingStore(store, 1, look_limit=0)
     unknown: list[bool] = []
@@ -114,7 +116,7 @@ def test_a_store_that_has_no_time_to_look_says_that_it_does_not_know(
     assert issubclass(OutcomeUnknown, StorageError), "the operator hears of it, the client hears InternalServerError"
 
 
-def test_two_writes_with_one_request_id_are_a_bug(store: EmbeddedStore, table: Table, run: Run) -> None:
+def test_two_writes_with_one_request_id_are_a_bug(store: EmbeddedStore, table: OpenTable, run: Run) -> None:
     suspending = SuspendingStore(store, 1)
     request_id = new_request_id()
     run(suspending.mutate(table, KEY, counter, request_id))

@@ -11,7 +11,7 @@ from hashrange.clock import SystemClock, VirtualClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store, reading
 from hashrange.store.interface import Page
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
@@ -24,12 +24,12 @@ def put(row: Row, _old: Row | None) -> Row:
     return row
 
 
-def fill(store: EmbeddedStore, table: Table, keys: list[bytes], size_bytes: int = 10) -> None:
+def fill(store: EmbeddedStore, table: OpenTable, keys: list[bytes], size_bytes: int = 10) -> None:
     for key in keys:
         finish(store.mutate(table, Key(key), partial(put, row_of(size_bytes, key))))
 
 
-def read(store: EmbeddedStore, table: Table, span: Span, rows: int = MANY, size_bytes: int = MANY) -> Page:
+def read(store: EmbeddedStore, table: OpenTable, span: Span, rows: int = MANY, size_bytes: int = MANY) -> Page:
     return finish(store.page(table.source, span, rows, size_bytes, consistent=True))
 
 
@@ -38,7 +38,7 @@ def keys_of(page: Page) -> list[bytes]:
 
 
 @pytest.fixture
-def letters(store: EmbeddedStore, table: Table) -> Table:
+def letters(store: EmbeddedStore, table: OpenTable) -> OpenTable:
     other = finish(store.catalog.create(table_maker("before and after")))
     assert other is not None
     fill(store, other, [b"a", b"z"])
@@ -46,39 +46,39 @@ def letters(store: EmbeddedStore, table: Table) -> Table:
     return table
 
 
-def test_a_whole_span_in_order(store: EmbeddedStore, letters: Table) -> None:
+def test_a_whole_span_in_order(store: EmbeddedStore, letters: OpenTable) -> None:
     page = read(store, letters, ALL)
     assert keys_of(page) == [b"a", b"b", b"c", b"d", b"e"]
     assert (page.size_bytes, page.last_key) == (50, None)
 
 
-def test_a_whole_span_in_reverse(store: EmbeddedStore, letters: Table) -> None:
+def test_a_whole_span_in_reverse(store: EmbeddedStore, letters: OpenTable) -> None:
     page = read(store, letters, ALL._replace(is_reverse=True))
     assert keys_of(page) == [b"e", b"d", b"c", b"b", b"a"]
     assert page.last_key is None
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
-def test_lower_is_included_and_upper_is_not(store: EmbeddedStore, letters: Table, is_reverse: bool) -> None:
+def test_lower_is_included_and_upper_is_not(store: EmbeddedStore, letters: OpenTable, is_reverse: bool) -> None:
     page = read(store, letters, Span(b"b", b"d", is_reverse))
     assert sorted(keys_of(page)) == [b"b", b"c"]
     assert page.last_key is None
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
-def test_bounds_need_not_be_keys(store: EmbeddedStore, letters: Table, is_reverse: bool) -> None:
+def test_bounds_need_not_be_keys(store: EmbeddedStore, letters: OpenTable, is_reverse: bool) -> None:
     assert sorted(keys_of(read(store, letters, Span(b"aa", b"cc", is_reverse)))) == [b"b", b"c"]
 
 
 @pytest.mark.parametrize("span", [Span(b"f", b"g"), Span(b"c", b"c"), Span(b"d", b"b")])
 @pytest.mark.parametrize("is_reverse", [False, True])
-def test_an_empty_span(store: EmbeddedStore, letters: Table, span: Span, is_reverse: bool) -> None:
+def test_an_empty_span(store: EmbeddedStore, letters: OpenTable, span: Span, is_reverse: bool) -> None:
     assert read(store, letters, span._replace(is_reverse=is_reverse)) == ([], 0, None)
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
 def test_a_limit_of_rows_ends_a_page_even_at_the_last_row(
-    store: EmbeddedStore, letters: Table, is_reverse: bool
+    store: EmbeddedStore, letters: OpenTable, is_reverse: bool
 ) -> None:
     page = read(store, letters, ALL._replace(is_reverse=is_reverse), rows=5)
     assert (len(page.rows), page.last_key) == (5, b"a" if is_reverse else b"e")
@@ -87,14 +87,14 @@ def test_a_limit_of_rows_ends_a_page_even_at_the_last_row(
 
 @pytest.mark.parametrize(("limit_bytes", "rows"), [(1, 1), (10, 1), (11, 2), (20, 2), (49, 5), (50, 5)])
 def test_the_row_that_reaches_the_limit_of_bytes_is_included(
-    store: EmbeddedStore, letters: Table, limit_bytes: int, rows: int
+    store: EmbeddedStore, letters: OpenTable, limit_bytes: int, rows: int
 ) -> None:
     page = read(store, letters, ALL, size_bytes=limit_bytes)
     assert (len(page.rows), page.size_bytes) == (rows, 10 * rows)
     assert page.last_key == [b"a", b"b", b"c", b"d", b"e"][rows - 1]
 
 
-def test_pages_of_many_chunks_join_without_gap(store: EmbeddedStore, table: Table) -> None:
+def test_pages_of_many_chunks_join_without_gap(store: EmbeddedStore, table: OpenTable) -> None:
     keys = [b"%06d" % number for number in range(3 * reading.CHUNK_ROWS + 7)]
     fill(store, table, keys)
     assert keys_of(read(store, table, ALL)) == keys
@@ -170,7 +170,9 @@ def test_a_long_page_lets_others_run_and_misses_nothing(run: Run, loop: asyncio.
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
-def test_many_deleted_rows_do_not_hold_the_loop(store: EmbeddedStore, table: Table, run: Run, is_reverse: bool) -> None:
+def test_many_deleted_rows_do_not_hold_the_loop(
+    store: EmbeddedStore, table: OpenTable, run: Run, is_reverse: bool
+) -> None:
     """A seek over more deleted rows than the bound gives up, has them cleared away beside the loop, and goes on."""
     keys = [b"%06d" % number for number in range(25_000)]
     fill(store, table, keys)
@@ -195,7 +197,12 @@ async def _go_on(coroutine: object) -> Page:
 @pytest.mark.parametrize("is_reverse", [False, True])
 @pytest.mark.parametrize(("limit_bytes", "rows"), [(1, 1), (20_000, 1), (20_001, 2), (100_000, 5), (10**6, 10)])
 def test_of_large_rows_no_more_is_read_than_the_page_holds(
-    store: EmbeddedStore, table: Table, monkeypatch: pytest.MonkeyPatch, limit_bytes: int, rows: int, is_reverse: bool
+    store: EmbeddedStore,
+    table: OpenTable,
+    monkeypatch: pytest.MonkeyPatch,
+    limit_bytes: int,
+    rows: int,
+    is_reverse: bool,
 ) -> None:
     """24 rows that are read ahead may be 10 MB of items, and much more of JSON."""
     keys = [b"%02d" % number for number in range(10)]

@@ -19,7 +19,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
 from hashrange.store.interface import Step
 from hashrange.tables.change import Change
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.participants import TAG, ChangeLog, SizeLimit, logged, replayed, source_of, stored
 from tests.support.samples import finish, row_of, table_maker
 
@@ -40,7 +40,7 @@ class World:
         return open_store(self.data_dir, self.clock, None, participants=(*PARTICIPANTS, ChangeLog))
 
     @property
-    def table(self) -> Table:
+    def table(self) -> OpenTable:
         found = self.store.catalog.find("000000000000", "us-east-1", self.name)
         assert found is not None
         return found
@@ -50,7 +50,7 @@ class World:
         self.store = self._open()
 
     def tag(self, value: str | None) -> None:
-        table = self.table
+        table = self.table.schema
         tags = {name: text for name, text in table.tags.items() if name != TAG} | ({TAG: value} if value else {})
         assert finish(self.store.catalog.replace(table, replace(table, tags=tags)))
 
@@ -99,7 +99,7 @@ def test_a_log_of_every_change_has_each_of_them_once(tmp_path: Path, seed: int) 
     for _ in range(60):
         world.write_at_random(chance)
     world.tag("filling")
-    while world.table.tags[TAG] != "on":
+    while world.table.schema.tags[TAG] != "on":
         for _ in range(chance.randint(0, 5)):
             world.write_at_random(chance)
         world.judge()
@@ -153,7 +153,7 @@ def test_it_ends_with_its_table_or_before(world: World, is_deleted: bool) -> Non
     table = world.table
     assert list(logged(world.store.engine, table))
     if is_deleted:
-        assert finish(world.store.catalog.delete(table))
+        assert finish(world.store.catalog.delete(table.schema))
     else:
         world.tag(None)
         world.put(KEYS[1], row_of(5))
@@ -190,11 +190,11 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
     assert stored(one.store.engine, one.table) == {KEYS[3]: row_of(3, b"other")}
     assert finish(one.store.get(one.table.source, KEYS[3], consistent=True)) == row_of(3, b"other")
     assert finish(one.store.statistics([one.table.source])) == {one.table.source: (1, 3)}
-    assert TAG not in one.table.tags
+    assert TAG not in one.table.schema.tags
     change = one.put(KEYS[4], row_of(4))
     assert change.position > position
     one.store.replace_engine(one_engine)
-    assert one.table.tags[TAG] == "on"
+    assert one.table.schema.tags[TAG] == "on"
     assert one.put(KEYS[4], row_of(9)).position > change.position
     one.judge()
     later = one.store.position()

@@ -17,9 +17,8 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import read_cache as room
 from hashrange.store.embedded.read_cache import ASKED_SLOTS, PAGES_PER_PARTITION_MAX, ReadCache
 from hashrange.store.interface import WHOLE_FOR_EVER, Page, Step
-from hashrange.tables.keys import item_key
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
-from hashrange.tables.sources import ReadSource, index_sources
+from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.schema import Index, KeySchema, Projection
 from hashrange.tables.span import Span
 from hashrange.tables.spans import KeyTerm, query_span, scan_span
 from tests.support.samples import finish, table_maker
@@ -60,8 +59,8 @@ class World:
         make = table_maker("orders")
         table = finish(self.store.catalog.create(lambda table_id: replace(make(table_id), indexes=indexes)))
         assert table is not None
-        self.table: Table = table
-        self.sources = [source_of(table), *index_sources(table)]
+        self.table: OpenTable = table
+        self.sources = [source_of(table), *table.indexes]
 
     def count(self) -> Counting:
         """From now on, count reads of the engine."""
@@ -74,7 +73,7 @@ class World:
         return self.count()
 
     def key(self, pk: str, sk: str) -> Key:
-        return item_key(self.table, {"pk": {"S": pk}, "sk": {"S": sk}})
+        return self.table.item_key({"pk": {"S": pk}, "sk": {"S": sk}})
 
     def put(self, pk: str, sk: str, **attributes: str) -> None:
         finish(self.store.mutate(self.table, self.key(pk, sk), partial(give, row_of(pk, sk, **attributes))))
@@ -90,7 +89,7 @@ class World:
         return finish(self.store.page(self.sources[source].source, span, limit, MANY, consistent=True))
 
 
-def source_of(table: Table) -> ReadSource:
+def source_of(table: OpenTable) -> ReadSource:
     return ReadSource(table.source, table, None, table.keys, ("pk", "sk"), ("pk", "sk"), None)
 
 
@@ -273,7 +272,7 @@ def test_a_dropped_table_has_no_rows(world: World) -> None:
     world.put("p", "a")
     world.get("p", "a")
     world.query("p")
-    assert finish(world.store.catalog.delete(world.table))
+    assert finish(world.store.catalog.delete(world.table.schema))
     assert world.get("p", "a") is None
     assert world.query("p").rows == []
 

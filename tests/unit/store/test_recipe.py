@@ -58,6 +58,6 @@ def test_the_recipe(added: tuple[ModuleType, Any], tmp_path: Path) -> None:
     store.close_now()
     store = open_store(folder, VirtualClock(), None, participants=makers)
     assert store.engine.get(module.row_key(table.table_id)) == (3).to_bytes(8, "big")
-    assert finish(store.catalog.delete(table))
+    assert finish(store.catalog.delete(table.schema))
     assert store.engine.get(module.row_key(table.table_id)) is None
     store.close_now()

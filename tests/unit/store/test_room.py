@@ -9,7 +9,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.embedded import engine as engine_room
 from hashrange.store.embedded import site as site_room
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
 from tests.unit.store.conftest import Run
 
@@ -19,7 +19,7 @@ def put(row: Row, _old: Row | None) -> Row:
 
 
 @pytest.fixture
-def behind(store: EmbeddedStore, table: Table, monkeypatch: pytest.MonkeyPatch) -> EmbeddedStore:
+def behind(store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPatch) -> EmbeddedStore:
     """A store that counts as behind until it is flushed."""
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
     monkeypatch.setattr(engine_room, "BEHIND", (("rocksdb.num-entries-active-mem-table", 1),))

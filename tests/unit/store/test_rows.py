@@ -9,35 +9,35 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import Statistics, Step
 from hashrange.tables.change import Change
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 KEY = Key(b"key")
 
 
-def put(store: EmbeddedStore, table: Table, key: bytes, row: Row | None) -> None:
+def put(store: EmbeddedStore, table: OpenTable, key: bytes, row: Row | None) -> None:
     finish(store.mutate(table, Key(key), lambda _: row))
 
 
-def test_a_written_row_is_read_back(store: EmbeddedStore, table: Table) -> None:
+def test_a_written_row_is_read_back(store: EmbeddedStore, table: OpenTable) -> None:
     row = row_of(10)
     change = finish(store.mutate(table, KEY, lambda old: row))
     assert change == Change(table, KEY, None, row, position=store.position())
     assert finish(store.get(table.source, KEY, consistent=True)) == row
 
 
-def test_a_missing_row_is_none(store: EmbeddedStore, table: Table) -> None:
+def test_a_missing_row_is_none(store: EmbeddedStore, table: OpenTable) -> None:
     assert finish(store.get(table.source, KEY, consistent=True)) is None
 
 
-def test_a_plan_sees_the_old_row_and_may_delete_it(store: EmbeddedStore, table: Table) -> None:
+def test_a_plan_sees_the_old_row_and_may_delete_it(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, KEY, row_of(10))
     change = finish(store.mutate(table, KEY, lambda old: None))
     assert change.old == row_of(10)
     assert finish(store.get(table.source, KEY, consistent=True)) is None
 
 
-def test_a_refusing_plan_leaves_nothing(store: EmbeddedStore, table: Table) -> None:
+def test_a_refusing_plan_leaves_nothing(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, KEY, row_of(10))
     position = store.position()
 
@@ -51,14 +51,14 @@ def test_a_refusing_plan_leaves_nothing(store: EmbeddedStore, table: Table) -> N
 
 
 @pytest.mark.parametrize("row", [row_of(10), None])
-def test_a_row_that_stays_the_same_is_no_commit(store: EmbeddedStore, table: Table, row: Row | None) -> None:
+def test_a_row_that_stays_the_same_is_no_commit(store: EmbeddedStore, table: OpenTable, row: Row | None) -> None:
     put(store, table, KEY, row)
     position = store.position()
     put(store, table, KEY, row)
     assert store.position() == position
 
 
-def test_each_change_is_one_commit(store: EmbeddedStore, table: Table) -> None:
+def test_each_change_is_one_commit(store: EmbeddedStore, table: OpenTable) -> None:
     position = store.position()
     put(store, table, KEY, row_of(10, b"a"))
     put(store, table, KEY, row_of(10, b"b"))
@@ -67,7 +67,7 @@ def test_each_change_is_one_commit(store: EmbeddedStore, table: Table) -> None:
     assert store.position() == position + 4
 
 
-def test_statistics_follow_every_kind_of_change(store: EmbeddedStore, table: Table) -> None:
+def test_statistics_follow_every_kind_of_change(store: EmbeddedStore, table: OpenTable) -> None:
     assert statistics_of(store, table.source) == Statistics(0, 0)
     put(store, table, b"a", row_of(10))
     put(store, table, b"b", row_of(5))
@@ -80,7 +80,7 @@ def test_statistics_follow_every_kind_of_change(store: EmbeddedStore, table: Tab
     assert statistics_of(store, table.source) == Statistics(1, 7)
 
 
-def test_tables_do_not_share_rows(store: EmbeddedStore, table: Table) -> None:
+def test_tables_do_not_share_rows(store: EmbeddedStore, table: OpenTable) -> None:
     other = finish(store.catalog.create(table_maker("others")))
     assert other is not None
     put(store, table, KEY, row_of(10))
@@ -88,13 +88,13 @@ def test_tables_do_not_share_rows(store: EmbeddedStore, table: Table) -> None:
     assert statistics_of(store, other.source) == Statistics(0, 0)
 
 
-def test_an_empty_key_and_an_empty_table_id_neighbour_are_ordinary(store: EmbeddedStore, table: Table) -> None:
+def test_an_empty_key_and_an_empty_table_id_neighbour_are_ordinary(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, b"", row_of(1))
     assert finish(store.get(table.source, Key(b""), consistent=False)) == row_of(1)
 
 
 def test_a_row_of_the_same_item_with_other_metadata_is_kept_and_nothing_follows(
-    store: EmbeddedStore, table: Table
+    store: EmbeddedStore, table: OpenTable
 ) -> None:
     row = encode_row({"pk": {"S": "a"}}, 3)
     marked, later = (with_metadata(row, RowMetadata(1_000_000, 0, version)) for version in (1, 2))

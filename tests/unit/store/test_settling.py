@@ -9,7 +9,7 @@ from hashrange.jobs.job import AT_ONCE
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.engine import MIB
 from hashrange.store.embedded.settling import LOOK_SECONDS, MANY_COMMITS, QUIET_LOOK_SECONDS
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.jobs.world import World
@@ -21,7 +21,7 @@ def put(row: Row, _old: Row | None) -> Row:
     return row
 
 
-def write(store: EmbeddedStore, table: Table, mark: bytes) -> None:
+def write(store: EmbeddedStore, table: OpenTable, mark: bytes) -> None:
     for key in KEYS:
         finish(store.mutate(table, Key(key), partial(put, row_of(10, key + mark))))
 
@@ -35,7 +35,7 @@ def until_done(store: EmbeddedStore) -> None:
     store.site.housekeeper.run(lambda: None).result(timeout=30)
 
 
-def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table: Table) -> None:
+def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table: OpenTable) -> None:
     write(store, table, b"a")
     write(store, table, b"b")
     assert finish(store.settle()) == LOOK_SECONDS
@@ -47,7 +47,7 @@ def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table
     assert page.rows == [row_of(10, key + b"b") for key in KEYS]
 
 
-def test_a_commit_between_two_looks_puts_it_off(store: EmbeddedStore, table: Table) -> None:
+def test_a_commit_between_two_looks_puts_it_off(store: EmbeddedStore, table: OpenTable) -> None:
     write(store, table, b"a")
     write(store, table, b"b")
     for mark in (b"c", b"d"):
@@ -57,7 +57,7 @@ def test_a_commit_between_two_looks_puts_it_off(store: EmbeddedStore, table: Tab
         assert in_memtable(store) >= 2 * len(KEYS)
 
 
-def test_a_few_rows_are_not_worth_it(store: EmbeddedStore, table: Table) -> None:
+def test_a_few_rows_are_not_worth_it(store: EmbeddedStore, table: OpenTable) -> None:
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
     assert finish(store.settle()) == LOOK_SECONDS
     for _ in range(3):
@@ -66,7 +66,7 @@ def test_a_few_rows_are_not_worth_it(store: EmbeddedStore, table: Table) -> None
     assert in_memtable(store) > 0
 
 
-def test_writes_go_on_after_it(store: EmbeddedStore, table: Table) -> None:
+def test_writes_go_on_after_it(store: EmbeddedStore, table: OpenTable) -> None:
     for mark in (b"a", b"b", b"c", b"d"):
         write(store, table, mark)
         write(store, table, mark + mark)

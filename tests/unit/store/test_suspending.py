@@ -8,7 +8,7 @@ from hashrange.errors import ConditionalCheckFailedException
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.suspending import SuspendingStore
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import row_of
 from tests.unit.store.conftest import Run
 
@@ -19,7 +19,7 @@ def counter(old: Row | None) -> Row:
     return row_of(8, (int.from_bytes(old[5:], "big") + 1 if old else 1).to_bytes(8, "big"))
 
 
-async def count_up(store: SuspendingStore, table: Table, writers: int) -> int:
+async def count_up(store: SuspendingStore, table: OpenTable, writers: int) -> int:
     await asyncio.gather(*(store.mutate(table, KEY, counter) for _ in range(writers)))
     row = await store.get(table.source, KEY, consistent=True)
     assert row is not None
@@ -27,13 +27,13 @@ async def count_up(store: SuspendingStore, table: Table, writers: int) -> int:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_concurrent_counters_lose_nothing(store: EmbeddedStore, table: Table, run: Run, seed: int) -> None:
+def test_concurrent_counters_lose_nothing(store: EmbeddedStore, table: OpenTable, run: Run, seed: int) -> None:
     suspending = SuspendingStore(store, seed)
     assert run(count_up(suspending, table, 40)) == 40
     assert suspending.lost_races > 0
 
 
-def test_a_plan_that_counts_its_calls_is_caught(store: EmbeddedStore, table: Table, run: Run) -> None:
+def test_a_plan_that_counts_its_calls_is_caught(store: EmbeddedStore, table: OpenTable, run: Run) -> None:
     calls: list[int] = []
 
     def plan(_old: Row | None) -> Row:
@@ -44,7 +44,7 @@ def test_a_plan_that_counts_its_calls_is_caught(store: EmbeddedStore, table: Tab
         run(SuspendingStore(store, 1).mutate(table, KEY, plan))
 
 
-def test_a_refusal_passes(store: EmbeddedStore, table: Table, run: Run) -> None:
+def test_a_refusal_passes(store: EmbeddedStore, table: OpenTable, run: Run) -> None:
     def refuse(_old: Row | None) -> Row:
         raise ConditionalCheckFailedException("no")
 
@@ -52,7 +52,7 @@ def test_a_refusal_passes(store: EmbeddedStore, table: Table, run: Run) -> None:
         run(SuspendingStore(store, 1).mutate(table, KEY, refuse))
 
 
-def test_the_same_seed_gives_the_same_order(store: EmbeddedStore, table: Table, run: Run) -> None:
+def test_the_same_seed_gives_the_same_order(store: EmbeddedStore, table: OpenTable, run: Run) -> None:
     async def order(seed: int) -> list[int]:
         suspending = SuspendingStore(store, seed)
         done: list[int] = []

@@ -15,7 +15,7 @@ from hashrange.store.embedded import EmbeddedStore, files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.health import MARK_SECONDS
 from hashrange.store.embedded.synced import forget_synced, note_synced
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.kills import copy_as_killed
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run
@@ -26,7 +26,7 @@ ROWS = 20
 class Killed:
     """A folder as a kill leaves it, after `ROWS` acknowledged rows."""
 
-    def __init__(self, folder: Path, table: Table) -> None:
+    def __init__(self, folder: Path, table: OpenTable) -> None:
         self.folder = folder
         self.table = table
 
@@ -48,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths}
 
 
-def write(store: EmbeddedStore, table: Table, first: int, end: int) -> None:
+def write(store: EmbeddedStore, table: OpenTable, first: int, end: int) -> None:
     for number in range(first, end):
         finish(store.mutate(table, Key(b"%06d" % number), lambda _: row_of(10)))
 

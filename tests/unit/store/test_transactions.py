@@ -22,7 +22,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import Statistics, Step, Token, Transacted, TransactionRefused
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.change import Plan
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 A, B, C = Key(b"a"), Key(b"b"), Key(b"c")
@@ -40,7 +40,7 @@ def token(name: str, now_seconds: float = 0.0, digest: bytes = b"d" * 16) -> Tok
     return Token(name.encode(), digest, now_seconds, now_seconds + 600, lambda changes: b"%d" % len(changes))
 
 
-def make(data_dir: str | None = None) -> tuple[EmbeddedStore, Table, Table]:
+def make(data_dir: str | None = None) -> tuple[EmbeddedStore, OpenTable, OpenTable]:
     """A store with two tables."""
     store = open_store(data_dir, SystemClock(), None)
     tables = []

@@ -23,6 +23,7 @@ from hashrange.operations.tables import (
 )
 from hashrange.settings import Settings
 from hashrange.store.interface import Statistics, WholeStore
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 OPERATIONS: dict[str, Operation] = {
@@ -55,17 +56,21 @@ class FakeCatalog:
     """One scope's tables; `races` makes so many replacements lose to somebody who changed the table's tags."""
 
     def __init__(self) -> None:
-        self.stored: dict[str, Table] = {}
+        self.stored: dict[str, OpenTable] = {}
         self.made = 0
         self.races = 0
 
-    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+    def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """The one view."""
         return self.stored
 
-    async def create(self, make: Callable[[int], Table]) -> Table | None:
+    def schemas(self) -> dict[str, Table]:
+        """What is stored, to be compared."""
+        return {name: table.schema for name, table in self.stored.items()}
+
+    async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """As the interface says."""
-        table = make(self.made + 1)
+        table = OpenTable(make(self.made + 1))
         if table.name in self.stored:
             return None
         self.made += 1
@@ -77,18 +82,21 @@ class FakeCatalog:
         if self.races:
             self.races -= 1
             raced = msgspec.structs.replace(old, tags=old.tags | {f"race{self.races}": "won"})
-            self.stored[old.name] = raced
-        if self.stored.get(old.name) is not old:
+            self.stored[old.name] = OpenTable(raced)
+        if not self._is_stored(old):
             return False
-        self.stored[old.name] = new
+        self.stored[old.name] = OpenTable(new)
         return True
 
     async def delete(self, table: Table) -> bool:
         """As the interface says."""
-        if self.stored.get(table.name) is not table:
+        if not self._is_stored(table):
             return False
         del self.stored[table.name]
         return True
+
+    def _is_stored(self, table: Table) -> bool:
+        return table.name in self.stored and self.stored[table.name].schema is table
 
 
 class FakeStore:

@@ -11,7 +11,7 @@ from hashrange.items.keys import encode_partition, encode_sort
 from hashrange.items.numbers import normalize_number, number_order
 from hashrange.items.values import check_item
 from hashrange.messages.keys import PARTITION_KEY_TOO_LONG, SORT_KEY_TOO_LONG
-from hashrange.tables.keys import check_key_value, item_key, key_of, lookup_key, usual_key
+from hashrange.tables.keys import check_key_value, key_of
 from tests.unit.items.wire_values import SETTINGS, numbers
 from tests.unit.tables.key_tables import key_table
 
@@ -29,10 +29,10 @@ def test_lengths_of_key_values(type_name: str, name: str, limit_bytes: int, mess
     key = {"pk": {type_name: "YQ=="}, "sk": {type_name: "YQ=="}}
     longest = key | {name: {type_name: scalar_of(type_name, limit_bytes)}}
     too_long = key | {name: {type_name: scalar_of(type_name, limit_bytes + 1)}}
-    for make in (lookup_key, item_key):
-        assert len(make(table, longest)) > limit_bytes
+    for make in (table.lookup_key, table.item_key):
+        assert len(make(longest)) > limit_bytes
         with pytest.raises(ValidationException) as caught:
-            make(table, too_long)
+            make(too_long)
         assert caught.value.message == message
         assert not isinstance(caught.value, RequestFault)
     is_partition = name == "pk"
@@ -44,7 +44,7 @@ def test_lengths_of_key_values(type_name: str, name: str, limit_bytes: int, mess
 def test_the_partition_key_is_looked_at_first() -> None:
     table = key_table("S", "S")
     with pytest.raises(ValidationException) as caught:
-        lookup_key(table, {"sk": {"S": "a" * 1025}, "pk": {"S": "a" * 2049}})
+        table.lookup_key({"sk": {"S": "a" * 1025}, "pk": {"S": "a" * 2049}})
     assert caught.value.message == PARTITION_KEY_TOO_LONG
 
 
@@ -53,9 +53,7 @@ def test_the_longest_numbers_are_keys() -> None:
     for text in ("-1E-130", "-9.9999999999999999999999999999999999999E125", "0"):
         scalar = normalize_number(text)
         key = {"pk": {"N": scalar}, "sk": {"N": scalar}}
-        assert (
-            lookup_key(table, key) == item_key(table, key) == encode_partition("N", scalar) + encode_sort("N", scalar)
-        )
+        assert table.lookup_key(key) == table.item_key(key) == encode_partition("N", scalar) + encode_sort("N", scalar)
 
 
 @given(numbers, numbers)
@@ -63,15 +61,16 @@ def test_the_longest_numbers_are_keys() -> None:
 def test_items_of_one_collection_sort_by_number(left: str, right: str) -> None:
     table = key_table("S", "N")
     left, right = normalize_number(left), normalize_number(right)
-    left_key, right_key = (lookup_key(table, {"pk": {"S": "a"}, "sk": {"N": text}}) for text in (left, right))
+    left_key, right_key = (table.lookup_key({"pk": {"S": "a"}, "sk": {"N": text}}) for text in (left, right))
     assert (left_key < right_key) == (number_order(left) < number_order(right))
 
 
 def test_key_attributes_alone() -> None:
     item = {"other": {"S": "x"}, "sk": {"N": "1"}, "pk": {"S": "a"}}
-    assert key_of(key_table("S"), item) == {"pk": {"S": "a"}}
-    assert key_of(key_table("S", "N"), item) == {"pk": {"S": "a"}, "sk": {"N": "1"}}
-    assert item_key(key_table("S", "N"), item) == lookup_key(key_table("S", "N"), key_of(key_table("S", "N"), item))
+    assert key_of(key_table("S").keys, item) == {"pk": {"S": "a"}}
+    table = key_table("S", "N")
+    assert key_of(table.keys, item) == {"pk": {"S": "a"}, "sk": {"N": "1"}}
+    assert table.item_key(item) == table.lookup_key(key_of(table.keys, item))
 
 
 @pytest.mark.parametrize("sort_type", [None, "S", "N"])
@@ -83,10 +82,10 @@ def test_a_usual_key_is_the_key_that_the_careful_way_finds(sort_type: str | None
     for value in values:
         for sort_value in values if sort_type is not None else [None]:
             key_map = {"pk": value} if sort_type is None else {"pk": value, "sk": sort_value}
-            key = usual_key(table, key_map)
+            key = table.usual_key(key_map)
             if key is not None:
                 usual += 1
-                assert key == lookup_key(table, check_item(key_map)[0])
-            assert usual_key(table, key_map | {"more": {"S": "x"}}) is None
+                assert key == table.lookup_key(check_item(key_map)[0])
+            assert table.usual_key(key_map | {"more": {"S": "x"}}) is None
     assert usual == {None: 3, "S": 9, "N": 0}[sort_type]
-    assert usual_key(key_table("B", None), {"pk": {"S": "a"}}) is None
+    assert key_table("B", None).usual_key({"pk": {"S": "a"}}) is None

@@ -101,7 +101,7 @@ def test_a_change_that_loses_a_race_is_made_again(name: str) -> None:
     plane.create(ResourcePolicy=document())
     plane.store.catalog.races = 2
     plane.call(name, ResourceArn=ARN, **({"Policy": document("b")} if name == "PutResourcePolicy" else {}))
-    table = plane.store.catalog.stored["music"]
+    table = plane.store.catalog.stored["music"].schema
     assert table.tags == {"race0": "won", "race1": "won"}
     assert table.policy is not None
     assert table.policy.document == (document("b") if name == "PutResourcePolicy" else None)
@@ -110,12 +110,12 @@ def test_a_change_that_loses_a_race_is_made_again(name: str) -> None:
 def test_policies_are_part_of_the_stored_table() -> None:
     plane = ControlPlane()
     plane.create()
-    table = plane.store.catalog.stored["music"]
+    table = plane.store.catalog.stored["music"].schema
     before = encode_table(table).replace(b',"policy":null,"stream_policies":{}', b"")
     assert b"policy" not in before
     assert decode_table(before) == table, "a table stored before there were policies"
     put(plane)
-    changed = plane.store.catalog.stored["music"]
+    changed = plane.store.catalog.stored["music"].schema
     assert changed.policy == ResourcePolicy(document(), changed.policy.revision if changed.policy else 0)
     assert decode_table(encode_table(changed)) == changed
 

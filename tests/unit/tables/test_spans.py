@@ -9,12 +9,11 @@ import pytest
 
 from hashrange.errors import ValidationException
 from hashrange.items.types import Item, Key, Value
-from hashrange.tables.keys import lookup_key
+from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.partitions import HASH_SPACE
 from hashrange.tables.schema import KeySchema, KeyType, Table
-from hashrange.tables.sources import ReadSource, read_source
 from hashrange.tables.span import Span
 from hashrange.tables.spans import (
-    HASH_SPACE,
     KeyTerm,
     continue_query,
     continue_scan,
@@ -64,17 +63,17 @@ VALUES: dict[KeyType, list[Value]] = {
 }
 
 
-def make_table(partition: KeyType, sort: KeyType | None) -> Table:
+def make_table(partition: KeyType, sort: KeyType | None) -> OpenTable:
     sorts: tuple[KeyType, ...] = () if sort is None else (sort,)
-    return Table(
+    return OpenTable(Table(
         table_id=1, uuid="u", account="000000000000", region="us-east-1", name="t",
         keys=KeySchema(("pk",), (partition,), ("sk",) if sort else (), sorts),
         attribute_types={"pk": partition} | ({"sk": sort} if sort else {}), created_at_seconds=1.0, active_at_seconds=1.0,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def source_of(table: Table) -> ReadSource:
-    source = read_source(table, None)
+def source_of(table: OpenTable) -> ReadSource:
+    source = table.read_source(None)
     assert source is not None
     return source
 
@@ -109,7 +108,7 @@ def test_a_key_lies_in_the_span_when_its_item_satisfies_the_condition(kind: KeyT
     values = VALUES[kind]
     partitions = values[2:5]
     keys = {
-        (place, number): lookup_key(table, {"pk": partition, "sk": value})
+        (place, number): table.lookup_key({"pk": partition, "sk": value})
         for place, partition in enumerate(partitions)
         for number, value in enumerate(values)
     }
@@ -130,19 +129,19 @@ def test_a_key_lies_in_the_span_when_its_item_satisfies_the_condition(kind: KeyT
 @pytest.mark.parametrize("kind", ["S", "N", "B"])
 def test_keys_of_a_partition_sort_as_their_values(kind: KeyType) -> None:
     table = make_table("S", kind)
-    keys = [lookup_key(table, {"pk": {"S": "p"}, "sk": value}) for value in VALUES[kind]]
+    keys = [table.lookup_key({"pk": {"S": "p"}, "sk": value}) for value in VALUES[kind]]
     assert keys == sorted(keys)
     span = query_span(source_of(table), [KeyTerm("pk", "=", ({"S": "p"},))], is_reverse=True)
     assert span.is_reverse
     assert all(lies_in(key, span) for key in keys)
-    other = lookup_key(table, {"pk": {"S": "pp"}, "sk": VALUES[kind][0]})
+    other = table.lookup_key({"pk": {"S": "pp"}, "sk": VALUES[kind][0]})
     assert not lies_in(other, span)
 
 
 def test_an_exclusive_start_narrows_in_the_direction_of_the_span() -> None:
     table = make_table("S", "S")
     items: list[Item] = [{"pk": {"S": "p"}, "sk": value} for value in VALUES["S"]]
-    keys = [lookup_key(table, item) for item in items]
+    keys = [table.lookup_key(item) for item in items]
     terms = [KeyTerm("pk", "=", ({"S": "p"},))]
     for is_reverse in (False, True):
         span = query_span(source_of(table), terms, is_reverse=is_reverse)

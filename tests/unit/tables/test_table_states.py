@@ -191,7 +191,7 @@ def test_a_change_that_loses_a_race_is_planned_again() -> None:
     plane.create()
     plane.store.catalog.races = 2
     plane.update(DeletionProtectionEnabled=True)
-    table = plane.store.catalog.stored["music"]
+    table = plane.store.catalog.stored["music"].schema
     assert table.is_deletion_protected
     assert set(table.tags) == {"race0", "race1"}
 

@@ -5,6 +5,7 @@ import pytest
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.tables.change import Change
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import (
     transaction_capacity,
     transaction_read_units,
@@ -26,7 +27,7 @@ def test_each_item_is_rounded_by_itself_and_summed_by_table() -> None:
     ("old_bytes", "new_bytes", "units"), [(None, 1, 2.0), (None, 1025, 4.0), (3000, 1, 6.0), (2048, None, 4.0), (None, None, 2.0)]
 )  # fmt: skip
 def test_writes(old_bytes: int | None, new_bytes: int | None, units: float) -> None:
-    table = table_maker("a")(1)
+    table = OpenTable(table_maker("a")(1))
     old, new = (None if size is None else encode_row({}, size) for size in (old_bytes, new_bytes))
     changes = [Change(table, Key(b"x"), old, new)]
     assert transaction_write_units(changes) == ({"a": units}, {})

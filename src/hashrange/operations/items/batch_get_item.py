@@ -34,8 +34,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members, project_row
 from hashrange.steps import spend
 from hashrange.tables.capacity import read_units
-from hashrange.tables.keys import lookup_key, usual_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
 
 
@@ -62,7 +61,7 @@ class TableRead(NamedTuple):
     name: str
     """As the request has it: a name or an ARN."""
     entry: KeysAndAttributes
-    table: Table
+    table: OpenTable
     keys: list[Key]
     projection: Projection | None
 
@@ -150,7 +149,7 @@ def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] 
         projection = _checked_projection(entry)
         if projection is not None:
             check_key_paths(table, projection.nested_attributes)
-        keys = [key for key in [usual_key(table, key_map) for key_map in entry.Keys] if key is not None]
+        keys = [key for key in [table.usual_key(key_map) for key_map in entry.Keys] if key is not None]
         if len(keys) < len(entry.Keys):
             return None
         places.update([table.source + key for key in keys])
@@ -196,9 +195,9 @@ def _checked_projection(entry: KeysAndAttributes) -> Projection | None:
     return projection
 
 
-def _located(table: Table, key_items: list[Item], projection: Projection | None) -> list[Key]:
+def _located(table: OpenTable, key_items: list[Item], projection: Projection | None) -> list[Key]:
     """Where the items stand. Refuses keys that do not fit the table, and a projection that looks into keys."""
-    keys = [lookup_key(table, key_item) for key_item in key_items]
+    keys = [table.lookup_key(key_item) for key_item in key_items]
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
     return keys

@@ -37,8 +37,8 @@ from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import IndexUnits, change_units, index_units
 from hashrange.tables.change import Change, Planned
 from hashrange.tables.index_keys import check_item_index_keys
-from hashrange.tables.keys import key_of, lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.keys import key_of
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
 from hashrange.wire.body_members import decode_piece
 
@@ -183,16 +183,16 @@ def _checked_writes(request: BatchWriteItemRequest) -> list[Write]:
     return writes
 
 
-def _located(writes: list[Write], tables: dict[str, Table]) -> list[tuple[Table, Key]]:
+def _located(writes: list[Write], tables: dict[str, OpenTable]) -> list[tuple[OpenTable, Key]]:
     """Where the writes go. Refuses repeated keys first, then the first write that does not fit its table."""
-    places: list[tuple[Table, Key]] = []
+    places: list[tuple[OpenTable, Key]] = []
     seen: set[bytes] = set()
     first_fault: ValidationException | None = None
     for write in writes:
         table = tables[write.name]
         try:
             key = _key(table, write)
-            if write.is_put and table.indexes:
+            if write.is_put and table.index_keys:
                 check_item_index_keys(table, write.item)
         except ValidationException as fault:
             first_fault = first_fault or fault
@@ -206,18 +206,18 @@ def _located(writes: list[Write], tables: dict[str, Table]) -> list[tuple[Table,
     return places
 
 
-def _key(table: Table, write: Write) -> Key:
+def _key(table: OpenTable, write: Write) -> Key:
     """Unlike PutItem, a batch tells items without the right key as keys that do not match."""
     if not write.is_put:
-        return lookup_key(table, write.item)
+        return table.lookup_key(write.item)
     try:
-        key_item = key_of(table, write.item)
+        key_item = key_of(table.keys, write.item)
     except KeyError:
         raise ValidationException(KEY_SCHEMA_MISMATCH) from None
-    return lookup_key(table, key_item)
+    return table.lookup_key(key_item)
 
 
-async def _commit(scope: Scope, write: Write, table: Table, key: Key) -> Change:
+async def _commit(scope: Scope, write: Write, table: OpenTable, key: Key) -> Change:
     """Write one item, with the table as it is now: others ran between two slices."""
     current = find_active_table(scope, write.name)
     if current is None or current.table_id != table.table_id:

@@ -12,7 +12,7 @@ from hashrange.items.values import check_values
 from hashrange.messages.reads import CONDITION_FAILED, INDEX_KEY_MUST_BE_SCALAR, KEY_MUST_BE_SCALAR
 from hashrange.operations import shapes
 from hashrange.operations.items.plans import NO_VALUES, ConditionalRequest, WritePlan, keep_plan, plan_values
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 NO_ITEM: Item = {}
 """What a condition sees when there is no item."""
@@ -43,15 +43,15 @@ def requested_condition(
     return None, NO_VALUES
 
 
-def check_key_paths(table: Table, nested_attributes: frozenset[str]) -> None:
+def check_key_paths(table: OpenTable, nested_attributes: frozenset[str]) -> None:
     """Refuse an expression that looks into a key attribute, of the table or of an index: keys can only be scalars."""
     if not nested_attributes:
         return
     for name in (table.partition_name, table.sort_name):
         if name in nested_attributes:
             raise ValidationException(KEY_MUST_BE_SCALAR.format(name=name))
-    for index in table.indexes:
-        for name in index.keys.partition_names + index.keys.sort_names:
+    for _, attributes in table.index_keys:
+        for name, _ in attributes:
             if name in nested_attributes:
                 raise ValidationException(INDEX_KEY_MUST_BE_SCALAR.format(name=name))
 

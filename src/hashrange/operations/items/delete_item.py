@@ -19,7 +19,6 @@ from hashrange.operations.items.writes import write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.store.request_ids import new_request_id
-from hashrange.tables.keys import lookup_key
 
 
 class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -50,7 +49,7 @@ async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
     condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = lookup_key(table, key_item)
+    key = table.lookup_key(key_item)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
     plan = plan_delete(condition, values, request.ReturnValuesOnConditionCheckFailure)

@@ -21,7 +21,6 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import capacity_member, join_members, project_row
 from hashrange.tables.capacity import read_units
-from hashrange.tables.keys import lookup_key, usual_key
 
 
 class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -47,7 +46,7 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
         and request.ExpressionAttributeNames is None
     ):
         if table is not None:
-            key = usual_key(table, request.Key)
+            key = table.usual_key(request.Key)
         if key is None:
             key_item = check_item(request.Key)[0]
     else:
@@ -59,7 +58,7 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     if key is None:
-        key = lookup_key(table, key_item)
+        key = table.lookup_key(key_item)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
     row = await scope.store.get(table.source, key, consistent=request.ConsistentRead is True)

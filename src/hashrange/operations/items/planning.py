@@ -19,7 +19,7 @@ from hashrange.operations.items.conditions import NO_ITEM, check_condition
 from hashrange.steps import walk
 from hashrange.tables.change import Plan, Planned
 from hashrange.tables.index_keys import check_updated_index_keys
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 def plan_put(
@@ -62,7 +62,7 @@ def plan_check(condition: Condition, values: dict[str, Value], on_failure: str |
 
 
 def plan_update(
-    table: Table,
+    table: OpenTable,
     key_item: Item,
     update: Update | None,
     condition: Condition | None,
@@ -97,17 +97,17 @@ def _check_statement_size(update: Update | None, values: dict[str, Value], item:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
 
 
-def _create(table: Table, update: Update, values: dict[str, Value], key_item: Item) -> Planned:
+def _create(table: OpenTable, update: Update, values: dict[str, Value], key_item: Item) -> Planned:
     """An item that the update creates."""
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
-    if table.indexes:
+    if table.index_keys:
         check_updated_index_keys(table, new, update.attributes)
     return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), None, new)
 
 
-def _change(table: Table, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Planned:
+def _change(table: OpenTable, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Planned:
     """An existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes
@@ -124,7 +124,7 @@ def _change(table: Table, update: Update, values: dict[str, Value], item: Item, 
             size_bytes -= attribute_size_bytes(name, before)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
-    if table.indexes:
+    if table.index_keys:
         check_updated_index_keys(table, new, update.attributes)
     return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), item, new)
 

@@ -18,7 +18,7 @@ from hashrange.messages.reads import (
     SELECT_WITH_PROJECTION,
 )
 from hashrange.operations import shapes
-from hashrange.tables.sources import ReadSource
+from hashrange.tables.open_table import ReadSource
 
 
 class ProjectedRequest(Protocol):

@@ -22,7 +22,6 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.store.request_ids import new_request_id
 from hashrange.tables.index_keys import check_item_index_keys
-from hashrange.tables.keys import item_key
 
 
 class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -55,8 +54,8 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
     condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = item_key(table, item)
-    if table.indexes:
+    key = table.item_key(item)
+    if table.index_keys:
         check_item_index_keys(table, item)
     row = encode_row(item, size_bytes)
 

@@ -41,7 +41,7 @@ from hashrange.operations.items.read_page import Wanted, page_reply, read_page
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.tables.sources import ReadSource
+from hashrange.tables.open_table import ReadSource
 from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
 
 

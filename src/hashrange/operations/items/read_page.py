@@ -19,8 +19,8 @@ from hashrange.steps import spend
 from hashrange.store.interface import Page, Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
-from hashrange.tables.keys import key_of, lookup_key
-from hashrange.tables.sources import ReadSource
+from hashrange.tables.keys import key_of
+from hashrange.tables.open_table import ReadSource
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
@@ -123,7 +123,7 @@ async def _fetch_items(
     items = []
     for count, entry in enumerate(page.rows, 1):
         entry_item = decode_row(entry)
-        key = lookup_key(table, key_of(table, entry_item))
+        key = table.lookup_key(key_of(table.keys, entry_item))
         row = await store.get(table.source, key, consistent=consistent)
         if row is None:
             continue

@@ -4,8 +4,7 @@ from hashrange.errors import NumberFault, NumberSetFault, RequestFault, Validati
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_BACKFILLING, INDEX_NOT_FOUND, START_KEY_VALUE
-from hashrange.tables.schema import Table
-from hashrange.tables.sources import ReadSource, read_source
+from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
@@ -23,11 +22,11 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
         raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
 
 
-def requested_source(table: Table, index_name: str | None, *, consistent: bool) -> ReadSource:
+def requested_source(table: OpenTable, index_name: str | None, *, consistent: bool) -> ReadSource:
     """The table or index to read; refuses an unknown index, strongly consistent reads of a global one, and one that is not
     built yet.
     """
-    source = read_source(table, index_name)
+    source = table.read_source(index_name)
     if source is None:
         raise ValidationException(INDEX_NOT_FOUND.format(name=index_name))
     if consistent and source.index is not None and source.index.is_global:

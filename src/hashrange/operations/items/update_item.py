@@ -20,7 +20,6 @@ from hashrange.operations.items.writes import returned_attributes, write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.store.request_ids import new_request_id
-from hashrange.tables.keys import lookup_key
 
 
 class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -51,7 +50,7 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     update, condition, values = requested_update(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = lookup_key(table, key_item)
+    key = table.lookup_key(key_item)
     is_heavy = update is not None and check_targets(table, update, values)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)

@@ -15,7 +15,7 @@ from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths, requested_condition
 from hashrange.operations.items.plans import NO_VALUES, ConditionalRequest, WritePlan, keep_plan, plan_values
 from hashrange.tables.index_keys import check_assigned_index_keys
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 class UpdatingRequest(ConditionalRequest, Protocol):
@@ -53,13 +53,13 @@ def requested_update(
     return update, condition, values
 
 
-def check_targets(table: Table, update: Update, values: dict[str, Value]) -> bool:
+def check_targets(table: OpenTable, update: Update, values: dict[str, Value]) -> bool:
     """Refuse an update that looks into a key attribute, changes one, or assigns an index key another type.
 
     True when the statement may be heavier than an item can be: the item tells which members of sets it adds.
     """
     check_key_paths(table, update.nested_attributes)
-    if table.indexes:
+    if table.index_keys:
         check_assigned_index_keys(table, update.assigned_types)
     for name in (table.partition_name, table.sort_name):
         if name in update.attributes:

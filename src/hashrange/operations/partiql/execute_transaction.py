@@ -42,7 +42,7 @@ from hashrange.operations.transactions.figures import read_capacity_member, writ
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 class ParameterizedStatement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -114,7 +114,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
 
 async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> bytes:
     """The items as of one point in time."""
-    places: list[tuple[Table, Key]] = []
+    places: list[tuple[OpenTable, Key]] = []
     reasons: list[ApiError | None] = []
     for lookup in lookups:
         try:
@@ -193,7 +193,7 @@ def _planned_steps(scope: Scope, writes: list[Write], requests: list[Parameteriz
     return steps
 
 
-def _bound(scope: Scope, position: int, write: Write) -> tuple[Table, WritePlan | None]:
+def _bound(scope: Scope, position: int, write: Write) -> tuple[OpenTable, WritePlan | None]:
     statement = write.statement
     if statement.returning is not None:
         raise _fault(position, TRANSACTION_RETURNING)
@@ -210,7 +210,7 @@ def _bound(scope: Scope, position: int, write: Write) -> tuple[Table, WritePlan 
     return table, bound
 
 
-def _planned_step(table: Table, write: Write, bound: WritePlan | None, on_failure: str | None) -> Step:
+def _planned_step(table: OpenTable, write: Write, bound: WritePlan | None, on_failure: str | None) -> Step:
     """One statement's step; a fault of its keys, the table's or an index's, makes one that refuses."""
     try:
         key, key_item = locate_write(table, write, bound)

@@ -19,7 +19,7 @@ from hashrange.items.canonical import encode_canonically
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.partiql import TOKEN_MISMATCH
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 SIGNATURE_BYTES = 16
 
@@ -35,13 +35,13 @@ class Continuation(NamedTuple):
 _decode = msgspec.json.Decoder(tuple[int, dict[str, Any] | None]).decode
 
 
-def make_token(table: Table, statement: str, parameters: Parameters | None, continuation: Continuation) -> str:
+def make_token(table: OpenTable, statement: str, parameters: Parameters | None, continuation: Continuation) -> str:
     """The token of a page's end."""
     content = encode_canonically(continuation)
     return b64encode(_signature(table, statement, parameters, content) + content).decode()
 
 
-def read_token(table: Table, statement: str, parameters: Parameters | None, token: str) -> Continuation:
+def read_token(table: OpenTable, statement: str, parameters: Parameters | None, token: str) -> Continuation:
     """What a token says; raises ValidationException for one that was not given for this statement."""
     try:
         signed = b64decode(token, validate=True)
@@ -54,6 +54,6 @@ def read_token(table: Table, statement: str, parameters: Parameters | None, toke
         raise ValidationException(TOKEN_MISMATCH) from None
 
 
-def _signature(table: Table, statement: str, parameters: Parameters | None, content: bytes) -> bytes:
+def _signature(table: OpenTable, statement: str, parameters: Parameters | None, content: bytes) -> bytes:
     signed = encode_canonically((statement, parameters)) + b"\x00" + content
-    return hmac.digest(table.uuid.encode(), signed, "sha256")[:SIGNATURE_BYTES]
+    return hmac.digest(table.schema.uuid.encode(), signed, "sha256")[:SIGNATURE_BYTES]

@@ -32,8 +32,7 @@ from hashrange.operations.partiql.keys import (
     take_alternatives,
     take_sort_term,
 )
-from hashrange.tables.schema import Table
-from hashrange.tables.sources import ReadSource, read_source
+from hashrange.tables.open_table import OpenTable, ReadSource
 
 NOTHING = Condition("", lambda _item, _values: False, paths=[])
 """Fits no item."""
@@ -58,7 +57,7 @@ class ReadPlan(NamedTuple):
     """True for a global index, which knows no consistent reads."""
 
 
-def plan_read(table: Table, statement: Statement) -> ReadPlan:
+def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
     """The read; raises ValidationException for a statement that its table does not fit."""
     source = _source(table, statement.index_name)
     keys = source.keys
@@ -115,8 +114,8 @@ def _carries(source: ReadSource, condition: Condition) -> bool:
     return source.projected_names is None or source.index is None or condition.attributes <= source.projected_names
 
 
-def _source(table: Table, index_name: str | None) -> ReadSource:
-    source = read_source(table, index_name)
+def _source(table: OpenTable, index_name: str | None) -> ReadSource:
+    source = table.read_source(index_name)
     if source is None:
         raise ValidationException(INDEX_NOT_FOUND)
     if source.index is not None and source.index.state == "CREATING":

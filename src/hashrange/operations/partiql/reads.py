@@ -21,9 +21,7 @@ from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
 from hashrange.operations.replies import ENCODER, capacity_member
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
-from hashrange.tables.keys import lookup_key
-from hashrange.tables.schema import Table
-from hashrange.tables.sources import ReadSource
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.span import Span
 from hashrange.tables.spans import (
     KeyTerm,
@@ -49,7 +47,7 @@ class Page(NamedTuple):
     continuation: Continuation | None
 
 
-def bound_read(table: Table, statement: Statement) -> ReadPlan:
+def bound_read(table: OpenTable, statement: Statement) -> ReadPlan:
     """The statement's plan for this table, kept until it meets another one."""
     bound = statement.bound
     if bound is not None and bound[0] is table:
@@ -66,7 +64,7 @@ def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
     key_item = {keys.partition_names[0]: values[plan.partitions[0]]}
     if plan.sort_term is not None:
         key_item[plan.sort_term.attribute] = values[plan.sort_term.tokens[0]]
-    return lookup_key(plan.source.table, key_item)
+    return plan.source.table.lookup_key(key_item)
 
 
 async def read_item(

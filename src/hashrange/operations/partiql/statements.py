@@ -11,13 +11,13 @@ from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Scope
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 StatementText = Annotated[str, Meta(min_length=1, max_length=STATEMENT_LENGTH_MAX)]
 StatementParameters = Annotated[list[shapes.AttributeValue], Meta(min_length=1)]
 
 
-def find_statement_table(scope: Scope, statement: Statement) -> Table:
+def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
     """The table that the statement names; a name that no table can have is just not found."""
     try:
         table = find_active_table(scope, statement.table_name)

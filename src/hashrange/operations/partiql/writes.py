@@ -26,8 +26,7 @@ from hashrange.operations.items.writes import returned_attributes
 from hashrange.operations.partiql.keys import split_conditions, take_equality
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.index_keys import check_item_index_keys
-from hashrange.tables.keys import item_key, lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 class Write(NamedTuple):
@@ -62,7 +61,7 @@ def check_write(statement: Statement, parameters: Parameters | None) -> Write:
     return Write(statement, NO_VALUES, item, size_bytes)
 
 
-def check_table(table: Table, write: Write) -> WritePlan | None:
+def check_table(table: OpenTable, write: Write) -> WritePlan | None:
     """What the statement comes to for this table (nothing of its own for an INSERT), kept until it meets another one."""
     statement = write.statement
     if statement.index_name is not None:
@@ -86,22 +85,22 @@ def check_table(table: Table, write: Write) -> WritePlan | None:
     return plan
 
 
-def locate_write(table: Table, write: Write, plan: WritePlan | None) -> tuple[Key, Item]:
+def locate_write(table: OpenTable, write: Write, plan: WritePlan | None) -> tuple[Key, Item]:
     """Where the item stands, and a map that has its key attributes; raises what does not fit the table's keys."""
     if write.item is not None:
-        return item_key(table, write.item), write.item
+        return table.item_key(write.item), write.item
     assert plan is not None
     key_item = {table.partition_name: write.values[plan.partition]}
     if plan.sort is not None:
         assert table.sort_name is not None
         key_item[table.sort_name] = write.values[plan.sort]
-    return lookup_key(table, key_item), key_item
+    return table.lookup_key(key_item), key_item
 
 
-def plan_write(table: Table, write: Write, bound: WritePlan | None, key_item: Item, on_failure: str | None) -> Plan:
+def plan_write(table: OpenTable, write: Write, bound: WritePlan | None, key_item: Item, on_failure: str | None) -> Plan:
     """The plan for the item's row; raises what the statement and its table's other attributes do not agree on."""
     if write.item is not None:
-        if table.indexes:
+        if table.index_keys:
             check_item_index_keys(table, write.item)
         return _plan_insert(encode_row(write.item, write.size_bytes))
     assert bound is not None

@@ -52,9 +52,10 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
             return table
         return msgspec.structs.replace(table, policy=ResourcePolicy(document, next_revision(None, now_seconds)))
 
-    table = await scope.store.catalog.create(make)
-    if table is None:
+    opened = await scope.store.catalog.create(make)
+    if opened is None:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
+    table = opened.schema
     figures = await scope.store.statistics(described_sources(table))
     return msgspec.json.encode({"TableDescription": describe_table(table, now_seconds, figures, "CREATING")})
 

@@ -21,7 +21,7 @@ from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.operations.tables.update import updated_table
 from hashrange.operations.tables.update_checks import check_against_table, check_update
 from hashrange.tables.description import describe_table, described_sources
-from hashrange.tables.sources import index_source_id
+from hashrange.tables.source_id import source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
 FIRST_BACKFILL_ROWS = 256
@@ -48,7 +48,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
-                await _backfill_first(scope, index_source_id(stored, created))
+                await _backfill_first(scope, source_id(stored.table_id, created.index_id))
             return msgspec.json.encode({"TableDescription": description})
 
 

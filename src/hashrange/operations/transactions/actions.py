@@ -28,8 +28,7 @@ from hashrange.operations.items.updates import check_targets, requested_update
 from hashrange.store.interface import Step
 from hashrange.tables.change import Plan
 from hashrange.tables.index_keys import check_item_index_keys
-from hashrange.tables.keys import item_key, lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 class ConditionCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -140,10 +139,10 @@ def check_action(element: TransactWriteItem) -> Action:
     return Action(request, item, size_bytes, None, None, condition, values)
 
 
-def plan_action(table: Table, action: Action) -> Step:
+def plan_action(table: OpenTable, action: Action) -> Step:
     """What the action does to its table. A fault of its keys, the table's or an index's, makes a step that refuses."""
     try:
-        key = lookup_key(table, action.item) if action.row is None else item_key(table, action.item)
+        key = table.lookup_key(action.item) if action.row is None else table.item_key(action.item)
     except ValidationException as fault:
         return Step(table, None, refusing_plan(fault))
     try:
@@ -152,10 +151,10 @@ def plan_action(table: Table, action: Action) -> Step:
         return Step(table, key, refusing_plan(fault))
 
 
-def _plan(table: Table, action: Action) -> Plan:
+def _plan(table: OpenTable, action: Action) -> Plan:
     request, item, _, row, update, condition, values = action
     on_failure = request.ReturnValuesOnConditionCheckFailure
-    if row is not None and table.indexes:
+    if row is not None and table.index_keys:
         check_item_index_keys(table, item)
     is_heavy = update is not None and check_targets(table, update, values)
     if condition is not None:

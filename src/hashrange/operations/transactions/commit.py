@@ -13,7 +13,7 @@ from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted, TransactionRefused
 from hashrange.store.request_ids import new_request_id
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 async def commit_steps(
@@ -30,7 +30,7 @@ async def commit_steps(
         raise cancelled(refusal.reasons) from None
 
 
-async def read_places(scope: Scope, places: Sequence[tuple[Table, Key]]) -> list[Row | None]:
+async def read_places(scope: Scope, places: Sequence[tuple[OpenTable, Key]]) -> list[Row | None]:
     """The rows at all places. Raises as `commit_steps`."""
     try:
         rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES)

@@ -13,7 +13,7 @@ from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.operations.replies import ENCODER
 from hashrange.operations.transactions.tokens import replay_units
 from hashrange.store.interface import Transacted
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import (
     transaction_capacity,
     transaction_read_units,
@@ -47,7 +47,7 @@ def write_capacity_member(transacted: Transacted, detail: str, given: dict[str, 
 
 
 def read_capacity_member(
-    places: Sequence[tuple[Table, Key]], rows: Sequence[Row | None], detail: str, given: dict[str, str]
+    places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None], detail: str, given: dict[str, str]
 ) -> bytes:
     """ConsumedCapacity of a read, by table, each named as `given`."""
     sizes = [

@@ -13,7 +13,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, ValidationExce
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.row_layout import row_json
+from hashrange.items.row_layout import row_json_view
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -30,8 +30,7 @@ from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.figures import names_as_given, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.steps import spend
-from hashrange.tables.keys import lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,7 +89,7 @@ def _checked_lookup(get: Get) -> Lookup:
     return Lookup(get.TableName, key_item, projection)
 
 
-def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[Table, Key]]:
+def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
     """Where the items stand; refuses items named twice, then missing tables, then whatever does not fit its table's keys."""
     places = []
     named: list[object] = []
@@ -103,7 +102,7 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[Table, Key]]:
             named.append((name, encode_canonically(key_item)))
             continue
         try:
-            key = lookup_key(table, key_item)
+            key = table.lookup_key(key_item)
             named.append(table.source + key)
             if projection is not None:
                 check_key_paths(table, projection.nested_attributes)
@@ -121,9 +120,9 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[Table, Key]]:
     return places
 
 
-def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
+def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes | memoryview]:
     """Parts of the JSON of all replies, one object for each Get; whole items are spliced unread. Joined once: there may be very many bytes."""
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     for lookup, row in zip(lookups, rows, strict=True):
         if parts:
             parts.append(b",")
@@ -131,7 +130,7 @@ def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
             parts.append(b"{}")
             continue
         spend(len(row) >> 10)
-        item_json = row_json(row) if lookup.projection is None else project_row(lookup.projection, row)
+        item_json = row_json_view(row) if lookup.projection is None else project_row(lookup.projection, row)
         parts += (b'{"Item":', item_json, b"}")
     return parts
 

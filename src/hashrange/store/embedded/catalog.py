@@ -12,11 +12,13 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.partitions import Partitions
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.walks import Walks
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.sources import index_sources
+from hashrange.tables.source_id import SourceId
 
 RECLAIMED_BYTES_MIN = 4_000_000
 """What held at least so much is compacted away at once when it is deleted; less goes when its neighbours do."""
@@ -32,7 +34,8 @@ class EmbeddedCatalog:
         self._opened = opened
         self._walks = walks
         self._commits = commits
-        self._tables: dict[tuple[str, str], dict[str, Table]] = {}
+        self._partitions = Partitions()
+        self._tables: dict[tuple[str, str], dict[str, OpenTable]] = {}
         self._next_table_id = 1
 
     def load(self, engine: Engine) -> None:
@@ -42,16 +45,17 @@ class EmbeddedCatalog:
         for tables in self._tables.values():
             tables.clear()
         self._opened.close_all()
+        self._partitions.load(engine)
         for table in stored:
             self._adopt(table)
         self._next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
 
-    def find(self, account: str, region: str, name: str) -> Table | None:
+    def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table, whatever its state; None when there is none."""
         tables = self._tables.get((account, region))
         return None if tables is None else tables.get(name)
 
-    def tables(self, account: str, region: str) -> Mapping[str, Table]:
+    def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live, read-only view: name → table, of one account and Region."""
         return self._tables.setdefault((account, region), {})
 
@@ -63,13 +67,14 @@ class EmbeddedCatalog:
         """There is nothing that the view lacks."""
         return False
 
-    def all_tables(self) -> Sequence[Table]:
+    def all_tables(self) -> Sequence[OpenTable]:
         """Every table, by table id: for tools."""
         return self._opened.all()
 
-    async def create(self, make: Callable[[int], Table]) -> Table | None:
+    async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
-        return await self._commits.commit(lambda draft: self._create(draft, make))
+        table = await self._commits.commit(lambda draft: self._create(draft, make))
+        return None if table is None else self._of(table)[table.name]
 
     async def replace(self, old: Table, new: Table) -> bool:
         """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored."""
@@ -107,11 +112,11 @@ class EmbeddedCatalog:
     def put(self, draft: Draft, old: Table | None, new: Table) -> None:
         """Add to a commit that `new` takes the place of `old`, with all that follows; sources that `new` lacks are deleted."""
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
+        before, after = set([] if old is None else old.sources), set(new.sources)
+        for source in sorted(before - after):
+            self._drop(draft, source, layout.prefix_end(source), [source])
+        self._partitions.begin(draft, sorted(after - before))
         draft.afterwards.append(lambda: self._adopt(new))
-        kept = {source.source for source in index_sources(new)}
-        for source in [source.source for source in index_sources(old)] if old is not None else ():
-            if source not in kept:
-                self._drop(draft, source, layout.prefix_end(source))
         for participant in self._opened.participants:
             participant.table_changes(draft, old, new)
         self._walks.table_changes(draft, new)
@@ -121,25 +126,25 @@ class EmbeddedCatalog:
             return False
         draft.batch.delete(layout.catalog_key(table.table_id))
         draft.afterwards.append(lambda: self._forget(table))
-        self._drop(draft, *layout.table_range(table.table_id))
+        self._drop(draft, *layout.table_range(table.table_id), table.sources)
         for participant in self._opened.participants:
             participant.table_changes(draft, table, None)
         return True
 
-    def _drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
-        """Delete rows and figures of all sources of one table from `lower` on, before `upper`, and give back their room."""
+    def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
+        """Delete rows and figures of some sources of one table, all from `lower` on, before `upper`, and give back their room."""
         draft.batch.delete_range(lower, upper)
         site = self._site
         size_bytes = site.figures.drop(draft, lower, upper)
         self._walks.drop(draft, lower, upper)
+        self._partitions.drop(draft, sources)
         draft.afterwards.append(site.reads.clear)
         if size_bytes >= RECLAIMED_BYTES_MIN and site.is_served:
             draft.afterwards.append(lambda: site.reclaim(lower, upper))
 
     def _adopt(self, table: Table) -> None:
         """Let a table, just written, be what is known of it."""
-        self._of(table)[table.name] = table
-        self._opened.open(table)
+        self._of(table)[table.name] = self._opened.open(table, self._partitions.by_source)
 
     def _forget(self, table: Table) -> None:
         del self._of(table)[table.name]
@@ -147,7 +152,7 @@ class EmbeddedCatalog:
 
     def _is_stored(self, table: Table) -> bool:
         stored = self._of(table).get(table.name)
-        return stored is table or stored == table
+        return stored is not None and (stored.schema is table or stored.schema == table)
 
-    def _of(self, table: Table) -> dict[str, Table]:
+    def _of(self, table: Table) -> dict[str, OpenTable]:
         return self._tables.setdefault((table.account, table.region), {})

@@ -24,8 +24,7 @@ from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.interface import Statistics
-from hashrange.tables.keys import item_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import key_in_source, source_of, table_id_of, table_prefix
 
 FAULTS_MAX = 100
@@ -73,7 +72,7 @@ def _check_files(data_dir: str) -> Iterator[str]:
         yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
 
-def _check_engine(engine: Engine, tables: list[Table]) -> Iterator[str | None]:
+def _check_engine(engine: Engine, tables: list[OpenTable]) -> Iterator[str | None]:
     """One None per sound row, one sentence per fault."""
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
@@ -102,22 +101,23 @@ def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
     return scan_range(engine, b"\x00\x00\x00\x01", b"\xff\xff\xff\xff")
 
 
-def _check_catalog(engine: Engine, tables: list[Table]) -> Iterator[str]:
+def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
     counter = engine.get(layout.NEXT_TABLE_ID_KEY)
     next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
     names = set()
     for table in tables:
+        schema = table.schema
         if not 0 < table.table_id < next_table_id:
             yield f"table {table.name} has id {table.table_id}, but the next id to be given out is {next_table_id}"
-        if engine.get(layout.catalog_key(table.table_id)) != layout.encode_table(table):
+        if engine.get(layout.catalog_key(table.table_id)) != layout.encode_table(table.schema):
             yield f"the description of table {table.name} is not in its canonical form or at another id"
-        place = (table.account, table.region, table.name)
+        place = (schema.account, schema.region, schema.name)
         if place in names:
-            yield f"two tables are named {table.name} in account {table.account}, Region {table.region}"
+            yield f"two tables are named {table.name} in account {schema.account}, Region {schema.region}"
         names.add(place)
 
 
-def _check_row(table: Table | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
+def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
     """The row's fault, if any, and the size it carries."""
     place = f"row {engine_key.hex()}"
     if table is None:
@@ -133,7 +133,7 @@ def _check_row(table: Table | None, indexes: IndexCheck, engine_key: bytes, row:
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
         if source_of(engine_key) != table.source:
             return indexes.entry_fault(table, engine_key, item), size_bytes
-        if item_key(table, item) != key_in_source(engine_key):
+        if table.item_key(item) != key_in_source(engine_key):
             return f"{place} does not stand at its item's key", size_bytes
     except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
         return f"{place} cannot be read: {type(error).__name__}: {error}", size_bytes

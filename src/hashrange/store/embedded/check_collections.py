@@ -14,20 +14,19 @@ from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import key_in_source, partition_of
-from hashrange.tables.sources import index_sources
 
 Part = tuple[bytes, int, bytes | None]
 """What begins the keys of an item collection, bytes counted in one source, and the row of its size, if that is the source."""
 
 
-def collection_faults(engine: Engine, tables: Iterable[Table]) -> Iterator[str]:
+def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[str]:
     """What is wrong with the sizes of item collections. 1 µs a row, for tables with local indexes."""
     for table in tables:
         if not table.has_item_collections:
             continue
-        local = [one.source for one in index_sources(table) if one.index is not None and not one.index.is_global]
+        local = [one.source for one in table.indexes if one.index is not None and not one.index.is_global]
         parts = [_counted(engine, source) for source in (table.source, *local)]
         parts.append(_stored(engine, layout.collections_source(table.source)))
         for prefix, group in groupby(merge(*parts, key=itemgetter(0)), key=itemgetter(0)):

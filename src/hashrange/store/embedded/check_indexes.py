@@ -4,7 +4,7 @@ An index that is being built holds the entries of all items up to its position, 
 written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
@@ -13,18 +13,17 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.outbox import delayed_writes
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.entries import derive_entry
-from hashrange.tables.keys import key_of, lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.keys import key_of
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import source_of
-from hashrange.tables.sources import ReadSource, index_sources
 
 
 class IndexCheck:
     """Items against entries and entries against items. Raises whatever spoilt bytes lead to."""
 
-    def __init__(self, engine: Engine, tables: list[Table]) -> None:
+    def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         self._engine = engine
-        self._sources = {source.source: source for table in tables for source in index_sources(table)}
+        self._sources = {source.source: source for table in tables for source in table.indexes}
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {source_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
         self.stray_positions = sorted(
@@ -42,20 +41,19 @@ class IndexCheck:
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }
 
-    def item_faults(self, table: Table, key: Key, row: Row) -> Iterator[str]:
+    def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """What is wrong with the entries of an item."""
-        sources = index_sources(table)
-        if not sources:
+        if not table.indexes:
             return
         item = decode_row(row)
-        for source in sources:
+        for source in table.indexes:
             if not self._covers(source, key):
                 continue
             entry = derive_entry(source, key, item, row)
             if entry is not None and self._entry(source.source + entry.key) != entry.row:
                 yield f"row {(table.source + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
 
-    def entry_fault(self, table: Table, engine_key: bytes, item: Item) -> str | None:
+    def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
         """What is wrong with an entry, which holds `item`."""
         source = self._sources.get(source_of(engine_key))
         if source is None:
@@ -63,7 +61,7 @@ class IndexCheck:
         if engine_key in self._waiting:
             return None
         place = f"entry {engine_key.hex()} in {_name(source)} of table {table.name}"
-        key = lookup_key(table, key_of(table, item))
+        key = table.lookup_key(key_of(table.keys, item))
         row = self._engine.get(table.source + key)
         if row is None:
             return f"{place} has no item"

@@ -14,17 +14,18 @@ looked at again. A stalled engine is waited out, and the road begins anew. Why: 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import ApiError
-from hashrange.items.row_layout import changes_figures, is_same_item
+from hashrange.items.row_layout import changes_figures, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.steps import gave_way, spend
 from hashrange.store.embedded.claims import Claim, Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.open_tables import OpenTable, OpenTables
+from hashrange.store.embedded.open_tables import OpenTables, StoredTable
 from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Former, Tokens
@@ -34,7 +35,7 @@ from hashrange.store.request_ids import RequestId
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, as_planned
 from hashrange.tables.entries import EntryWrite, derive_entry_writes
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 T = TypeVar("T")
 Parts = Sequence[tuple[Participant, Sequence[Change]]]
@@ -74,7 +75,7 @@ class Commits:
     # --- the three kinds ------------------------------------------------------------------------
 
     async def mutate(
-        self, table: Table, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
         """As `Store.mutate`. Suspends only when the engine is stalled, or a long plan was overtaken; then it begins anew.
 
@@ -94,6 +95,16 @@ class Commits:
         """As `Store.transact`. Suspends as `mutate` does."""
         places = [table.source + key for table, key, _ in steps if key is not None]
         return await self._again(places, lambda has_claim: self._transact(steps, token, has_claim=has_claim))
+
+    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+        """As `Store.snapshot_get`. Suspends as `mutate` does."""
+        if not self._claims.rows:
+            with suppress(Overtaken):
+                return self._snapshot(places, limit_bytes, has_claim=False)
+        engine_keys = [table.source + key for table, key in places]
+        return await self._again(
+            engine_keys, lambda has_claim: self._snapshot(places, limit_bytes, has_claim=has_claim)
+        )
 
     async def commit(self, make: Callable[[Draft], T]) -> T:
         """Anything else: `make` adds to a draft, and returns what is returned. It may be called again; a draft left empty is no commit."""
@@ -128,11 +139,12 @@ class Commits:
 
     # --- one attempt ----------------------------------------------------------------------------
 
-    def _mutate(self, table: Table, key: Key, plan: Plan, origin: Origin) -> Change:
+    def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin) -> Change:
         """Read, plan, derive; and the rest, which is one put when nothing else follows. 3 µs with a plan that costs nothing."""
         site = self._site
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()
-        table, participants, needs_time = self._tables.existing(table)
+        table = self._tables.existing(table)
+        participants = table.participants
         engine_key = table.source + key
         try:
             old = site.reads.row_to_replace(engine, engine_key)
@@ -149,7 +161,7 @@ class Commits:
             self._require_unchanged(engine, table, engine_key, old)
         position = barrier.position + 1
         if is_other_item and (participants or changes_figures(old, new)):
-            at_seconds = site.clock.service_time() if needs_time else NOBODY_ASKS
+            at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
             change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
             changes = (change,)
             draft = Draft(engine, position, at_seconds, changes)
@@ -173,7 +185,7 @@ class Commits:
         if former is not None and former.report is not None:
             return Transacted((), former.report)
         opened = [self._tables.existing(step.table) for step in steps]
-        steps = [step._replace(table=one.table) for step, one in zip(steps, opened, strict=True)]
+        steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
         at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
         try:
             changes = plan_steps(steps, self._rows(moment.engine, steps), at_seconds, moment.position + 1)
@@ -200,6 +212,25 @@ class Commits:
                 raise Stalled from error
         self._write(draft, written)
         return Transacted(changes)
+
+    def _snapshot(
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, *, has_claim: bool
+    ) -> list[Row | None]:
+        moment = self._moment()
+        tables = [self._tables.find(table.table_id) for table, _ in places]
+        read = self._site.reads.row
+        rows: list[Row | None] = []
+        for table, key in places:
+            try:
+                row = read(moment.engine, table.source + key) if limit_bytes >= 0 else None
+            except Exception as error:
+                raise self._site.fail(error) from error
+            rows.append(row)
+            if row is not None:
+                limit_bytes -= row_size_bytes(row)
+                spend(len(row) >> READ_BYTES_PER_STEP_BITS)
+        self._require_calm(moment, [table for table in tables if table is not None], has_claim=has_claim)
+        return rows
 
     def _rows(self, engine: Engine, steps: Sequence[Step]) -> Iterator[Row | None]:
         """The rows of all steps, each read when it is asked for; others may run in between."""
@@ -230,7 +261,7 @@ class Commits:
             self._write(draft)
         return made
 
-    def _require_unchanged(self, engine: Engine, table: Table, engine_key: bytes, old: Row | None) -> None:
+    def _require_unchanged(self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None) -> None:
         """Raise Overtaken unless what was read before a plan gave way is true now: the engine, the table, the row."""
         if self._site.engine is not engine or not self._tables.is_current(table):
             raise Overtaken
@@ -245,7 +276,7 @@ class Commits:
         """To be compared with, later."""
         return Moment(gave_way(), self._site.engine, self._site.barrier.position)
 
-    def _require_calm(self, moment: Moment, tables: Sequence[Table], *, has_claim: bool) -> None:
+    def _require_calm(self, moment: Moment, tables: Sequence[OpenTable], *, has_claim: bool) -> None:
         """Raise Overtaken unless everything is as it was at the moment, or is claimed: no commit has come since.
 
         What comes to claimed rows waits; but tables may go or change, and the engine may be another one.
@@ -308,12 +339,12 @@ def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
         draft.count(source, change.old, new)
 
 
-def _parts(opened: Sequence[OpenTable], written: Sequence[Change]) -> Parts:
+def _parts(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
     """Every participant of a transaction's tables, in order, with the changes of those tables that it chose."""
     if not any(one.participants for one in opened):
         return ()
     participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
-    chosen = {one.table.table_id: one.participants for one in opened}
+    chosen = {one.table_id: one.participants for one in opened}
     return [
         (participant, [change for change in written if participant in chosen[change.table.table_id]])
         for participant in sorted(participants, key=lambda participant: participant.place)

@@ -10,15 +10,14 @@ from typing import Any
 
 import rocksdict
 
-from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import CLOSING, OPENING, REOPENING, storage_error
-from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, READ_VERSIONS
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 from hashrange.store.embedded.recovery import first_hole, require_no_loss, stops_at_hole, torn_logs
 from hashrange.store.embedded.synced import read_synced
 from hashrange.store.embedded.threads import let_the_loop_go_first
+from hashrange.store.embedded.upgrade import check_format
 
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
@@ -99,7 +98,7 @@ def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may
     try:
         let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
-        _check_format(engine, place)
+        check_format(engine, place)
     except Exception as error:
         close_engine(engine, place, may_fail=True)
         raise storage_error(error, place, advice) from error
@@ -235,24 +234,6 @@ def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX, *, is_kept: 
     options.set_max_skippable_internal_keys(skipped_keys_max)
     options.fill_cache(is_kept)  # type: ignore[call-arg]  # as above
     return options
-
-
-def _check_format(engine: Engine, place: str) -> None:
-    """Stamp a new store; refuse one that this version does not know."""
-    row = engine.get(FORMAT_KEY)
-    if row is None:
-        if next(iter(engine.keys()), None) is not None:
-            raise StorageFormatUnknown(f"{place} was not written by Hashrange: it holds rows but no format version.")
-        engine.put(FORMAT_KEY, FORMAT_VERSION.to_bytes(4, "big"))
-        return
-    version = int.from_bytes(row, "big")
-    if version in READ_VERSIONS and version < FORMAT_VERSION:
-        engine.put(FORMAT_KEY, FORMAT_VERSION.to_bytes(4, "big"))
-    elif version != FORMAT_VERSION:
-        raise StorageFormatUnknown(
-            f"{place} has format {version}; this Hashrange reads format {FORMAT_VERSION}. Use the version that wrote it,"
-            " or move the data with an export and an import."
-        )
 
 
 def _options(*, is_in_memory: bool) -> rocksdict.Options:

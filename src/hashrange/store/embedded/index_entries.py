@@ -14,8 +14,9 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.sources import index_source_id, index_sources
+from hashrange.tables.source_id import source_id
 
 
 class IndexEntries(Participant):
@@ -26,7 +27,7 @@ class IndexEntries(Participant):
 
     def takes_part(self, table: Table) -> bool:
         """Of tables with indexes, be they still CREATING."""
-        return bool(index_sources(table))
+        return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Entries that come, change and go."""
@@ -53,11 +54,11 @@ class IndexEntries(Participant):
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """The indexes that are CREATING."""
-        return [index_source_id(table, index) for index in table.indexes if index.state == "CREATING"]
+        return [source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
 
-    def fill(self, draft: Draft, table: Table, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
         """The entries of these items."""
-        index = next(one for one in index_sources(table) if one.source == source)
+        index = next(one for one in table.indexes if one.source == source)
         for key, row in rows:
             entry = derive_entry(index, key, decode_row(row), row)
             if entry is not None:
@@ -67,7 +68,7 @@ class IndexEntries(Participant):
     def filled(self, table: Table, source: bytes) -> Table:
         """The index is ACTIVE."""
         indexes = [
-            msgspec.structs.replace(one, state="ACTIVE") if index_source_id(table, one) == source else one
+            msgspec.structs.replace(one, state="ACTIVE") if source_id(table.table_id, one.index_id) == source else one
             for one in table.indexes
         ]
         return msgspec.structs.replace(table, indexes=tuple(indexes))

@@ -10,8 +10,7 @@ from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.figures import read_figures
 from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.interface import Statistics
-from hashrange.tables.keys import lookup_key
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 class StoreOverview(NamedTuple):
@@ -21,7 +20,7 @@ class StoreOverview(NamedTuple):
     next_table_id: int
     disk_size_bytes: int
     """All files of the folder, logs included."""
-    tables: list[tuple[Table, Statistics]]
+    tables: list[tuple[OpenTable, Statistics]]
     """By table id."""
 
 
@@ -42,7 +41,7 @@ def inspect_store(data_dir: str) -> StoreOverview:
         )
 
 
-def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[Table, Item | None]]:
+def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[OpenTable, Item | None]]:
     """The item at `key` (wire form) in every table of that name, whatever its account and Region; None: no item.
 
     Raises StorageError when no table has that name, and RequestFault, ValidationException or Malformed when the key is none
@@ -53,6 +52,6 @@ def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) 
         found = [table for table in read_tables(engine) if table.name == table_name]
         if not found:
             raise StorageError(f"{data_dir} has no table {table_name}. `hashrange inspect {data_dir}` lists them.")
-        keys = [(table, lookup_key(table, canonical)) for table in found]
+        keys = [(table, table.lookup_key(canonical)) for table in found]
         rows = [(table, engine.get(table.source + encoded)) for table, encoded in keys]
         return [(table, None if row is None else decode_row(row)) for table, row in rows]

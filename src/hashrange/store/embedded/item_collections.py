@@ -16,6 +16,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
 from hashrange.tables.item_collections import collection_delta_bytes
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import partition_of
 
@@ -73,7 +74,7 @@ class ItemCollections(Participant):
         return _Counted(size_bytes, delta_bytes > 0 and size_bytes > self._size_max_bytes)
 
 
-def collection_size_bytes(engine: Engine, table: Table, key: Key) -> int:
+def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
     """Size of the collection that `key` belongs to. Raises the engine's bare exceptions."""
     row = engine.get(layout.collection_key(table.source, partition_of(key)))
     return 0 if row is None else layout.decode_number(row)

@@ -8,12 +8,13 @@ import msgspec
 
 from hashrange.errors import StorageCorruption
 from hashrange.store.interface import Statistics
+from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import source_id, table_prefix
+from hashrange.tables.source_id import SOURCE_BYTES, source_id, source_of, table_prefix
 
-FORMAT_VERSION = 4
-READ_VERSIONS = (3, 4)
-"""A folder of version 3 is one of version 4 without anything that is new; a server stamps it when it opens it."""
+FORMAT_VERSION = 5
+READ_VERSIONS = (3, 4, 5)
+"""A server converts a folder of an older one of these versions when it opens it (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
 FORMAT_KEY = _SYSTEM + b"\x00\x00"
@@ -30,6 +31,8 @@ BACKFILL_PREFIX = _SYSTEM + b"\x00\x05"
 """‖ source of a CREATING index: key of the last row that has its entry; no row means that none has."""
 OUTBOX_PREFIX = _SYSTEM + b"\x00\x06"
 """‖ number of the row, 8 bytes: due time and entry writes of one commit as MessagePack, until they are applied."""
+PARTITION_PREFIX = _SYSTEM + b"\x00\x07"
+"""‖ source ‖ first hash, 8 bytes: number of the partition, 8 bytes ‖ last hash, 8 bytes."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """‖ account, Region and token of a transaction: expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖ report."""
 EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
@@ -111,6 +114,25 @@ def decode_number(row: bytes) -> int:
     if len(row) != NUMBER_BYTES:
         raise StorageCorruption(f"the row of a number has {len(row)} bytes instead of {NUMBER_BYTES}")
     return int.from_bytes(row, "big")
+
+
+def partition_key(partition: Partition) -> bytes:
+    """Key of a partition."""
+    return PARTITION_PREFIX + partition.source + encode_number(partition.hashes.first)
+
+
+def encode_partition(partition: Partition) -> bytes:
+    """What stands at its key."""
+    return encode_number(partition.number) + encode_number(partition.hashes.last)
+
+
+def decode_partition(engine_key: bytes, row: bytes) -> Partition:
+    """Raises StorageCorruption when this is no partition's row."""
+    place = engine_key[len(PARTITION_PREFIX) :]
+    if len(place) != SOURCE_BYTES + NUMBER_BYTES or len(row) != 2 * NUMBER_BYTES:
+        raise StorageCorruption(f"the row of a partition has a key of {len(engine_key)} bytes and {len(row)} bytes")
+    hashes = HashRange(decode_number(place[SOURCE_BYTES:]), decode_number(row[NUMBER_BYTES:]))
+    return Partition(source_of(place), decode_number(row[:NUMBER_BYTES]), hashes)
 
 
 def encode_table(table: Table) -> bytes:

@@ -12,7 +12,7 @@ from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.recovery import first_hole, require_no_loss, torn_logs
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 
 
 @contextmanager
@@ -47,6 +47,6 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
         lock.release()
 
 
-def read_tables(engine: Engine) -> list[Table]:
+def read_tables(engine: Engine) -> list[OpenTable]:
     """Every table of the catalog, by table id. Raises StorageCorruption."""
-    return [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
+    return [OpenTable(layout.decode_table(row)) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]

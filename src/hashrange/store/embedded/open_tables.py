@@ -1,22 +1,31 @@
 """Which tables are open, and who takes part in their writes? By table id, as the catalog has them now."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.embedded.participant import Participant
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 
 
-class OpenTable(NamedTuple):
-    """A table that is there."""
+class StoredTable(OpenTable):
+    """A table opened by this store."""
 
-    table: Table
-    participants: tuple[Participant, ...]
-    """Those that chose it, in their order."""
-    needs_time: bool
-    """One of them uses the time of changes."""
+    __slots__ = ("needs_time", "participants")
+
+    def __init__(
+        self,
+        schema: Table,
+        partitions: Mapping[bytes, Sequence[Partition]],
+        participants: tuple[Participant, ...],
+    ) -> None:
+        """`participants` are those that chose it, in their order."""
+        super().__init__(schema, partitions)
+        self.participants = participants
+        self.needs_time = any(participant.needs_time for participant in participants)
+        """One of them uses the time of changes."""
 
 
 class OpenTables:
@@ -24,13 +33,13 @@ class OpenTables:
 
     def __init__(self) -> None:
         self.participants: tuple[Participant, ...] = ()
-        self._by_id: dict[int, OpenTable] = {}
+        self._by_id: dict[int, StoredTable] = {}
 
-    def open(self, table: Table) -> None:
+    def open(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]]) -> StoredTable:
         """The catalog has this table now, new or in place of what it was."""
-        chosen = tuple([participant for participant in self.participants if participant.takes_part(table)])
-        needs_time = any(participant.needs_time for participant in chosen)
-        self._by_id[table.table_id] = OpenTable(table, chosen, needs_time)
+        chosen = tuple([participant for participant in self.participants if participant.takes_part(schema)])
+        opened = self._by_id[schema.table_id] = StoredTable(schema, partitions, chosen)
+        return opened
 
     def close(self, table_id: int) -> None:
         """It is gone."""
@@ -40,22 +49,21 @@ class OpenTables:
         """The engine is another one."""
         self._by_id.clear()
 
-    def find(self, table_id: int) -> Table | None:
+    def find(self, table_id: int) -> StoredTable | None:
         """The table of that id, if there is one."""
-        opened = self._by_id.get(table_id)
-        return None if opened is None else opened.table
+        return self._by_id.get(table_id)
 
-    def existing(self, table: Table) -> OpenTable:
+    def existing(self, table: OpenTable) -> StoredTable:
         """The table as it is now. Raises ResourceNotFoundException when it is gone."""
         opened = self._by_id.get(table.table_id)
         if opened is None:
             raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
         return opened
 
-    def is_current(self, table: Table) -> bool:
+    def is_current(self, table: OpenTable) -> bool:
         """Is it still exactly this one?"""
-        return self.find(table.table_id) is table
+        return self._by_id.get(table.table_id) is table
 
-    def all(self) -> Sequence[Table]:
+    def all(self) -> Sequence[StoredTable]:
         """Every table, by table id."""
-        return sorted([opened.table for opened in self._by_id.values()], key=lambda table: table.table_id)
+        return sorted(self._by_id.values(), key=lambda table: table.table_id)

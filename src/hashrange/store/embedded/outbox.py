@@ -24,7 +24,6 @@ from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
-from hashrange.tables.sources import index_sources
 
 SLICE_BYTES_MAX = 512 * 1024
 """Rows of the outbox applied in one commit: some 1 ms."""
@@ -145,7 +144,7 @@ class Outbox(Participant):
     def _is_maintained(self, source: bytes) -> bool:
         """True unless the index, or its table, has been deleted meanwhile."""
         table = self._find_table(table_id_of(source))
-        return table is not None and any(one.source == source for one in index_sources(table))
+        return table is not None and any(one.source == source for one in table.indexes)
 
 
 def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:

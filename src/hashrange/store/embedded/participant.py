@@ -15,6 +15,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.tables.change import Change
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 IndexDelay = Callable[[], float]
@@ -27,7 +28,7 @@ class Terms(NamedTuple):
     clock: Clock
     index_delay: IndexDelay | None
     collection_size_max_bytes: int
-    find_table: Callable[[int], Table | None]
+    find_table: Callable[[int], OpenTable | None]
     """The table of an id, as it is now."""
     has_passed: Callable[[bytes, Key], bool]
     """Has the walk that fills a source (6 bytes) passed a key of its table, or ended? What it has not, is left to it."""
@@ -55,8 +56,9 @@ class Participant:
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
         """Why these changes may not be: a reason, or None, for each of them; None if all may.
 
-        They are those of the commit that change an item of a table which it chose; entries of indexes stand in `draft.entries`. A single write raises its reason, a transaction has them as reasons of its cancellation, a batch leaves over what may
-        succeed later (`errors.RETRYABLE`). May read, and keep what it found in `draft.kept`. Raises the engine's bare exceptions.
+        They are those of the commit that change an item of a table which it chose; entries of indexes stand in `draft.entries`. A single
+        write raises its reason, a transaction has them as reasons of its cancellation, a batch leaves over what may succeed later
+        (`errors.RETRYABLE`). May read, and keep what it found in `draft.kept`. Raises the engine's bare exceptions.
         """
         return None
 
@@ -78,7 +80,7 @@ class Participant:
         """The sources that are still to be filled from the table's rows: 6 bytes that begin with its id."""
         return ()
 
-    def fill(self, draft: Draft, table: Table, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
         """The walk has come to these rows: add what follows from them to the source."""
         raise NotImplementedError
 

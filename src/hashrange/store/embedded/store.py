@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
-from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.catalog import EmbeddedCatalog
@@ -35,7 +34,7 @@ from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import WHOLE_FOR_EVER, Lease, Page, Statistics
 from hashrange.store.pause import PAUSE
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 
 PAGE_SECONDS_MAX = 0.005
@@ -80,6 +79,7 @@ class EmbeddedStore:
         self._maintenance = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling)
         self.mutate = self._commits.mutate
         self.transact = self._commits.transact
+        self.snapshot_get = self._commits.snapshot_get
         self.backfills = self._maintenance.backfills
         self.backfill = self._maintenance.backfill
         self.apply_delayed = self._maintenance.apply_delayed
@@ -115,20 +115,6 @@ class EmbeddedStore:
         except Exception as error:
             raise site.fail(error) from error
 
-    async def snapshot_get(self, places: Sequence[tuple[Table, Key]], limit_bytes: int) -> list[Row | None]:
-        """The rows at all these places, up to so many bytes, as of one point in time. Never suspends. Raises StorageError."""
-        site = self.site
-        rows: list[Row | None] = []
-        try:
-            for table, key in places:
-                row = site.reads.row(site.engine, table.source + key) if limit_bytes >= 0 else None
-                rows.append(row)
-                if row is not None:
-                    limit_bytes -= row_size_bytes(row)
-        except Exception as error:
-            raise site.fail(error) from error
-        return rows
-
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included.
 
@@ -156,7 +142,7 @@ class EmbeddedStore:
             await PAUSE
             self._health.require(generation)
 
-    async def collection_size_bytes(self, table: Table, key: Key) -> int:
+    async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
         """Size of the item collection that `key` belongs to. Never suspends. Raises StorageError."""
         try:
             return collection_size_bytes(self.site.engine, table, key)

@@ -40,7 +40,7 @@ class Upkeep:
     def backfills(self) -> Sequence[Backfill]:
         """What is being filled, oldest table first."""
         found = [(self._opened.find(table_id_of(source)), source) for source in self._walks.positions]
-        return [Backfill(table, source) for table, source in found if table is not None]
+        return [Backfill(table.schema, source) for table, source in found if table is not None]
 
     async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """As `Maintenance.backfill`. Suspends only when the engine is stalled or many rows were deleted, and then begins anew."""
@@ -68,9 +68,9 @@ class Upkeep:
                 raise Clogged from error
             raise fault from error
         if part.is_last:
-            filled = self._walks.filled(table, source)
-            if filled is not table:
-                self._catalog.put(draft, table, filled)
+            filled = self._walks.filled(table.schema, source)
+            if filled is not table.schema:
+                self._catalog.put(draft, table.schema, filled)
         return Backfilled(len(part.rows), part.is_last)
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:

@@ -19,6 +19,7 @@ from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import key_in_source
 
@@ -51,11 +52,13 @@ class Walks:
         self.positions: dict[bytes, Key] = {}
         """Source → key of the last row that it was filled from; empty: none."""
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+    def load(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         """Read the positions from a newly opened engine; the participants have been loaded."""
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
-        self.positions = {source: stored.get(source, _START) for table in tables for source in self._wanted(table)}
+        self.positions = {
+            source: stored.get(source, _START) for table in tables for source in self._wanted(table.schema)
+        }
 
     def _wanted(self, table: Table) -> list[bytes]:
         return [source for participant in self._participants for source in participant.walks(table)]
@@ -99,9 +102,11 @@ class Walks:
 
     # --- the walk -------------------------------------------------------------------------------
 
-    def next_slice(self, draft: Draft, table: Table, source: bytes, limit_rows: int, skipped_keys_max: int) -> Slice:
+    def next_slice(
+        self, draft: Draft, table: OpenTable, source: bytes, limit_rows: int, skipped_keys_max: int
+    ) -> Slice:
         """Add the next rows' share to the commit: what follows from them, and the position. Raises Clogged and bare exceptions."""
-        filler = next(one for one in self._participants if source in one.walks(table))
+        filler = next(one for one in self._participants if source in one.walks(table.schema))
         with undisturbed():  # UpdateTable makes the first slice within its request
             part = _read_slice(draft.engine, table, self.positions[source], limit_rows, skipped_keys_max)
             filler.fill(draft, table, source, part.rows)
@@ -120,7 +125,7 @@ class Walks:
         return filler.filled(table, source)
 
 
-def _read_slice(engine: Engine, table: Table, position: Key, limit_rows: int, skipped_keys_max: int) -> Slice:
+def _read_slice(engine: Engine, table: OpenTable, position: Key, limit_rows: int, skipped_keys_max: int) -> Slice:
     """The rows behind a position. Raises the engine's bare exceptions."""
     lower, upper = table.source + position, layout.prefix_end(table.source)
     if position:

@@ -1,0 +1,37 @@
+"""What becomes of a folder of an older format? What it lacks is written, in one commit, when a server opens it (docs/formats/store.md)."""
+
+from typing import Any
+
+import rocksdict
+
+from hashrange.errors import StorageFormatUnknown
+from hashrange.store.embedded import layout
+from hashrange.tables.partitions import first_partition
+
+
+def check_format(engine: Any, place: str) -> None:
+    """Stamp a new store, convert an older one; refuse one that this version does not know."""
+    row = engine.get(layout.FORMAT_KEY)
+    if row is None and next(iter(engine.keys()), None) is not None:
+        raise StorageFormatUnknown(f"{place} was not written by Hashrange: it holds rows but no format version.")
+    version = layout.FORMAT_VERSION if row is None else int.from_bytes(row, "big")
+    if version not in layout.READ_VERSIONS:
+        raise StorageFormatUnknown(
+            f"{place} has format {version}; this Hashrange reads format {layout.FORMAT_VERSION}. Use the version that wrote it,"
+            " or move the data with an export and an import."
+        )
+    if row is None or version < layout.FORMAT_VERSION:
+        _convert(engine)
+
+
+def _convert(engine: Any) -> None:
+    """Each source has its partition, which no older format knows."""
+    batch = rocksdict.WriteBatch(raw_mode=True)
+    for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):
+        if not engine_key.startswith(layout.CATALOG_PREFIX):
+            break
+        for source in layout.decode_table(row).sources:
+            partition = first_partition(source)
+            batch.put(layout.partition_key(partition), layout.encode_partition(partition))
+    batch.put(layout.FORMAT_KEY, layout.FORMAT_VERSION.to_bytes(4, "big"))
+    engine.write(batch)

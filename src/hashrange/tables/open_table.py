@@ -1,0 +1,113 @@
+"""What is a table to whoever reads and writes its items? A schema that has been opened: what follows from it is worked out once.
+
+A catalog opens a table when it is made, replaced, or found in the folder, and gives the opened one out. What is described and changed is
+the schema. Must not know rows.
+
+A key of a source, in bytes (docs/formats/keys.md):
+
+    partition ‖ a component for each sort key attribute          the table's rows
+    partition ‖ a component for each sort key attribute ‖ key    an index's entries, which end with their item's key
+
+so entries with equal index keys stand apart, in the order of their items' keys.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hashrange.tables.entry_keys import EntryKey, entry_key_function
+from hashrange.tables.keys import key_functions
+from hashrange.tables.partitions import Partition, first_partition
+from hashrange.tables.schema import Index, KeySchema, KeyType, Table
+from hashrange.tables.source_id import SourceId, source_id
+
+
+class ReadSource(msgspec.Struct, frozen=True):
+    """What can be read by key: a table's rows (`index` is None), or an index's entries."""
+
+    source: SourceId
+    """The 6 bytes that name it in the store: table id ‖ index id."""
+    table: "OpenTable"
+    index: Index | None
+    keys: KeySchema
+    key_names: tuple[str, ...]
+    """Its own key attributes, partition key first."""
+    start_names: tuple[str, ...]
+    """Attributes of a continue key: the index's key attributes, then the table's that are not among them."""
+    projected_names: frozenset[str] | None
+    """Attributes that an entry carries, keys included; None for all."""
+    entry_key: EntryKey | None = None
+    """Of an index."""
+
+
+class OpenTable:
+    """An opened table. Immutable; a change to the schema makes another one."""
+
+    __slots__ = (
+        "has_item_collections",
+        "index_keys",
+        "indexes",
+        "item_key",
+        "keys",
+        "lookup_key",
+        "name",
+        "own",
+        "partition_name",
+        "partitions",
+        "schema",
+        "sort_name",
+        "source",
+        "table_id",
+        "usual_key",
+    )
+
+    def __init__(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]] | None = None) -> None:
+        """`partitions`: those of each source in order of their hashes; None: each has its first one."""
+        self.schema = schema
+        self.table_id = schema.table_id
+        self.name = schema.name
+        self.source = schema.source
+        self.keys = keys = schema.keys
+        self.partition_name = keys.partition_names[0]
+        self.sort_name = keys.sort_names[0] if keys.sort_names else None
+        self.has_item_collections = schema.has_item_collections
+        self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
+        names = keys.partition_names + keys.sort_names
+        self.own = ReadSource(self.source, self, None, keys, names, names, None)
+        self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
+        """Sources of the indexes, but for those being deleted, in their order."""
+        self.index_keys = tuple([(index, _key_attributes(index)) for index in schema.indexes])
+        """Each index with names and types of its key attributes, partition key first."""
+        self.partitions: Mapping[bytes, Sequence[Partition]] = {
+            one.source: [first_partition(one.source)] if partitions is None else partitions[one.source]
+            for one in (self.own, *self.indexes)
+        }
+        """Those of each source, in order of their hashes."""
+
+    def read_source(self, index_name: str | None) -> ReadSource | None:
+        """The table, or its index of that name; None when there is no such index."""
+        if index_name is None:
+            return self.own
+        return next((one for one in self.indexes if one.index is not None and one.index.name == index_name), None)
+
+    def _index_source(self, index: Index) -> ReadSource:
+        own_names = index.keys.partition_names + index.keys.sort_names
+        start_names = tuple(dict.fromkeys(own_names + self.keys.partition_names + self.keys.sort_names))
+        projection = index.projection
+        projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
+        return ReadSource(
+            source_id(self.table_id, index.index_id),
+            self,
+            index,
+            index.keys,
+            own_names,
+            start_names,
+            projected_names,
+            entry_key_function(index.keys),
+        )
+
+
+def _key_attributes(index: Index) -> list[tuple[str, KeyType]]:
+    keys = index.keys
+    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
+    return list(zip(names, types, strict=True))
