@@ -48,9 +48,9 @@ class ChangeLog(Participant):
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         logged = [one for one in changes if self._has_passed(source_of(one.table), one.key)]
-        for place, (table, key, old, new, _, origin, at_seconds, position, *_) in enumerate(logged):
-            assert position == draft.position
-            self._put(draft, table, place, Logged(key, old, new, at_seconds, origin))
+        for place, one in enumerate(logged):
+            assert one.position == draft.position
+            self._put(draft, one.table, place, Logged(one.key, one.old, one.new, one.at_seconds, one.origin))
 
     def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
         if old is not None and TAG in old.tags and (new is None or TAG not in new.tags):

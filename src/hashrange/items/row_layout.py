@@ -16,6 +16,9 @@ METADATA_VERSION = 2
 ROW_HEADER_BYTES = 5
 """Version and size; what follows is the item's JSON."""
 
+METADATA, ITEM, FIGURES = range(3)
+"""What replacing a row by another one changes: nothing of the item; the item, but neither item count nor size; these too."""
+
 _SIZE = slice(1, ROW_HEADER_BYTES)
 _from_bytes = int.from_bytes
 _size_of_whole = Struct(">xI").unpack_from
@@ -81,6 +84,10 @@ def is_same_item(one: Row | None, other: Row | None) -> bool:
     return plain_row(one) == plain_row(other)
 
 
-def changes_figures(old: Row | None, new: Row | None) -> bool:
-    """True when replacing `old` by `new` moves the item count or the size. 0.2 µs."""
-    return old is None or new is None or row_size_bytes(old) != row_size_bytes(new)
+def difference(old: Row | None, new: Row | None) -> int:
+    """What tells two rows apart that are not equal? METADATA, ITEM or FIGURES. 0.2 µs."""
+    if old is None or new is None:
+        return FIGURES
+    if (old[0] == METADATA_VERSION or new[0] == METADATA_VERSION) and plain_row(old) == plain_row(new):
+        return METADATA
+    return ITEM if old[_SIZE] == new[_SIZE] else FIGURES

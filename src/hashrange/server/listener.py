@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import os
 import socket
 import ssl
 from collections.abc import Mapping
@@ -134,7 +133,7 @@ class Server:
 
 def bound_receive_buffer(descriptor: int) -> None:
     """Connections inherit it from the listening socket."""
-    with socket.socket(fileno=os.dup(descriptor)) as listening:
+    with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
 

@@ -8,7 +8,7 @@ from hashrange.items.types import Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.store.interface import Step, TransactionRefused
-from hashrange.tables.change import Change, as_planned
+from hashrange.tables.change import Change, Planned
 from hashrange.tables.entries import derive_entry_writes
 
 
@@ -27,7 +27,7 @@ def plan_steps(
     is_refused = False
     for (table, key, plan), old in zip(steps, rows, strict=True):
         try:
-            new, old_item, new_item = as_planned(plan(old))
+            planned = plan(old)
         except ApiError as refusal:
             reasons.append(without_frames(refusal))
             is_refused = True
@@ -37,6 +37,10 @@ def plan_steps(
                     raise ValidationException(TRANSACTION_TOO_LARGE) from None
             continue
         reasons.append(None)
+        if isinstance(planned, Planned):
+            new, old_item, new_item = planned.new, planned.old_item, planned.new_item
+        else:
+            new, old_item, new_item = planned, None, None
         assert key is not None, "a step without a key must refuse"
         weighed = old if new is None else new
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)

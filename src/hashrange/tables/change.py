@@ -4,7 +4,9 @@ Everything that follows from a write (statistics, index entries, stream records)
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from hashrange.items.types import Item, Key, Row
 from hashrange.tables.entries import EntryWrite
@@ -14,7 +16,7 @@ Origin = Literal["client", "ttl", "replica", "import", "restore"]
 """Who wanted a write."""
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One planned or committed write; `old == new` changed nothing."""
 
     table: OpenTable
@@ -34,7 +36,7 @@ class Change(NamedTuple):
     """The item of `new`, where somebody has it."""
 
 
-class Planned(NamedTuple):
+class Planned(msgspec.Struct, frozen=True, gc=False):
     """What a plan came to, with the items that it has at hand, so that nobody decodes them again."""
 
     new: Row | None
@@ -44,9 +46,7 @@ class Planned(NamedTuple):
 
 
 Plan = Callable[[Row | None], Planned | Row | None]
-"""Computes the new row from the old one (None: no item). Pure: it may refuse by raising, and may be called again."""
+"""Computes the new row from the old one (None: no item). Pure: it may refuse by raising, and may be called again.
 
-
-def as_planned(result: Planned | Row | None) -> Planned:
-    """A plan that knows of no items gives just the row."""
-    return result if isinstance(result, Planned) else Planned(result)
+One that has no items at hand gives just the row.
+"""

@@ -144,7 +144,7 @@ class EmbeddedCatalog:
 
     def _adopt(self, table: Table) -> None:
         """Let a table, just written, be what is known of it."""
-        self._of(table)[table.name] = self._opened.open(table, self._partitions.by_source)
+        self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
 
     def _forget(self, table: Table) -> None:
         del self._of(table)[table.name]

@@ -1,7 +1,8 @@
 """Does a data folder hold what it must? Reads every row and verifies the invariants of docs/formats.
 
 Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
-key; every item has its index entries, and every entry its item; figures and sizes of item collections equal a recount; every
+key; every item has its index entries, and every entry its item; figures and sizes of item collections equal a recount; partitions cover
+all hashes; every
 table id was given out; no row belongs to a table that does not exist; tokens and their expiry belong together.
 """
 
@@ -20,9 +21,11 @@ from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.figures import TableFigures, read_figures
-from hashrange.store.embedded.offline import read_offline, read_tables
+from hashrange.store.embedded.offline import format_version, read_offline, read_tables
+from hashrange.store.embedded.partitions import partition_faults
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
+from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import key_in_source, source_of, table_id_of, table_prefix
@@ -93,6 +96,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable]) -> Iterator[str | Non
             yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
     yield from _check_statistics(engine, counted)
     yield from collection_faults(engine, tables)
+    if format_version(engine) >= PARTITIONS_SINCE_VERSION:
+        yield from partition_faults(engine, [table.schema for table in tables])
     yield from _check_tokens(engine)
 
 

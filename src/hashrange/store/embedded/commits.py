@@ -18,8 +18,10 @@ from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple, NoReturn, TypeVar
 
+import msgspec
+
 from hashrange.errors import ApiError
-from hashrange.items.row_layout import changes_figures, is_same_item, row_size_bytes
+from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.steps import gave_way, spend
 from hashrange.store.embedded.claims import Claim, Claims
@@ -33,7 +35,7 @@ from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.request_ids import RequestId
 from hashrange.store.steps import plan_steps
-from hashrange.tables.change import Change, Origin, Plan, as_planned
+from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 
@@ -150,17 +152,21 @@ class Commits:
             old = site.reads.row_to_replace(engine, engine_key)
         except Exception as error:
             raise site.fail(error) from error
-        new, old_item, new_item = as_planned(plan(old))
+        planned = plan(old)
+        if isinstance(planned, Planned):
+            new, old_item, new_item = planned.new, planned.old_item, planned.new_item
+        else:
+            new, old_item, new_item = planned, None, None
         if new == old:
             return Change(table, key, old, new)
-        is_other_item = not is_same_item(old, new)
+        changes_what = difference(old, new)
         entries: Sequence[EntryWrite] = ()
-        if table.indexes and is_other_item:
+        if table.indexes and changes_what:
             entries = derive_entry_writes(table, key, old, new, old_item, new_item)
         if gave_way() != ways_given:
             self._require_unchanged(engine, table, engine_key, old)
         position = barrier.position + 1
-        if is_other_item and (participants or changes_figures(old, new)):
+        if changes_what == FIGURES or (participants and changes_what):
             at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
             change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
             changes = (change,)
@@ -185,14 +191,15 @@ class Commits:
         if former is not None and former.report is not None:
             return Transacted((), former.report)
         opened = [self._tables.existing(step.table) for step in steps]
-        steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
+        if any(one is not step.table for step, one in zip(steps, opened, strict=True)):
+            steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
         at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
         try:
             changes = plan_steps(steps, self._rows(moment.engine, steps), at_seconds, moment.position + 1)
         except (ApiError, TransactionRefused):
-            self._require_calm(moment, [step.table for step in steps], has_claim=has_claim)
+            self._require_calm(moment, opened, has_claim=has_claim)
             raise
-        self._require_calm(moment, [step.table for step in steps], has_claim=has_claim)
+        self._require_calm(moment, opened, has_claim=has_claim)
         if token is not None and moment.ways_given != gave_way() and self._look_up(moment.engine, token) != former:
             raise Overtaken
         written = [change for change in changes if change.new != change.old]
@@ -200,7 +207,7 @@ class Commits:
             return Transacted(changes)
         position = self._site.barrier.position + 1
         if position != moment.position + 1:
-            changes = [change._replace(position=position) for change in changes]
+            changes = [msgspec.structs.replace(change, position=position) for change in changes]
             written = [change for change in changes if change.new != change.old]
         draft = Draft(moment.engine, position, at_seconds, changes)
         followed = [change for change in written if not is_same_item(change.old, change.new)]
@@ -312,13 +319,14 @@ class Commits:
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
         """Figures, write, afterwards, barrier. Raises Stalled."""
         site = self._site
-        if draft.deltas:
-            site.figures.add(draft)
+        figures = site.figures.add(draft) if draft.deltas else None
         try:
             draft.write()
         except Exception as error:
             raise Stalled from error
         site.barrier.commit()
+        if figures is not None:
+            site.figures.added(figures)
         reads = site.reads
         for change in written:
             reads.written(change.table.source + change.key, change.old, change.new)

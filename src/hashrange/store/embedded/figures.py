@@ -33,8 +33,8 @@ class Figures:
         figures = self._by_table.get(table_prefix(source))
         return _EMPTY if figures is None else figures.get(source, _EMPTY)
 
-    def add(self, draft: Draft) -> None:
-        """Add to a commit what its deltas change the figures to."""
+    def add(self, draft: Draft) -> dict[bytes, TableFigures]:
+        """Add to a commit what its deltas change the figures to; returns what `added` is to be told once it is in."""
         changed: dict[bytes, TableFigures] = {}
         for source, (count_delta, size_delta) in draft.deltas.items():
             table_id = table_prefix(source)
@@ -49,7 +49,11 @@ class Figures:
             figures[source] = Statistics(count, size_bytes)
         for table_id, figures in changed.items():
             draft.batch.put(layout.FIGURES_PREFIX + table_id, layout.encode_figures(figures))
-        draft.afterwards.append(lambda: self._by_table.update(changed))
+        return changed
+
+    def added(self, changed: dict[bytes, TableFigures]) -> None:
+        """The commit is in."""
+        self._by_table.update(changed)
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> int:
         """Add to a commit that the sources of one table from `lower` on, before `upper`, are gone; returns the bytes that they held."""

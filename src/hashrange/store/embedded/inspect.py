@@ -8,7 +8,7 @@ from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.figures import read_figures
-from hashrange.store.embedded.offline import read_offline, read_tables
+from hashrange.store.embedded.offline import format_version, read_offline, read_tables
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 
@@ -34,7 +34,7 @@ def inspect_store(data_dir: str) -> StoreOverview:
         ]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         return StoreOverview(
-            layout.FORMAT_VERSION,
+            format_version(engine),
             1 if counter is None else int.from_bytes(counter, "big"),
             files.folder_size_bytes(data_dir),
             tables,

@@ -30,7 +30,7 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
         engine = open_read_only(folder, head, has_logs=bool(torn))
         try:
             require_no_loss(named, first_hole(folder, torn), engine.latest_sequence_number())
-            version = int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
+            version = format_version(engine)
             if version not in layout.READ_VERSIONS:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")
             yield engine
@@ -45,6 +45,11 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
         if head:
             files.remove_folder(head)
         lock.release()
+
+
+def format_version(engine: Engine) -> int:
+    """Of the folder; 0 when nothing says so."""
+    return int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
 
 
 def read_tables(engine: Engine) -> list[OpenTable]:

@@ -3,13 +3,15 @@
 On one machine they divide what one engine holds; nothing is stored by partition.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from hashrange.errors import StorageCorruption
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.partitions import Partition, first_partition
+from hashrange.tables.partitions import Partition, cover, first_partition
+from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
 
@@ -19,14 +21,16 @@ class Partitions:
     def __init__(self) -> None:
         self._by_source: dict[bytes, list[Partition]] = {}
 
-    @property
-    def by_source(self) -> Mapping[bytes, Sequence[Partition]]:
-        """Those of each source, in order of their hashes."""
-        return self._by_source
-
     def load(self, engine: Engine) -> None:
         """Read them from a newly opened engine. Raises StorageCorruption, and the engine's bare exceptions."""
         self._by_source = read_partitions(engine)
+
+    def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
+        """Those of each source of a table, in order of their hashes. Raises StorageCorruption when a source has none."""
+        missing = next((source for source in table.sources if source not in self._by_source), None)
+        if missing is not None:
+            raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
+        return self._by_source
 
     def begin(self, draft: Draft, sources: Sequence[SourceId]) -> None:
         """There are new sources."""
@@ -54,3 +58,13 @@ def read_partitions(engine: Engine) -> dict[bytes, list[Partition]]:
         partition = layout.decode_partition(engine_key, row)
         found.setdefault(partition.source, []).append(partition)
     return found
+
+
+def partition_faults(engine: Engine, tables: Sequence[Table]) -> Iterator[str]:
+    """What is wrong with them. Raises StorageCorruption, and the engine's bare exceptions."""
+    found = read_partitions(engine)
+    for table in tables:
+        for source in table.sources:
+            if not cover(found.pop(source, [])):
+                yield f"the partitions of source {source.hex()} of table {table.name} do not hold every hash once"
+    yield from [f"source {source.hex()} has partitions and belongs to no table" for source in sorted(found)]

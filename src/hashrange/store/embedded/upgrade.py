@@ -8,6 +8,8 @@ from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import layout
 from hashrange.tables.partitions import first_partition
 
+PARTITIONS_SINCE_VERSION = 5
+
 
 def check_format(engine: Any, place: str) -> None:
     """Stamp a new store, convert an older one; refuse one that this version does not know."""
