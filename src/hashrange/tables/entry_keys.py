@@ -1,6 +1,6 @@
 """Which bytes is an item's entry in an index stored at? One function for each index, made once: it runs with every write.
 
-The layout stands in `sources.py` and docs/formats/keys.md. Must not know rows.
+The layout stands in `open_table.py` and docs/formats/keys.md. Must not know rows.
 """
 
 from collections.abc import Callable

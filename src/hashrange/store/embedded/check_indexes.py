@@ -10,6 +10,7 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.outbox import delayed_writes
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.entries import derive_entry
@@ -31,12 +32,14 @@ class IndexCheck:
         )
         """Indexes that are said to be built and are not."""
         self._waiting: dict[bytes, bytes | None] = {}
-        for write in delayed_writes(engine):
+        by_id = {table.table_id: table for table in tables}
+        late = [write for _, write in late_writes(engine, by_id.get) if write is not None]
+        for write in [*delayed_writes(engine), *late]:
             if write.old_key is not None:
                 self._waiting[write.source + write.old_key] = None
             if write.new_key is not None:
                 self._waiting[write.source + write.new_key] = write.new_row
-        """Engine key of an entry → what the outbox will make of it."""
+        """Engine key of an entry → what will be made of it."""
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }

@@ -13,10 +13,9 @@ From reading to writing nothing else runs, but for a plan that takes long and gi
 looked at again. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,11 +23,11 @@ from hashrange.errors import ApiError
 from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.steps import gave_way, spend
-from hashrange.store.embedded.claims import Claim, Claims
-from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.claims import Claims
+from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.open_tables import OpenTables, StoredTable
-from hashrange.store.embedded.participant import Participant
+from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.parts import Parts, parts_of, require_willing
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Former, Tokens
 from hashrange.store.embedded.walks import Walks
@@ -40,8 +39,6 @@ from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 
 T = TypeVar("T")
-Parts = Sequence[tuple[Participant, Sequence[Change]]]
-"""Who takes part in a commit, and with which of its changes."""
 READ_BYTES_PER_STEP_BITS = 10
 """Reading 1 KB of a row is a step."""
 NOBODY_ASKS = 0.0
@@ -67,12 +64,14 @@ class Moment(NamedTuple):
 class Commits:
     """All commits of a store."""
 
-    def __init__(self, site: Site, tables: OpenTables, walks: Walks, tokens: Tokens) -> None:
+    def __init__(self, site: Site, tables: OpenTables, walks: Walks, tokens: Tokens, claims: Claims) -> None:
         self._site = site
         self._tables = tables
         self._walks = walks
         self._tokens = tokens
-        self._claims = Claims()
+        self._claims = claims
+        self._finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
+        """What the commit that has just been written is to wait for."""
 
     # --- the three kinds ------------------------------------------------------------------------
 
@@ -86,7 +85,10 @@ class Commits:
         reason = None
         if not self._claims.rows:
             try:
-                return self._mutate(table, key, plan, origin)
+                change = self._mutate(table, key, plan, origin)
+                if self._finish is not None:
+                    await self._finished()
+                return change
             except (Stalled, Overtaken) as failed:
                 reason = failed
         return await self._again((table.source + key,), lambda _: self._mutate(table, key, plan, origin), reason)
@@ -120,24 +122,41 @@ class Commits:
         An attempt hears whether its places are claimed.
         """
         stalls = 0
-        claim: Claim | None = None
+        has_claim = False
         try:
             while True:
                 if isinstance(reason, Stalled):
                     assert isinstance(reason.__cause__, Exception)
                     await self._site.wait_out_stall(reason.__cause__, stalls)
                     stalls += 1
-                elif reason is not None and claim is None:
-                    claim = await self._claims.claim(places)
-                if claim is None and self._claims.rows:
+                elif reason is not None and not has_claim:
+                    await self._claims.claim(places)
+                    has_claim = True
+                if not has_claim and self._claims.rows:
                     await self._claims.others_done(places)
                 try:
-                    return attempt(claim is not None)
+                    made = attempt(has_claim)
+                    if self._finish is not None:
+                        await self._finished()
+                    return made
                 except (Stalled, Overtaken) as failed:
                     reason = failed
         finally:
-            if claim is not None:
-                claim.release()
+            if has_claim:
+                self._claims.release(places)
+
+    async def _finished(self) -> None:
+        """Wait for what the commit that has just been written has left."""
+        finish, self._finish = self._finish, None
+        assert finish is not None
+        await finish(self.commit)
+
+    def commit_now(self, make: Callable[[Draft], T]) -> T:
+        """The same before anybody is served. Raises the engine's bare exceptions."""
+        try:
+            return self._commit(make)
+        except Stalled as stalled:
+            raise stalled.__cause__ or stalled from None
 
     # --- one attempt ----------------------------------------------------------------------------
 
@@ -211,7 +230,7 @@ class Commits:
             written = [change for change in changes if change.new != change.old]
         draft = Draft(moment.engine, position, at_seconds, changes)
         followed = [change for change in written if not is_same_item(change.old, change.new)]
-        self._follow(draft, _parts(opened, followed), written, is_transaction=True)
+        self._follow(draft, parts_of(opened, followed), written, is_transaction=True)
         if token is not None and former is not None:
             try:
                 self._tokens.add(draft, token, former)
@@ -304,10 +323,7 @@ class Commits:
         draft.entries = self._walks.passed(written)
         try:
             for participant, changes in parts:
-                if participant.may_refuse:
-                    reasons = participant.refusals(draft, changes)
-                    if reasons is not None:
-                        _refuse(draft, changes, reasons, is_transaction=is_transaction)
+                require_willing(participant, draft, changes, is_transaction=is_transaction)
             _put_rows(draft, written)
             for participant, changes in parts:
                 participant.add(draft, changes)
@@ -334,6 +350,7 @@ class Commits:
             reads.touched(engine_key)
         for call in draft.afterwards:
             call()
+        self._finish = draft.finish
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
@@ -345,26 +362,3 @@ def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
         else:
             draft.batch.put(source + change.key, new)
         draft.count(source, change.old, new)
-
-
-def _parts(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
-    """Every participant of a transaction's tables, in order, with the changes of those tables that it chose."""
-    if not any(one.participants for one in opened):
-        return ()
-    participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
-    chosen = {one.table_id: one.participants for one in opened}
-    return [
-        (participant, [change for change in written if participant in chosen[change.table.table_id]])
-        for participant in sorted(participants, key=lambda participant: participant.place)
-    ]
-
-
-def _refuse(
-    draft: Draft, changes: Sequence[Change], reasons: Sequence[ApiError | None], *, is_transaction: bool
-) -> NoReturn:
-    """Raise what a participant has against these changes."""
-    assert len(reasons) == len(changes)
-    if is_transaction:
-        by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
-        raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
-    raise next(reason for reason in reasons if reason is not None)

@@ -1,6 +1,6 @@
 """What will one commit do? A Draft: filled step by step, seen by nobody, and written at once or thrown away."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from hashrange.items.row_layout import row_size_bytes
@@ -9,12 +9,15 @@ from hashrange.store.embedded.engine import Engine, new_batch
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 
+Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
+"""commit(make): another commit, as `Commits.commit`."""
+
 
 class Draft:
     """Rows to put and to delete, with what follows once they are in. Made by `commits.py`, filled by it and by participants."""
 
     __slots__ = (
-        "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "position", "touched"
+        "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "position", "touched"
     )  # fmt: skip
 
     def __init__(self, engine: Engine, position: int, at_seconds: float, changes: Sequence[Change] = ()) -> None:
@@ -36,6 +39,8 @@ class Draft:
         """Keys of index entries that are written or deleted."""
         self.afterwards: list[Callable[[], None]] = []
         """Called in order once the commit is in; they must not raise."""
+        self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
+        """What whoever wrote waits for, once the commit is in: further commits, with turns for others in between."""
         self._kept: dict[object, Any] | None = None
 
     @property

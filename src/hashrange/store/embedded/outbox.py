@@ -97,10 +97,10 @@ class Outbox(Participant):
         """Take over what is to come later, into a row of the outbox."""
         if not self._is_used():
             return
-        writes = [_delayed(entry) for entry in draft.entries if _is_global(entry)]
+        writes = [delayed(entry) for entry in draft.entries if is_global(entry)]
         if not writes:
             return
-        draft.entries = [entry for entry in draft.entries if not _is_global(entry)]
+        draft.entries = [entry for entry in draft.entries if not is_global(entry)]
         due_ms = max(self._last_due_ms, self._due_ms())
         self._queue.put(draft, draft.position.to_bytes(_NUMBER_BYTES, "big"), _encode(Delayed(due_ms, writes)))
         draft.afterwards.append(lambda: self._added(due_ms))
@@ -120,7 +120,7 @@ class Outbox(Participant):
         for one in due:
             for write in decode_delayed(one.row).writes:
                 if self._is_maintained(write.source):
-                    _apply(draft, write)
+                    apply_delayed(draft, write)
         self._queue.take(draft, due)
         draft.afterwards.append(lambda: self._taken(len(due)))
         return 0.0
@@ -161,7 +161,8 @@ def decode_delayed(row: bytes) -> Delayed:
         raise StorageCorruption(f"a row of the outbox cannot be read: {error}") from error
 
 
-def _delayed(entry: EntryWrite) -> DelayedWrite:
+def delayed(entry: EntryWrite) -> DelayedWrite:
+    """A write that is to come later."""
     old, new = entry.old, entry.new
     return DelayedWrite(
         entry.source.source,
@@ -172,7 +173,7 @@ def _delayed(entry: EntryWrite) -> DelayedWrite:
     )
 
 
-def _apply(draft: Draft, write: DelayedWrite) -> None:
+def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
     """Add one write to the commit."""
     source, old_key, old_header, new_key, new_row = write
     if old_key is not None:
@@ -185,5 +186,6 @@ def _apply(draft: Draft, write: DelayedWrite) -> None:
     draft.count(source, None if old_header is None else Row(old_header), None if new_row is None else Row(new_row))
 
 
-def _is_global(entry: EntryWrite) -> bool:
+def is_global(entry: EntryWrite) -> bool:
+    """Of a global index?"""
     return entry.source.index is not None and entry.source.index.is_global

@@ -6,12 +6,13 @@ a full table asks for a walk (`walks.py`), which hands it the table's rows, and 
 How to write one: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.errors import ApiError
 from hashrange.items.types import Key, Row
+from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.tables.change import Change
@@ -32,6 +33,8 @@ class Terms(NamedTuple):
     """The table of an id, as it is now."""
     has_passed: Callable[[bytes, Key], bool]
     """Has the walk that fills a source (6 bytes) passed a key of its table, or ended? What it has not, is left to it."""
+    claims: Claims
+    """Whoever claims an item keeps others from writing it."""
     wake: Callable[[], None]
     """To be called when there is new work for jobs."""
 
@@ -48,6 +51,10 @@ class Participant:
 
     def load(self, engine: Engine) -> None:
         """The engine has been opened, or replaced by another one. Raises the engine's bare exceptions."""
+
+    def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
+        """What was left half done in the engine that has been opened: each is one commit, before anybody is served."""
+        return iter(())
 
     def takes_part(self, table: Table) -> bool:
         """Does it want to hear of the writes of this table? Asked once, when the table is opened or has changed."""

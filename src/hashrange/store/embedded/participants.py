@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
+from hashrange.store.embedded.late_entries import LateEntries
 from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
 
@@ -12,5 +13,6 @@ MakeParticipant = Callable[[Terms], Participant]
 PARTICIPANTS: tuple[MakeParticipant, ...] = (
     ItemCollections,
     Outbox,
+    LateEntries,
     IndexEntries,
 )

@@ -13,6 +13,7 @@ from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, open_engine
@@ -66,13 +67,16 @@ class EmbeddedStore:
         self.wake: Callable[[], None] = lambda: None
         """Called whenever there is something new to do for jobs."""
         opened = OpenTables()
-        terms = Terms(clock, index_delay, collection_size_max_bytes, opened.find, self._has_passed, self._wake_jobs)
+        claims = Claims()
+        terms = Terms(
+            clock, index_delay, collection_size_max_bytes, opened.find, self._has_passed, claims, self._wake_jobs
+        )
         opened.participants = tuple([make(terms) for make in participants])
         for place_among, participant in enumerate(opened.participants):
             participant.place = place_among
         self._walks = Walks(opened.participants, self._wake_jobs)
         self._tokens = Tokens(site.housekeeper)
-        self._commits = Commits(site, opened, self._walks, self._tokens)
+        self._commits = Commits(site, opened, self._walks, self._tokens, claims)
         self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=data_dir is None)
@@ -204,6 +208,9 @@ class EmbeddedStore:
             participant.load(engine)
         self.catalog.load(engine)
         self._walks.load(engine, self.catalog.all_tables())
+        for participant in self._participants:
+            for make in participant.recover(engine):
+                self._commits.commit_now(make)
         self.wake()
 
     def replace_engine(self, engine: Engine) -> Engine:

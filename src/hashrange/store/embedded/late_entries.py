@@ -1,0 +1,176 @@
+"""How do very many bytes of index entries not hold up everybody? They come right after their commit, one entry after the other.
+
+An item of 400 KB may have twenty entries as large, and the engine takes some 7 ms for each MB of a commit, during which nothing else runs.
+So beyond a size, a commit holds a row for each entry of a global index that it leaves for later (docs/formats/store.md), and its items stay claimed
+until all of them are written: whoever writes one of these items waits, and so does whoever is told of the commit. What a kill left is
+written when the store opens. Entries of local indexes, which can be read consistently, are never late.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Commit, Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.outbox import DelayedWrite, apply_delayed, delayed, is_global
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.pause import PAUSE
+from hashrange.tables.change import Change
+from hashrange.tables.entries import derive_entry
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
+from hashrange.tables.source_id import table_id_of
+
+LATE_BYTES_MIN = 1_000_000
+"""Of entries in one commit: more, and those of global indexes are late."""
+_NUMBER_BYTES = 2
+
+
+class LateRow(NamedTuple):
+    """What a row of the queue says: which entry is to be made of an item as it is."""
+
+    source: bytes
+    """Of the index."""
+    key: bytes
+    """The item's."""
+    old_key: bytes | None
+    old_header: bytes | None
+    """The first bytes of the old entry, which hold its size."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(LateRow).decode
+
+
+class LateCommit:
+    """One commit that left entries for later."""
+
+    __slots__ = ("engine_keys", "left")
+
+    def __init__(self, engine_keys: set[bytes], left: deque[tuple[bytes, DelayedWrite]]) -> None:
+        self.engine_keys = engine_keys
+        """Of its items, which are claimed."""
+        self.left = left
+        """Keys of the queue's rows, and what they stand for."""
+
+
+class LateEntries(Participant):
+    """Of all tables with global indexes."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._find_table = terms.find_table
+        self._claims = terms.claims
+        self._wake = terms.wake
+        self._waiting: deque[LateCommit] = deque()
+        """Commits that have entries left, oldest first."""
+
+    def load(self, engine: Engine) -> None:
+        """What another engine lacked is nobody's business any more."""
+        while self._waiting:
+            self._claims.release(self._waiting.popleft().engine_keys)
+
+    def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
+        """Write what a kill has left."""
+        for queue_key, write in late_writes(engine, self._find_table):
+            yield partial(_write, queue_key=queue_key, write=write)
+
+    def takes_part(self, table: Table) -> bool:
+        """Of tables with global indexes."""
+        return any(index.is_global for index in table.indexes)
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """Take over what is too much for one commit."""
+        entries = draft.entries
+        if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
+            return
+        items = {id(entry): change for change in changes for entry in change.entries}
+        late = [one for one in entries if one.new is not None and is_global(one) and id(one) in items]
+        if not late:
+            return
+        is_late = set(map(id, late))
+        draft.entries = [one for one in entries if id(one) not in is_late]
+        left: deque[tuple[bytes, DelayedWrite]] = deque()
+        for number, entry in enumerate(late):
+            write = delayed(entry)
+            row = LateRow(write.source, items[id(entry)].key, write.old_key, write.old_header)
+            queue_key = layout.LATE_PREFIX + draft.position.to_bytes(8, "big") + number.to_bytes(_NUMBER_BYTES, "big")
+            draft.batch.put(queue_key, _encode(row))
+            left.append((queue_key, write))
+        engine_keys = {items[id(entry)].table.source + items[id(entry)].key for entry in late}
+        late_commit = LateCommit(engine_keys, left)
+        draft.afterwards.append(lambda: self._begin(late_commit))
+        draft.finish = lambda commit: self._finish(late_commit, commit)
+
+    def _begin(self, late: LateCommit) -> None:
+        self._claims.take(late.engine_keys)
+        self._waiting.append(late)
+
+    async def _finish(self, late: LateCommit, commit: Commit) -> None:
+        """Write what a commit has left, an entry at a time, with turns for others in between. If it fails, a job goes on."""
+        try:
+            while late.left and late in self._waiting:
+                await PAUSE
+                await commit(lambda draft: self._write_next(draft, late))
+        except BaseException:
+            self._wake()
+            raise
+
+    def drain(self, draft: Draft, limit_rows: int) -> float | None:
+        """What nobody finishes."""
+        if not self._waiting:
+            return None
+        self._write_next(draft, self._waiting[0])
+        return 0.0
+
+    def _write_next(self, draft: Draft, late: LateCommit) -> None:
+        if not late.left:
+            return
+        queue_key, write = late.left[0]
+        table = self._find_table(table_id_of(write.source))
+        is_maintained = table is not None and any(one.source == write.source for one in table.indexes)
+        _write(draft, queue_key, write if is_maintained else None)
+        draft.afterwards.append(lambda: self._written(late))
+
+    def _written(self, late: LateCommit) -> None:
+        late.left.popleft()
+        if not late.left and late in self._waiting:
+            self._waiting.remove(late)
+            self._claims.release(late.engine_keys)
+
+
+def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
+    """One entry; None: its index is gone."""
+    if write is not None:
+        apply_delayed(draft, write)
+    draft.batch.delete(queue_key)
+
+
+def late_writes(
+    engine: Engine, find_table: Callable[[int], OpenTable | None]
+) -> Iterator[tuple[bytes, DelayedWrite | None]]:
+    """What waits in a folder: keys of the queue's rows, and what they stand for. Raises StorageCorruption, and bare exceptions."""
+    for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
+        try:
+            late = _decode(row)
+        except msgspec.MsgspecError as error:
+            raise StorageCorruption(f"the row of a late index entry cannot be read: {error}") from error
+        table = find_table(table_id_of(late.source))
+        yield queue_key, None if table is None else _found(engine, table, late)
+
+
+def _found(engine: Engine, table: OpenTable, late: LateRow) -> DelayedWrite | None:
+    index = next((one for one in table.indexes if one.source == late.source), None)
+    row = engine.get(table.source + late.key)
+    if index is None or row is None:
+        return None
+    entry = derive_entry(index, Key(late.key), decode_row(Row(row)), Row(row))
+    assert entry is not None
+    return DelayedWrite(late.source, late.old_key, late.old_header, entry.key, entry.row)

@@ -1,0 +1,38 @@
+"""Who takes part in a commit, with which of its changes, and does anyone refuse?"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.open_tables import StoredTable
+from hashrange.store.embedded.participant import Participant
+from hashrange.store.interface import TransactionRefused
+from hashrange.tables.change import Change
+
+Parts = Sequence[tuple[Participant, Sequence[Change]]]
+
+
+def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
+    """Every participant of a transaction's tables, in order, with the changes of those tables that it chose."""
+    if not any(one.participants for one in opened):
+        return ()
+    participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
+    chosen = {one.table_id: one.participants for one in opened}
+    return [
+        (participant, [change for change in written if participant in chosen[change.table.table_id]])
+        for participant in sorted(participants, key=lambda participant: participant.place)
+    ]
+
+
+def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
+    """Raise what a participant has against these changes, if anything."""
+    if not participant.may_refuse:
+        return
+    reasons = participant.refusals(draft, changes)
+    if reasons is None:
+        return
+    assert len(reasons) == len(changes)
+    if is_transaction:
+        by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
+        raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
+    raise next(reason for reason in reasons if reason is not None)
