@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 TABLE = "torture"
 PROBE_TABLE = "probe"
-LARGE, SPREAD, TINY, NUMBERS = "large", "spread", "tiny", "numbers"
+LARGE, SPREAD, TINY, NUMBERS, INDEXED = "large", "spread", "tiny", "numbers", "indexed"
 
 LIST_ELEMENTS = 100_000
 """One-digit numbers: 300 KB of an item, 1 MB of JSON."""
@@ -18,6 +18,11 @@ SPREAD_ITEMS = 20
 """Each in a partition of its own, for a batch reads 1 MB of one partition at most; 20 MB of JSON in one reply."""
 TINY_ITEMS = 6_000
 NUMBERS_MEMBERS = 90_000
+INDEXES = 20
+"""As many as a table has."""
+INDEXED_ITEMS = 10
+"""Of 390 KB, each with an entry as large in every index."""
+INDEXED_CHARACTERS = 390_000
 BATCH = 25
 
 ABSENT = {"N": "7"}
@@ -101,7 +106,28 @@ def numbers() -> Iterator[Call]:
     yield Call("PutItem", {"TableName": TABLE, "Item": key(NUMBERS) | {"s": {"NS": members}}})
 
 
-NEEDS = {LARGE: large, SPREAD: spread, TINY: tiny, NUMBERS: numbers}
+def indexed() -> Iterator[Call]:
+    """Large items of a table of their own, with as many global indexes as there may be, which carry everything."""
+    made = table(INDEXED)
+    attribute = {"AttributeName": "g", "AttributeType": "S"}
+    keys = [{"AttributeName": "g", "KeyType": "HASH"}]
+    made.members["AttributeDefinitions"].append(attribute)
+    made.members["GlobalSecondaryIndexes"] = [
+        {"IndexName": f"by-g-{number}", "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}}
+        for number in range(INDEXES)
+    ]
+    yield made
+    for number in range(INDEXED_ITEMS):
+        item = indexed_key(number) | {"g": {"S": "g"}, "text": {"S": "x" * INDEXED_CHARACTERS}}
+        yield Call("PutItem", {"TableName": INDEXED, "Item": item})
+
+
+def indexed_key(number: int = 0) -> dict[str, Any]:
+    """Of one of them."""
+    return key(f"{INDEXED}-{number}")
+
+
+NEEDS = {LARGE: large, SPREAD: spread, TINY: tiny, NUMBERS: numbers, INDEXED: indexed}
 
 
 def calls_for(needs: tuple[str, ...]) -> Iterator[Call]:

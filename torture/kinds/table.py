@@ -1,6 +1,6 @@
 """Which kinds are there, in the order in which they run and are shown?"""
 
-from torture.kinds import connections, control, expressions, large, legacy, legal, reads, strangers
+from torture.kinds import connections, control, expressions, indexes, large, legacy, legal, reads, strangers
 from torture.kinds.kind import Kind
 
 KINDS: tuple[Kind, ...] = (
@@ -9,6 +9,7 @@ KINDS: tuple[Kind, ...] = (
     *legal.KINDS,
     *large.KINDS,
     *control.KINDS,
+    *indexes.KINDS,
     *reads.KINDS,
     *strangers.KINDS,
     *connections.KINDS,
