@@ -1,33 +1,37 @@
 """Which writes cost most for their size? Those of items that many indexes carry whole."""
 
+from functools import partial
 from typing import Any
 
 from torture.kinds.kind import Hostile, Kind, plain
-from torture.kinds.needs import INDEXED, INDEXED_ITEMS, indexed_key
+from torture.kinds.needs import INDEXED, INDEXED_ITEMS, LOCAL, key
 
 
-def counting(number: int) -> dict[str, Any]:
+def counting(table: str, number: int) -> dict[str, Any]:
     """A change of one attribute."""
     return {
-        "TableName": INDEXED,
-        "Key": indexed_key(number),
+        "TableName": table,
+        "Key": key(f"{table}-{number}"),
         "UpdateExpression": "ADD n :one",
         "ExpressionAttributeValues": {":one": {"N": "1"}},
     }
 
 
-def update() -> Hostile:
-    """8 MB of entries, for a request of 200 bytes."""
-    return plain("UpdateItem", counting(0))
+def update(table: str) -> Hostile:
+    """8 MB of entries in 20 indexes, for a request of 200 bytes."""
+    return plain("UpdateItem", counting(table, 0))
 
 
-def transaction() -> Hostile:
-    """4 MB of items, 80 MB of entries."""
-    updates = [{"Update": counting(number)} for number in range(INDEXED_ITEMS)]
+def transaction(table: str) -> Hostile:
+    """4 MB of items, 80 MB of entries in 20 indexes."""
+    updates = [{"Update": counting(table, number)} for number in range(INDEXED_ITEMS)]
     return plain("TransactWriteItems", {"TransactItems": updates})
 
 
+ANSWERS = ("200", "400 TransactionCanceledException")
 KINDS = (
-    Kind("update-20-indexes", update, ("200",), (INDEXED,)),
-    Kind("transact-10x20-indexes", transaction, ("200", "400 TransactionCanceledException"), (INDEXED,)),
+    Kind("update-20-indexes", partial(update, INDEXED), ("200",), (INDEXED,)),
+    Kind("transact-10x20-indexes", partial(transaction, INDEXED), ANSWERS, (INDEXED,)),
+    Kind("update-5-local", partial(update, LOCAL), ("200",), (LOCAL,)),
+    Kind("transact-10x5-local", partial(transaction, LOCAL), ANSWERS, (LOCAL,)),
 )

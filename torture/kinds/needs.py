@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 TABLE = "torture"
 PROBE_TABLE = "probe"
-LARGE, SPREAD, TINY, NUMBERS, INDEXED = "large", "spread", "tiny", "numbers", "indexed"
+LARGE, SPREAD, TINY, NUMBERS, INDEXED, LOCAL = "large", "spread", "tiny", "numbers", "indexed", "local"
 
 LIST_ELEMENTS = 100_000
 """One-digit numbers: 300 KB of an item, 1 MB of JSON."""
@@ -18,7 +18,7 @@ SPREAD_ITEMS = 20
 """Each in a partition of its own, for a batch reads 1 MB of one partition at most; 20 MB of JSON in one reply."""
 TINY_ITEMS = 6_000
 NUMBERS_MEMBERS = 90_000
-INDEXES = 20
+INDEXES, LOCAL_INDEXES = 20, 5
 """As many as a table has."""
 INDEXED_ITEMS = 10
 """Of 390 KB, each with an entry as large in every index."""
@@ -107,27 +107,32 @@ def numbers() -> Iterator[Call]:
 
 
 def indexed() -> Iterator[Call]:
-    """Large items of a table of their own, with as many global indexes as there may be, which carry everything."""
-    made = table(INDEXED)
-    attribute = {"AttributeName": "g", "AttributeType": "S"}
+    """A table with as many global indexes as there may be."""
     keys = [{"AttributeName": "g", "KeyType": "HASH"}]
-    made.members["AttributeDefinitions"].append(attribute)
-    made.members["GlobalSecondaryIndexes"] = [
+    yield from carried_whole(INDEXED, "GlobalSecondaryIndexes", keys, INDEXES)
+
+
+def local() -> Iterator[Call]:
+    """A table with as many local indexes as there may be."""
+    keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "g", "KeyType": "RANGE"}]
+    yield from carried_whole(LOCAL, "LocalSecondaryIndexes", keys, LOCAL_INDEXES)
+
+
+def carried_whole(name: str, member: str, keys: list[dict[str, str]], count: int) -> Iterator[Call]:
+    """Large items of a table of their own, all of which its indexes carry."""
+    made = table(name)
+    made.members["AttributeDefinitions"].append({"AttributeName": "g", "AttributeType": "S"})
+    made.members[member] = [
         {"IndexName": f"by-g-{number}", "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}}
-        for number in range(INDEXES)
+        for number in range(count)
     ]
     yield made
     for number in range(INDEXED_ITEMS):
-        item = indexed_key(number) | {"g": {"S": "g"}, "text": {"S": "x" * INDEXED_CHARACTERS}}
-        yield Call("PutItem", {"TableName": INDEXED, "Item": item})
+        item = key(f"{name}-{number}") | {"g": {"S": "g"}, "text": {"S": "x" * INDEXED_CHARACTERS}}
+        yield Call("PutItem", {"TableName": name, "Item": item})
 
 
-def indexed_key(number: int = 0) -> dict[str, Any]:
-    """Of one of them."""
-    return key(f"{INDEXED}-{number}")
-
-
-NEEDS = {LARGE: large, SPREAD: spread, TINY: tiny, NUMBERS: numbers, INDEXED: indexed}
+NEEDS = {LARGE: large, SPREAD: spread, TINY: tiny, NUMBERS: numbers, INDEXED: indexed, LOCAL: local}
 
 
 def calls_for(needs: tuple[str, ...]) -> Iterator[Call]:

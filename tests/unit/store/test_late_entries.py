@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageBusy
-from hashrange.items.rows import encode_row
+from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, late_entries, layout, open_store
@@ -19,6 +19,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import Step
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from hashrange.tables.spans import scan_span
 from tests.support.samples import finish, statistics_of, table_maker
 
 T = TypeVar("T")
@@ -48,11 +49,11 @@ def store(folder: str) -> Iterator[EmbeddedStore]:
 
 
 def indexed(table_id: int) -> Table:
-    """A table with global indexes on `g`."""
-    keys = KeySchema(("g",), ("S",))
+    """A table with global indexes on `g`, and a local one."""
+    keys = [KeySchema(("g",), ("S",))] * (INDEXES - 1) + [KeySchema(("pk",), ("S",), ("g",), ("S",))]
     indexes = tuple(
-        Index(number, f"by-g-{number}", is_global=True, keys=keys, projection=PROJECTIONS[number % 2])
-        for number in range(1, INDEXES + 1)
+        Index(number, f"by-g-{number}", is_global=number < INDEXES, keys=one, projection=PROJECTIONS[number % 2])
+        for number, one in enumerate(keys, 1)
     )
     table = table_maker("orders")(table_id)
     return replace(
@@ -120,6 +121,26 @@ def test_entries_come_one_by_one_before_the_writer_is_told(store: EmbeddedStore)
     assert (entries(store), left(store.engine)) == ([1] * INDEXES, 0)
 
 
+def test_consistent_reads_of_its_indexes_wait(store: EmbeddedStore) -> None:
+    end(write(store, "a", "one", SMALL))
+    table = table_of(store)
+    writing, other = write(store, "a", "two", LARGE), write(store, "b", "one", SMALL)
+    begin(writing)
+
+    def read(source: bytes, *, consistent: bool) -> Coroutine[Any, Any, Any]:
+        return store.page(source, scan_span(None, None), 10, 10_000, consistent=consistent)
+
+    assert len(finish(read(table.source, consistent=True)).rows) == 1
+    local = table.indexes[-1].source
+    assert decode_row(finish(read(local, consistent=False)).rows[0])["g"] == {"S": "one"}
+    reading = read(local, consistent=True)
+    begin(reading, 3)
+    end(writing)
+    assert decode_row(end(reading).rows[0])["g"] == {"S": "two"}
+    finish(other)
+    assert len(finish(read(local, consistent=True)).rows) == 2
+
+
 def test_few_bytes_are_one_commit(store: EmbeddedStore) -> None:
     finish(write(store, "a", "one", SMALL))
     assert entries(store) == [1] * INDEXES
@@ -181,7 +202,7 @@ def test_of_an_index_that_is_deleted_meanwhile_nothing_is_written(store: Embedde
     writing = write(store, "a", "one", LARGE)
     begin(writing, 2)
     table = table_of(store).schema
-    assert finish(store.catalog.replace(table, replace(table, indexes=table.indexes[:2])))
+    assert finish(store.catalog.replace(table, replace(table, indexes=table.indexes[2:])))
     end(writing)
     assert (entries(store), left(store.engine)) == ([1, 1], 0)
     store.close_now()
@@ -234,7 +255,7 @@ def test_with_a_delay_everything_waits_in_the_outbox(folder: str) -> None:
     store = open_store(folder, VirtualClock(), None, index_delay=lambda: 1.0)
     assert finish(store.catalog.create(indexed)) is not None
     finish(write(store, "a", "one", LARGE))
-    assert (entries(store), left(store.engine)) == ([0] * INDEXES, 0)
+    assert (entries(store), left(store.engine)) == ([0, 0, 0, 1], 0)
     store.close_now()
 
 

@@ -10,12 +10,13 @@ from itertools import groupby
 from operator import itemgetter
 
 from hashrange.items.row_layout import row_size_bytes
-from hashrange.items.types import Row
+from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.source_id import key_in_source, partition_of
+from hashrange.tables.source_id import SourceId, key_in_source, partition_of
 
 Part = tuple[bytes, int, bytes | None]
 """What begins the keys of an item collection, bytes counted in one source, and the row of its size, if that is the source."""
@@ -27,8 +28,9 @@ def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[s
         if not table.has_item_collections:
             continue
         local = [one.source for one in table.indexes if one.index is not None and not one.index.is_global]
-        parts = [_counted(engine, source) for source in (table.source, *local)]
+        parts: list[Iterable[Part]] = [_counted(engine, source) for source in (table.source, *local)]
         parts.append(_stored(engine, layout.collections_source(table.source)))
+        parts.append(sorted(_late(engine, table, local)))
         for prefix, group in groupby(merge(*parts, key=itemgetter(0)), key=itemgetter(0)):
             size_bytes = 0
             stored = None
@@ -58,6 +60,17 @@ def _stored(engine: Engine, source: bytes) -> Iterator[Part]:
     """The rows of sizes, in order."""
     for engine_key, row in scan_prefix(engine, source):
         yield key_in_source(engine_key), 0, row
+
+
+def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
+    """Entries that are still to be written."""
+    for _, write in late_writes(engine, lambda table_id: table if table_id == table.table_id else None):
+        if write is not None and write.source in sources:
+            if write.old_key is not None and write.old_header is not None:
+                yield partition_of(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None
+            assert write.new_key is not None
+            assert write.new_row is not None
+            yield partition_of(Key(write.new_key)), row_size_bytes(Row(write.new_row)), None
 
 
 def _said(row: bytes | None) -> str:

@@ -1,12 +1,12 @@
 """How do very many bytes of index entries not hold up everybody? They come right after their commit, one entry after the other.
 
 An item of 400 KB may have twenty entries as large, and the engine takes some 7 ms for each MB of a commit, during which nothing else runs.
-So beyond a size, a commit holds a row for each entry of a global index that it leaves for later (docs/formats/store.md), and its items stay claimed
-until all of them are written: whoever writes one of these items waits, and so does whoever is told of the commit. What a kill left is
-written when the store opens. Entries of local indexes, which can be read consistently, are never late.
+So beyond a size, a commit holds a row for each entry that it leaves for later (docs/formats/store.md), and its items stay claimed until all of
+them are written: whoever writes one of these items waits, whoever reads one of these indexes consistently, and whoever is to be told of the commit.
+What a kill left is written when the store opens. Why: docs/adr/0029-late-entries.md.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.outbox import DelayedWrite, apply_delayed, delayed, is_global
+from hashrange.store.embedded.outbox import DelayedWrite, apply_delayed, delayed
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.pause import PAUSE
@@ -30,7 +30,7 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
 
 LATE_BYTES_MIN = 1_000_000
-"""Of entries in one commit: more, and those of global indexes are late."""
+"""Of entries in one commit: with so many they are late."""
 _NUMBER_BYTES = 2
 
 
@@ -63,11 +63,12 @@ class LateCommit:
 
 
 class LateEntries(Participant):
-    """Of all tables with global indexes."""
+    """Of all tables with indexes."""
 
     def __init__(self, terms: Terms) -> None:
         self._find_table = terms.find_table
         self._claims = terms.claims
+        self._sources = terms.late_sources
         self._wake = terms.wake
         self._waiting: deque[LateCommit] = deque()
         """Commits that have entries left, oldest first."""
@@ -76,6 +77,7 @@ class LateEntries(Participant):
         """What another engine lacked is nobody's business any more."""
         while self._waiting:
             self._claims.release(self._waiting.popleft().engine_keys)
+        self._sources.clear()
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Write what a kill has left."""
@@ -83,20 +85,21 @@ class LateEntries(Participant):
             yield partial(_write, queue_key=queue_key, write=write)
 
     def takes_part(self, table: Table) -> bool:
-        """Of tables with global indexes."""
-        return any(index.is_global for index in table.indexes)
+        """Of tables with indexes."""
+        return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Take over what is too much for one commit."""
         entries = draft.entries
+        if len(changes) == 1:
+            new = changes[0].new
+            if new is None or len(new) * len(entries) < LATE_BYTES_MIN:
+                return  # no entry is longer than its item
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
             return
         items = {id(entry): change for change in changes for entry in change.entries}
-        late = [one for one in entries if one.new is not None and is_global(one) and id(one) in items]
-        if not late:
-            return
-        is_late = set(map(id, late))
-        draft.entries = [one for one in entries if id(one) not in is_late]
+        late = [one for one in entries if one.new is not None]
+        draft.entries = [one for one in entries if one.new is None]
         left: deque[tuple[bytes, DelayedWrite]] = deque()
         for number, entry in enumerate(late):
             write = delayed(entry)
@@ -112,6 +115,7 @@ class LateEntries(Participant):
     def _begin(self, late: LateCommit) -> None:
         self._claims.take(late.engine_keys)
         self._waiting.append(late)
+        self._sources.update(write.source for _, write in late.left)
 
     async def _finish(self, late: LateCommit, commit: Commit) -> None:
         """Write what a commit has left, an entry at a time, with turns for others in between. If it fails, a job goes on."""
@@ -140,7 +144,9 @@ class LateEntries(Participant):
         draft.afterwards.append(lambda: self._written(late))
 
     def _written(self, late: LateCommit) -> None:
-        late.left.popleft()
+        _, write = late.left.popleft()
+        if late in self._waiting:
+            self._sources -= Counter([write.source])
         if not late.left and late in self._waiting:
             self._waiting.remove(late)
             self._claims.release(late.engine_keys)

@@ -6,6 +6,7 @@ a full table asks for a walk (`walks.py`), which hands it the table's rows, and 
 How to write one: docs/adr/0024-one-commit.md.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ class Terms(NamedTuple):
     """Has the walk that fills a source (6 bytes) passed a key of its table, or ended? What it has not, is left to it."""
     claims: Claims
     """Whoever claims an item keeps others from writing it."""
+    late_sources: Counter[bytes]
+    """Of how many entries of an index is nobody told yet, because they are still to be written."""
     wake: Callable[[], None]
     """To be called when there is new work for jobs."""
 

@@ -6,6 +6,7 @@ a request stands in `maintenance.py`. After a failed write, sync or read nothing
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from hashrange.clock import Clock
@@ -68,8 +69,16 @@ class EmbeddedStore:
         """Called whenever there is something new to do for jobs."""
         opened = OpenTables()
         claims = Claims()
+        self._late_sources: Counter[bytes] = Counter()
         terms = Terms(
-            clock, index_delay, collection_size_max_bytes, opened.find, self._has_passed, claims, self._wake_jobs
+            clock,
+            index_delay,
+            collection_size_max_bytes,
+            opened.find,
+            self._has_passed,
+            claims,
+            self._late_sources,
+            self._wake_jobs,
         )
         opened.participants = tuple([make(terms) for make in participants])
         for place_among, participant in enumerate(opened.participants):
@@ -124,6 +133,8 @@ class EmbeddedStore:
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
+        while consistent and source in self._late_sources:
+            await PAUSE
         site = self.site
         reader, was_kept = site.reads.page(site.engine, source, span, limit_rows, limit_bytes)
         self._maintenance.pages_read += not was_kept
