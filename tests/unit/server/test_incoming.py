@@ -302,3 +302,57 @@ def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, is_dear
     assert sum(groups) == 2
     assert [bool(transport.written) for _, transport in clients] == [True, False, True]
     assert turns.due == []
+
+
+def test_long_reads_wait_behind_all_others_and_go_on_one_a_turn(front: FrontEnd, turns: Turns) -> None:
+    handled: list[bytes] = []
+    handle = front.dispatcher.handle
+
+    def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
+        handled.extend(request.body for request, _ in calls)
+        handle(calls)
+
+    front.connections.incoming._handle = watch
+    long, short = b'{"TableName":"long","Filler":"' + b"x" * PIECE_BYTES + b'"}', b'{"TableName":"short"}'
+    clients = [front.connect() for _ in range(4)]
+    for client, _ in clients:
+        client.data_received(front.request())
+    turns.turn()
+    handled.clear()
+    clients[0][0].data_received(front.request(long))
+    clients[1][0].data_received(front.request(long))
+    clients[2][0].data_received(front.request(short))
+    clients[3][0].data_received(front.request(short))
+    seen_seconds = iter([0.0, 0.0] + [TURN_SECONDS_MAX] * 100)
+    front.connections.incoming._monotonic = lambda: next(seen_seconds)
+    turns.turn()
+    assert handled == [short, short, long]
+    seen_seconds = iter([0.0] * 100)
+    turns.turn()
+    assert handled == [short, short, long, long]
+
+
+def test_what_came_behind_a_long_read_stays_behind_it(front: FrontEnd, turns: Turns) -> None:
+    """As under TLS, which may have more at hand when it is told to pause."""
+    front.connect()
+    connection, transport = front.connect()
+    data = front.request(b'{"TableName":"music","Filler":"' + b"x" * 2 * PIECE_BYTES + b'"}')
+    connection.data_received(data[:-5])
+    connection.data_received(data[-5:])
+    turns.turn()
+    assert [answer.status for answer in replies(transport.written)] == [200]
+
+
+def test_what_a_refused_client_still_sends_is_dropped_one_read_a_turn(front: FrontEnd, turns: Turns) -> None:
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(b"nonsense\r\n\r\n")
+    turns.turn()
+    assert transport.take().startswith(b"HTTP/1.1 400")
+    for _ in range(3):
+        assert transport.reads
+        connection.data_received(b"x" * 100_000)
+        assert not transport.reads
+        turns.turn()
+    assert transport.reads
+    assert not transport.written

@@ -286,3 +286,17 @@ def test_a_key_with_a_passphrase_is_refused_and_nobody_is_asked() -> None:
     settings = Settings(tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "locked.key"))
     with pytest.raises(TlsFilesError, match=r"locked\.key is locked with a passphrase.*openssl pkey -in"):
         tls_context(settings)
+
+
+def test_the_kernel_keeps_little_of_a_connection_that_is_not_listened_to(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, _: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert (await ask(reader, writer)).status == 200
+        (connection,) = server.connections.open
+        accepted = connection.transport.get_extra_info("socket")
+        with socket.fromfd(accepted.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+            kept_bytes = same.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        assert kept_bytes <= 2 * listener.RECEIVE_BUFFER_BYTES  # Linux makes twice of what is asked for
+        await close(writer)
+
+    play(scenario)

@@ -7,6 +7,7 @@ out stay the same objects for the store's life, whatever happens to the engine.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hashrange.errors import StorageError
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
@@ -114,7 +115,7 @@ class EmbeddedCatalog:
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         before, after = set([] if old is None else old.sources), set(new.sources)
         for source in sorted(before - after):
-            self._drop(draft, source, layout.prefix_end(source), [source])
+            self._drop(draft, source, prefix_upper_bound(source), [source])
         self._partitions.begin(draft, sorted(after - before))
         draft.afterwards.append(lambda: self._adopt(new))
         for participant in self._opened.participants:

@@ -56,12 +56,6 @@ _decode_figures = msgspec.msgpack.Decoder(dict[bytes, Statistics]).decode
 _encode_figures = msgspec.msgpack.Encoder().encode
 
 
-def prefix_end(prefix: bytes) -> bytes:
-    """The first key after all keys that begin with `prefix`, which must not be all 0xff."""
-    trimmed = prefix.rstrip(b"\xff")
-    return trimmed[:-1] + bytes((trimmed[-1] + 1,))
-
-
 def table_range(table_id: int) -> tuple[bytes, bytes]:
     """First key and end of everything that a table holds, its indexes included."""
     assert 0 < table_id <= TABLE_ID_MAX

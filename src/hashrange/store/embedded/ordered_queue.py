@@ -6,9 +6,9 @@ so a seek from there passes over none. It is known to the process only: the firs
 
 from typing import NamedTuple
 
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.layout import prefix_end
 from hashrange.store.embedded.reading import Cursor
 
 _CHUNK_ROWS = 32
@@ -27,7 +27,7 @@ class OrderedQueue:
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
-        self._end = prefix_end(prefix)
+        self._end = prefix_upper_bound(prefix)
         self._horizon = prefix
 
     def load(self) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from hashrange.errors import StorageCorruption
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.row_layout import row_size_bytes, row_sizes_bytes
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
-from hashrange.store.embedded.layout import prefix_end
 from hashrange.store.interface import Page
 from hashrange.tables.source_id import SOURCE_BYTES, key_in_source
 from hashrange.tables.span import Span
@@ -264,7 +264,7 @@ def begin_page(
 
 def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Every (engine key, row) whose key begins with `prefix`; raises the engine's bare exception for damage."""
-    return scan_range(engine, prefix, prefix_end(prefix))
+    return scan_range(engine, prefix, prefix_upper_bound(prefix))
 
 
 def scan_range(engine: Engine, lower: bytes, upper: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -7,6 +7,7 @@ in passing, in the commits of later ones, so nothing has to run for it and nothi
 from typing import NamedTuple
 
 from hashrange.errors import IdempotentParameterMismatchException, StorageBusy, StorageCorruption
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.messages.transactions import TOKEN_REUSED
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
@@ -84,7 +85,7 @@ class Tokens:
                 raise
             self._next_sweep_seconds = now_seconds + CLOGGED_PAUSE_SECONDS
             prefix = layout.EXPIRY_PREFIX
-            self._housekeeper.compact(draft.engine, prefix, layout.prefix_end(prefix))
+            self._housekeeper.compact(draft.engine, prefix, prefix_upper_bound(prefix))
             return
         for one in expired:
             draft.batch.delete(layout.TOKEN_PREFIX + one.key[EXPIRY_BYTES:])

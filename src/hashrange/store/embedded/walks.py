@@ -10,6 +10,7 @@ with what it stands for (docs/adr/0015-online-indexes.md).
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.types import Key, Row
 from hashrange.steps import undisturbed
 from hashrange.store.embedded import layout
@@ -127,7 +128,7 @@ class Walks:
 
 def _read_slice(engine: Engine, table: OpenTable, position: Key, limit_rows: int, skipped_keys_max: int) -> Slice:
     """The rows behind a position. Raises the engine's bare exceptions."""
-    lower, upper = table.source + position, layout.prefix_end(table.source)
+    lower, upper = table.source + position, prefix_upper_bound(table.source)
     if position:
         lower += b"\x00"
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=skipped_keys_max)
