@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
-from hashrange.items.row_layout import row_json, row_size_bytes
+from hashrange.items.row_layout import row_json, row_size_bytes, rows_json
 from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
@@ -99,7 +99,7 @@ async def read_page(
         else:
             count += len(rows)
             if not wanted.is_count:
-                items_json += [row_json(row) for row in rows]
+                items_json += rows_json(rows)
         rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
         if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
