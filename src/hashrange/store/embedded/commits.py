@@ -323,7 +323,8 @@ class Commits:
         draft.entries = self._walks.passed(written)
         try:
             for participant, changes in parts:
-                require_willing(participant, draft, changes, is_transaction=is_transaction)
+                if participant.may_refuse:
+                    require_willing(participant, draft, changes, is_transaction=is_transaction)
             _put_rows(draft, written)
             for participant, changes in parts:
                 participant.add(draft, changes)

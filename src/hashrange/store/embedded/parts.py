@@ -25,9 +25,7 @@ def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
 
 
 def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
-    """Raise what a participant has against these changes, if anything."""
-    if not participant.may_refuse:
-        return
+    """Raise what a participant has against these changes, if anything; it is one that may refuse."""
     reasons = participant.refusals(draft, changes)
     if reasons is None:
         return
