@@ -39,9 +39,9 @@ def note_syncs(data: Path) -> None:
     def note() -> None:
         os.write(notes, json.dumps(sizes).encode() + b"\n")
 
-    def noted_first(folder: Folder, sequence: int) -> None:
+    def noted_first(folder: Folder, sequence: int) -> bool:
         note()
-        note_synced(folder, sequence)
+        return note_synced(folder, sequence)
 
     def noted(store_health: Health) -> None:
         nonlocal sizes

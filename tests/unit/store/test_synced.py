@@ -11,7 +11,7 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageLost
 from hashrange.items.types import Key
-from hashrange.store.embedded import EmbeddedStore, files, open_store
+from hashrange.store.embedded import EmbeddedStore, files, health, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.health import MARK_SECONDS
 from hashrange.store.embedded.synced import forget_synced, note_synced
@@ -155,24 +155,46 @@ def test_a_missing_newest_log_is_refused_and_nothing_is_changed(killed: Killed, 
     assert killed.rows() == ROWS
 
 
-def test_a_log_that_was_missing_while_a_server_ran_is_not_named(
-    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run
-) -> None:
+def killed_without_logs(folder: Path, loop: asyncio.AbstractEventLoop, run: Run) -> Killed:
+    """Somebody removes the logs while a server runs, which goes on writing, and is killed."""
     clock = VirtualClock()
-    store = open_store(str(tmp_path / "running"), clock, loop)
+    store = open_store(str(folder / "running"), clock, loop)
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
-    for log in files.log_files(str(tmp_path / "running" / "engine")):
-        os.unlink(log)
-    clock.advance(MARK_SECONDS)
-    write(store, table, 0, ROWS)
+    write(store, table, 0, ROWS // 2)
     run(durable(store))
-    copy_as_killed(tmp_path / "running", tmp_path / "killed")
+    for log in files.log_files(str(folder / "running" / "engine")):
+        os.unlink(log)
+    clock.advance_all(MARK_SECONDS)
+    write(store, table, ROWS // 2, ROWS)
+    run(durable(store))
+    copy_as_killed(folder / "running", folder / "killed")
     store.close_now()
+    return Killed(folder / "killed", table)
+
+
+def test_what_logs_held_that_somebody_removes_is_kept(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert killed_without_logs(tmp_path, loop, run).rows() == ROWS
+    assert "somebody has removed the logs of its engine" in caplog.text
+
+
+def test_a_log_that_was_missing_while_a_server_ran_is_not_named(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed before it could do anything about it."""
+
+    def notice_nothing(folder: files.Folder, sequence: int) -> bool:
+        note_synced(folder, sequence)
+        return True
+
+    monkeypatch.setattr(health, "note_synced", notice_nothing)
+    killed = killed_without_logs(tmp_path, loop, run)
     with pytest.raises(
         StorageLost, match=r"holds less than was acknowledged: a log of its engine is missing\. Put it back"
     ):
-        Killed(tmp_path / "killed", table).rows()
+        killed.rows()
 
 
 def test_whoever_removes_the_number_goes_on_with_what_is_there(killed: Killed) -> None:

@@ -111,7 +111,12 @@ class Health:
             now_seconds = self._clock.monotonic()
             if now_seconds >= self._next_mark_seconds:
                 self._next_mark_seconds = now_seconds + MARK_SECONDS
-                note_synced(self._lock.folder, sequence)
+                if not note_synced(self._lock.folder, sequence):
+                    _log.error(
+                        "%s: somebody has removed the logs of its engine while it serves. What they held is moved into data files now.",
+                        self._store.place,
+                    )
+                    engine.flush()
         self._synced_sequence = sequence
 
     def _sync_failed(self, error: Exception) -> StorageError:

@@ -30,12 +30,14 @@ class Synced(NamedTuple):
     """0: the engine's folder held no log."""
 
 
-def note_synced(folder: Folder, sequence: int) -> None:
-    """A sync has covered the engine's writes up to number `sequence`. 35 µs, and 11 µs of the next sync."""
+def note_synced(folder: Folder, sequence: int) -> bool:
+    """A sync has covered the engine's writes up to number `sequence`. False if its folder holds no log. 35 µs, and 11 µs of the next sync."""
     with contextlib.suppress(OSError):
         log_number = files.newest_log_number(folder.engine)
         checksum = crc32(_numbers.pack(sequence, log_number))
         files.overwrite(files.synced_file(folder.data), _mark.pack(sequence, log_number, checksum))
+        return log_number > 0
+    return True
 
 
 def forget_synced(folder: Folder) -> None:
