@@ -190,3 +190,30 @@ def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStor
     assert len(plan.seen) == 2
     store.use(engine)
     assert get(store, table, A) == row_of(10, b"+")
+
+
+def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
+    """Whoever claims a row takes for granted that it stays: a plan that began before must see the claim."""
+    claims = store._commits._claims
+    plan = LongPlan(lambda: claims.take([table.source + A]))
+    writing = store.mutate(table, A, plan)
+    for _ in range(3):
+        writing.send(None)
+    assert get(store, table, A) is None
+    claims.release([table.source + A])
+    with pytest.raises(StopIteration):
+        writing.send(None)
+    assert (len(plan.seen), get(store, table, A)) == (2, row_of(10, b"+"))
+
+
+def test_a_transaction_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
+    claims = store._commits._claims
+    plan = LongPlan(lambda: claims.take([table.source + B]))
+    transacting = store.transact([Step(table, A, plan), Step(table, B, LongPlan())], None)
+    for _ in range(3):
+        transacting.send(None)
+    assert (get(store, table, A), get(store, table, B)) == (None, None)
+    claims.release([table.source + B])
+    with pytest.raises(StopIteration):
+        transacting.send(None)
+    assert (len(plan.seen), get(store, table, A), get(store, table, B)) == (2, row_of(10, b"+"), row_of(10, b"+"))
