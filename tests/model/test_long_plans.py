@@ -1,0 +1,135 @@
+"""Many plans that take long, one beside the other: nothing that was acknowledged is lost, no transaction is torn, no read sees half of one.
+
+Writers are greenlets, as the server's workers are: a plan gives way in its midst, and a seed says who goes on. Rows count what was done to them.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import greenlet
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.types import Item, Key, Row
+from hashrange.items.values import check_item
+from hashrange.steps import note_way_given
+from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
+from hashrange.store.interface import Step
+from hashrange.tables.change import Plan
+from tests.support.samples import finish, statistics_of
+from tests.unit.store.test_late_entries import entries, indexed, table_of
+
+NAMES = "abcdef"
+WRITERS = 6
+ROUNDS = 12
+TOLD_BYTES_MAX = 4_000_000
+
+
+class Hub:
+    """Runs greenlets in an order that a seed gives."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.main = greenlet.getcurrent()
+        self.ready: list[greenlet.greenlet] = []
+
+    def give_way(self) -> None:
+        """Now and then, others go on first."""
+        if self.chance.random() < 0.6:
+            note_way_given()
+            self.main.switch()
+
+    def do(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """To its end; whenever it suspends, others go on."""
+        while True:
+            try:
+                coroutine.send(None)
+            except StopIteration as stop:
+                return stop.value
+            self.main.switch()
+
+    def run(self, jobs: list[Callable[[], None]]) -> None:
+        self.ready = [greenlet.greenlet(job) for job in jobs]
+        while self.ready:
+            one = self.chance.choice(self.ready)
+            one.switch()
+            if one.dead:
+                self.ready.remove(one)
+
+
+class Counting:
+    """A table whose items count the writes of them, and how often each was acknowledged."""
+
+    def __init__(self, store: EmbeddedStore, hub: Hub) -> None:
+        self.store, self.hub, self.chance = store, hub, hub.chance
+        self.acknowledged: Counter[str] = Counter()
+
+    def key(self, name: str) -> Key:
+        return table_of(self.store).item_key({"pk": {"S": name}, "sk": {"S": "0"}})
+
+    def add(self, name: str) -> Plan:
+        """One more, with an entry elsewhere and of another size."""
+        g, length = self.chance.choice("xyz"), self.chance.choice([1, 400])
+
+        def plan(old: Row | None) -> Row:
+            self.hub.give_way()
+            count = 0 if old is None else int(decode_row(old)["n"]["N"])
+            item: Item = {
+                "pk": {"S": name}, "sk": {"S": "0"}, "g": {"S": g}, "n": {"N": str(count + 1)}, "pad": {"S": "x" * length}
+            }  # fmt: skip
+            self.hub.give_way()
+            return encode_row(*check_item(item))
+
+        return plan
+
+    def write(self) -> None:
+        """One writer."""
+        for _ in range(ROUNDS):
+            names = self.chance.sample(NAMES, self.chance.randint(1, 4))
+            kind = self.chance.random()
+            if kind < 0.4:
+                self.hub.do(self.store.mutate(table_of(self.store), self.key(names[0]), self.add(names[0])))
+                self.acknowledged[names[0]] += 1
+            else:
+                steps = [Step(table_of(self.store), self.key(name), self.add(name)) for name in names]
+                self.hub.do(self.store.transact(steps, None))
+                self.acknowledged.update(names)
+
+    def write_all(self) -> None:
+        """Only transactions of all items, which must stay equal in what they count of them."""
+        for _ in range(ROUNDS):
+            steps = [Step(table_of(self.store), self.key(name), self.add(name)) for name in NAMES]
+            self.hub.do(self.store.transact(steps, None))
+            self.acknowledged.update(NAMES)
+
+    def read(self, *, are_equal: bool) -> None:
+        """All items together."""
+        for _ in range(ROUNDS):
+            places = [(table_of(self.store), self.key(name)) for name in NAMES]
+            rows = self.hub.do(self.store.snapshot_get(places, TOLD_BYTES_MAX))
+            counts = [0 if row is None else int(decode_row(row)["n"]["N"]) for row in rows]
+            assert not are_equal or len(set(counts)) == 1
+            self.hub.give_way()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whoever_writes_together_nothing_is_lost_or_torn(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_entries, "LATE_BYTES_MIN", 1500)
+    chance = random.Random(seed)
+    store = open_store(None, VirtualClock(), None)
+    assert finish(store.catalog.create(indexed)) is not None
+    hub = Hub(chance)
+    world = Counting(store, hub)
+    are_equal = seed % 2 == 0
+    writers = [world.write_all if are_equal else world.write] * WRITERS
+    hub.run([*writers, lambda: world.read(are_equal=are_equal)])
+    rows = {name: finish(store.get(table_of(store).source, world.key(name), consistent=True)) for name in NAMES}
+    counts = {name: int(decode_row(row)["n"]["N"]) for name, row in rows.items() if row is not None}
+    assert counts == dict(world.acknowledged)
+    assert entries(store) == [len(counts)] * len(table_of(store).indexes)
+    assert statistics_of(store, table_of(store).source).item_count == len(counts)
+    assert not store._commits._claims.rows
+    store.close_now()
