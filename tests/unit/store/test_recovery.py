@@ -85,6 +85,16 @@ def test_nothing_behind_a_hole_is_believed(two_logs: Path, size_bytes: int) -> N
     assert recovered(two_logs) == numbers
 
 
+@pytest.mark.parametrize("size_bytes", [1, 10, 400, 5000, 20_000, *range(325, 345)])
+def test_who_only_reads_stops_at_the_hole_as_well(two_logs: Path, size_bytes: int) -> None:
+    cut(logs(two_logs)[0], size_bytes)
+    before = [path.read_bytes() for path in logs(two_logs)]
+    with read_offline(str(two_logs)) as engine:
+        numbers = [int(each[6:]) for each in engine.keys(from_key=b"\0\0\0\1")]
+    assert [path.read_bytes() for path in logs(two_logs)] == before
+    assert recovered(two_logs) == numbers
+
+
 @pytest.mark.parametrize("size_bytes", [1, 10, 400, 5000])
 def test_a_torn_tail_of_the_younger_log_is_accepted(two_logs: Path, size_bytes: int) -> None:
     cut(logs(two_logs)[1], size_bytes)

@@ -14,7 +14,7 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import CLOSING, OPENING, REOPENING, storage_error
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
-from hashrange.store.embedded.recovery import first_hole, require_no_loss, stops_at_hole, torn_logs
+from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, stops_at_hole, torn_logs
 from hashrange.store.embedded.synced import read_synced
 from hashrange.store.embedded.threads import let_the_loop_go_first
 from hashrange.store.embedded.upgrade import check_format
@@ -118,9 +118,10 @@ def _prepare_logs(folder: files.Folder) -> bool:
     torn = torn_logs(path)
     hole = first_hole(path, torn)
     if torn or hole is not None or read_synced(folder) is not None or len(files.log_files(path)) > 1:
-        head = files.copy_head(path, torn) if torn else None
+        logs = replayed_logs(path, torn, None) if torn else {}
+        head = files.copy_head(path, logs) if logs else None
         try:
-            replayed = open_read_only(path, head, has_logs=bool(torn))
+            replayed = open_read_only(path, head, has_logs=bool(logs))
             sequence = replayed.latest_sequence_number()
             replayed.close()
         finally:

@@ -9,6 +9,7 @@ import errno
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -183,20 +184,20 @@ def require_way_in(folder: Folder) -> None:
         )
 
 
-def copy_head(folder: str, torn_logs: dict[str, int]) -> str:
+def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
     """A scratch folder with what tells the engine which of the files in `folder` count: some MB at most. `remove_folder` it later.
 
-    If there are `torn_logs` (`recovery.py`), it has the logs as well, these cut to their sizes.
+    It has copies of these `logs`, cut to their sizes (None: whole).
     """
     scratch = make_scratch_folder()
     try:
         for path in (Path(folder) / CURRENT_FILE, *Path(folder).glob("MANIFEST-*")):
             shutil.copyfile(path, Path(scratch) / path.name)
-        for log in log_files(folder) if torn_logs else ():
+        for log, size_bytes in logs.items():
             copy = Path(scratch) / Path(log).name
             shutil.copyfile(log, copy)
-            if log in torn_logs:
-                os.truncate(copy, torn_logs[log])
+            if size_bytes is not None:
+                os.truncate(copy, size_bytes)
     except BaseException:
         remove_folder(scratch)
         raise

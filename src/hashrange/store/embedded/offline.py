@@ -11,7 +11,7 @@ from hashrange.store.embedded import files, identity, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.recovery import first_hole, require_no_loss, torn_logs
+from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, torn_logs
 from hashrange.tables.open_table import OpenTable
 
 
@@ -26,10 +26,12 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     folder, head = named.engine, ""
     try:
         torn = torn_logs(folder)
-        head = files.copy_head(folder, torn)
-        engine = open_read_only(folder, head, has_logs=bool(torn))
+        hole = first_hole(folder, torn)
+        logs = replayed_logs(folder, torn, hole)
+        head = files.copy_head(folder, logs)
+        engine = open_read_only(folder, head, has_logs=bool(logs))
         try:
-            require_no_loss(named, first_hole(folder, torn), engine.latest_sequence_number())
+            require_no_loss(named, hole, engine.latest_sequence_number())
             version = format_version(engine)
             if version not in layout.READ_VERSIONS:
                 raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")

@@ -144,6 +144,8 @@ class Hole(NamedTuple):
     """Sequence numbers of the commits on its two sides."""
     is_tail: bool
     """A log in use lies before it, so it may be what a power cut has taken from that one's end."""
+    log: str
+    """Path of the log behind it."""
 
 
 def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
@@ -161,10 +163,20 @@ def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
         log = files.read_bytes(path)[:end] if path != logs[-1] else files.read_head(path, BLOCK_BYTES)[:end]
         first, following, _ = log_sequences(log)
         if first is not None and first > next_sequence:
-            return Hole(next_sequence - 1, first, has_log_before)
+            return Hole(next_sequence - 1, first, has_log_before, path)
         next_sequence = max(next_sequence, following or 0)
         has_log_before = True
     return None
+
+
+def replayed_logs(folder: str, torn: dict[str, int], hole: Hole | None) -> dict[str, int | None]:
+    """The logs that a recovery replays, with the sizes to which it cuts them (None: whole); empty when it takes all as they are."""
+    if not torn and hole is None:
+        return {}
+    logs = files.log_files(folder)
+    if hole is not None and hole.is_tail:
+        logs = logs[: logs.index(hole.log)]
+    return {log: torn.get(log) for log in logs}
 
 
 def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
