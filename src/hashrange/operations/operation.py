@@ -9,7 +9,7 @@ Constraints stand in `Annotated[…, msgspec.Meta(…)]` types of `operations.sh
 violations. `operations.shapes` also holds the enumerations.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -51,6 +51,8 @@ class Operation(msgspec.Struct, frozen=True):
     wording: Wording = "bare"
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
+    reads: Callable[[Any], Iterable[str]] | None = None
+    """Of one that only reads, and may be eventual: names or ARNs of the tables that all of its reply comes from."""
     decode_large: Callable[[bytes], Any] | None = None
     """Decodes a large body piece by piece, each bounded by itself, so that the whole may hold more than one piece may."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"

@@ -189,7 +189,7 @@ class Dispatcher:
             try:
                 waits_for = coroutine.send(None)
             except StopIteration as stop:
-                if is_eventual is not None and is_eventual(parsed):
+                if is_eventual is not None and (is_eventual(parsed) or self._is_durable(operation, scope, parsed)):
                     group.eventual.append((request, respond, stop.value))
                 else:
                     group.replies.append((request, respond, stop.value))
@@ -274,7 +274,10 @@ class Dispatcher:
     def _respond_behind_barrier(self, call: Call, status: int, body: bytes) -> None:
         is_eventual = call.operation.is_eventual
         position = self.position()
-        if (is_eventual is not None and is_eventual(call.parsed)) or self.durable_position() >= position:
+        if self.durable_position() >= position or (
+            is_eventual is not None
+            and (is_eventual(call.parsed) or self._is_durable(call.operation, call.scope, call.parsed))
+        ):
             call.respond(status, body)
             return
 
@@ -285,6 +288,17 @@ class Dispatcher:
                 self._fail(call.request, call.respond, error)
 
         self.durability.when_durable(position, durable)
+
+    def _is_durable(self, operation: Operation, scope: Scope, parsed: Any) -> bool:
+        """Has everything been synced that a reply can tell, whatever else has not? Others' large writes then hold up nobody."""
+        if operation.reads is None:
+            return False
+        durable_position = self.durable_position()
+        for name in operation.reads(parsed):
+            table = scope.tables.get(name)
+            if table is None or self.durability.position_of(table) > durable_position:
+                return False
+        return True
 
     def _fail(self, request: Request, respond: Respond, error: BaseException) -> None:
         """Our side failed: the operator hears why, the client gets the id under which the log has it."""

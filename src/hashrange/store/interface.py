@@ -225,6 +225,10 @@ class Durability(Protocol):
         """Number of the last commit: it grows with each, over restarts too, and no two commits have the same."""
         ...
 
+    def position_of(self, table: OpenTable) -> int:
+        """Number of the last commit that may have changed anything of the table: at most `position()`."""
+        ...
+
     def durable_position(self) -> int:
         """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
         ...

@@ -30,6 +30,7 @@ class StaleReads:
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position
+        self.position_of = inner.position_of
         self.when_durable = inner.when_durable
         self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
         self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work

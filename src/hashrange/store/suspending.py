@@ -289,6 +289,10 @@ class SuspendingStore:
         """As the inner store."""
         return self.inner.position()
 
+    def position_of(self, table: OpenTable) -> int:
+        """As the inner store."""
+        return self.inner.position_of(table)
+
     def durable_position(self) -> int:
         """As the inner store."""
         return self.inner.durable_position()

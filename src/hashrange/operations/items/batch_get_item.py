@@ -263,4 +263,10 @@ def _is_eventual(request: BatchGetItemRequest) -> bool:
     return not any(entry.ConsistentRead is True for entry in request.RequestItems.values())
 
 
-OPERATION = Operation(name="BatchGetItem", request=BatchGetItemRequest, run=batch_get_item, is_eventual=_is_eventual)
+OPERATION = Operation(
+    name="BatchGetItem",
+    request=BatchGetItemRequest,
+    run=batch_get_item,
+    is_eventual=_is_eventual,
+    reads=lambda request: request.RequestItems,
+)

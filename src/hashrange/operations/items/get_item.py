@@ -79,4 +79,5 @@ OPERATION = Operation(
     request=GetItemRequest,
     run=get_item,
     is_eventual=lambda request: request.ConsistentRead is not True,
+    reads=lambda request: (request.TableName,),
 )

@@ -206,4 +206,5 @@ OPERATION = Operation(
     request=QueryRequest,
     run=query,
     is_eventual=lambda request: request.ConsistentRead is not True,
+    reads=lambda request: (request.TableName,),
 )

@@ -115,4 +115,5 @@ OPERATION = Operation(
     run=scan,
     wording="older",
     is_eventual=lambda request: request.ConsistentRead is not True,
+    reads=lambda request: (request.TableName,),
 )

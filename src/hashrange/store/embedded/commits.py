@@ -205,6 +205,7 @@ class Commits:
             raise Stalled from error
         site.reads.written(engine_key, old, new)
         barrier.commit()
+        site.changed_at[table.table_id] = position
         return Change(table, key, old, new, entries, origin, NOBODY_ASKS, position, old_item, new_item)
 
     def _transact(self, steps: Sequence[Step], token: Token | None, *, has_claim: bool) -> Transacted:
@@ -356,9 +357,15 @@ class Commits:
         site.barrier.commit()
         if figures is not None:
             site.figures.added(figures)
-        reads = site.reads
+        reads, changed_at, position = site.reads, site.changed_at, draft.position
         for change in written:
             reads.written(change.table.source + change.key, change.old, change.new)
+            changed_at[change.table.table_id] = position
+        if not written:
+            if draft.only_of is None:
+                site.all_changed_at = position
+            else:
+                changed_at[draft.only_of] = position
         for engine_key in draft.touched:
             reads.touched(engine_key)
         for call in draft.afterwards:

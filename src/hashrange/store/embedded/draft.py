@@ -17,7 +17,7 @@ class Draft:
     """Rows to put and to delete, with what follows once they are in. Made by `commits.py`, filled by it and by participants."""
 
     __slots__ = (
-        "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "position", "touched"
+        "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "only_of", "position", "touched"
     )  # fmt: skip
 
     def __init__(self, engine: Engine, position: int, at_seconds: float, changes: Sequence[Change] = ()) -> None:
@@ -39,6 +39,8 @@ class Draft:
         """Keys of index entries that are written or deleted."""
         self.afterwards: list[Callable[[], None]] = []
         """Called in order once the commit is in; they must not raise."""
+        self.only_of: int | None = None
+        """Id of the only table whose rows it changes, but for `changes`; None: it may be any."""
         self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
         """What whoever wrote waits for, once the commit is in: further commits, with turns for others in between."""
         self._kept: dict[object, Any] | None = None

@@ -138,6 +138,7 @@ class LateEntries(Participant):
         if not late.left:
             return
         queue_key, write = late.left[0]
+        draft.only_of = table_id_of(write.source)
         table = self._find_table(table_id_of(write.source))
         is_maintained = table is not None and any(one.source == write.source for one in table.indexes)
         _write(draft, queue_key, write if is_maintained else None)

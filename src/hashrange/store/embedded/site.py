@@ -49,6 +49,10 @@ class Site:
         self.clock = clock
         self.reads = reads
         self.figures = figures
+        self.changed_at: dict[int, int] = {}
+        """Table id → position of the last commit that changed its rows."""
+        self.all_changed_at = 0
+        """Position of the last commit that may have changed the rows of any table."""
         self.is_served = is_served
         """There is a loop, so work may be done beside it."""
 

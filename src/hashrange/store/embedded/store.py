@@ -179,6 +179,11 @@ class EmbeddedStore:
         """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
         return self._barrier.durable_position
 
+    def position_of(self, table: OpenTable) -> int:
+        """Number of the last commit that may have changed anything of the table."""
+        site = self.site
+        return max(site.all_changed_at, site.changed_at.get(table.table_id, 0))
+
     def when_durable(self, position: int, callback: Waiter) -> None:
         """Call `callback` once everything up to `position` is durable (at once if it is), or with the error."""
         self._barrier.when_durable(position, callback)
