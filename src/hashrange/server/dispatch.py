@@ -64,6 +64,8 @@ Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | No
 
 SURELY_QUICK_BYTES = 8_192
 """A body of this length is decoded, and its signature checked, in well under a millisecond."""
+SURELY_REFUSED_BYTES = 4 * 1024 * 1024
+"""A longer body is hardly ever sound, but for operations that take it in pieces: it is decoded once only, by whoever finds its fault."""
 
 Prepared = tuple[Request, Respond, Entry, Scope, Any]
 """A request that was let in and decoded: the last two are its sender's scope and the operation's struct."""
@@ -171,6 +173,9 @@ class Dispatcher:
             decode = entry[1]
             if len(body) > SURELY_QUICK_BYTES:
                 if entry[0].decode_large is None:
+                    if len(body) > SURELY_REFUSED_BYTES:
+                        self._answer_slowly(request, respond)
+                        return
                     check_member_count(body)
                 else:
                     decode = entry[0].decode_large
