@@ -41,7 +41,7 @@ from hashrange.server.second_look import with_second_look
 from hashrange.server.workers import Workers
 from hashrange.steps import spend_decoding
 from hashrange.store.interface import Catalog, Durability
-from hashrange.wire.body_members import check_member_count, let_go
+from hashrange.wire.body_members import check_member_count, is_surely_unusual, let_go
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import check_object, decode_object, explain_object, find_fault
 from hashrange.wire.http import (
@@ -64,8 +64,6 @@ Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | No
 
 SURELY_QUICK_BYTES = 8_192
 """A body of this length is decoded, and its signature checked, in well under a millisecond."""
-SURELY_REFUSED_BYTES = 4 * 1024 * 1024
-"""A longer body is hardly ever sound, but for operations that take it in pieces: it is decoded once only, by whoever finds its fault."""
 
 Prepared = tuple[Request, Respond, Entry, Scope, Any]
 """A request that was let in and decoded: the last two are its sender's scope and the operation's struct."""
@@ -173,8 +171,8 @@ class Dispatcher:
             decode = entry[1]
             if len(body) > SURELY_QUICK_BYTES:
                 if entry[0].decode_large is None:
-                    if len(body) > SURELY_REFUSED_BYTES:
-                        self._answer_slowly(request, respond)
+                    if is_surely_unusual(body, carries_items=entry[0].reads is None):
+                        self._answer_slowly(request, respond)  # so it is decoded once
                         return
                     check_member_count(body)
                 else:

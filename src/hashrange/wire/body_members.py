@@ -24,6 +24,8 @@ _PIECE_BYTES = 64 * 1024
 _PIECE_STEPS = 200
 """Mostly 0.1 to 0.3 ms; more than steps.LOOK_STEPS, so that others may have their turn before each piece."""
 
+_USUAL_BYTES_MAX = 4 * 1024 * 1024
+_USUAL_MEMBERS_MAX = 20_000
 _LONG_NUMBERS_FROM_BYTES = 1024 * 1024
 """Before, they cannot take longer than 25 ms."""
 _LONG_NUMBER = b"0" * 400
@@ -36,6 +38,13 @@ def check_member_count(body: bytes) -> None:
         return
     if _has_surely_too_many_texts(body) or _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
         raise ValidationException(TOO_MANY_MEMBERS.format(maximum=REQUEST_MEMBERS_MAX))
+
+
+def is_surely_unusual(body: bytes, *, carries_items: bool) -> bool:
+    """Is a large body hardly ever sound? It is very long, or it has very many members, though it carries no items."""
+    if len(body) > _USUAL_BYTES_MAX:
+        return True
+    return not carries_items and len(body) > _USUAL_MEMBERS_MAX and _count_marks(body) > _USUAL_MEMBERS_MAX
 
 
 def has_long_numbers(body: bytes) -> bool:
