@@ -68,6 +68,15 @@ class OrderedQueue:
             cursor.drop()
         return found
 
+    def look(self, rows: list[Queued]) -> None:
+        """The first rows of the queue are gone from the engine: from now on, look behind them."""
+        if rows:
+            self._passed(self.prefix + rows[-1].key + b"\x00")
+
+    def sweep(self, draft: Draft) -> None:
+        """Delete once more all that lies before the horizon, as one range."""
+        draft.batch.delete_range(self.prefix, self._horizon)
+
     def take(self, draft: Draft, rows: list[Queued]) -> None:
         """Delete these rows, the first ones of the queue; once that is in, the horizon stands behind them."""
         if not rows:
@@ -80,6 +89,10 @@ class OrderedQueue:
     def clear(self, draft: Draft, lower: bytes, upper: bytes) -> None:
         """Delete all rows from one key on, before another one, however many."""
         draft.batch.delete_range(self.prefix + lower, self.prefix + upper)
+
+    def clear_all(self, draft: Draft) -> None:
+        """Delete all rows, however many."""
+        draft.batch.delete_range(self.prefix, self._end)
 
     def _passed(self, horizon: bytes) -> None:
         self._horizon = max(self._horizon, horizon)

@@ -40,6 +40,8 @@ class Terms(NamedTuple):
     """Of how many entries of an index is nobody told yet, because they are still to be written."""
     wake: Callable[[], None]
     """To be called when there is new work for jobs."""
+    ttl_delay_seconds: float
+    """How long after its time an item is deleted."""
 
 
 class Participant:
