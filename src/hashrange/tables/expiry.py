@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from hashrange.errors import StorageCorruption
-from hashrange.items.row_layout import row_json_view
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Item, Row
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 
@@ -38,7 +38,7 @@ def number_of_item(item: Item, name: str) -> str | None:
 
 @lru_cache(1024)
 def number_reader(name: str) -> ReadNumber:
-    """A function from a row to the same. It only reads over the other attributes: 1 µs for 1.1 KB, 0.2 ms for 400 KB."""
+    """A function from a row to the same. It only reads over the other attributes: 1.3 µs for 1.1 KB, 0.2 ms for 400 KB."""
     if not name.isprintable() or '"' in name or "\\" in name:
         return lambda row: _number_of_any(row, name)
     shape = msgspec.defstruct("Attributes", [("attribute", _Attribute | None, None)], rename={"attribute": name})
@@ -46,7 +46,7 @@ def number_reader(name: str) -> ReadNumber:
 
     def read(row: Row) -> str | None:
         try:
-            attribute: _Attribute | None = decode(row_json_view(row)).attribute  # type: ignore[attr-defined]
+            attribute: _Attribute | None = decode(row_json(row)).attribute  # type: ignore[attr-defined]
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise _unreadable(error) from error
         return None if attribute is None else attribute.N
@@ -57,7 +57,7 @@ def number_reader(name: str) -> ReadNumber:
 def _number_of_any(row: Row, name: str) -> str | None:
     """Of an attribute whose name the JSON library might not take for that of a member."""
     try:
-        value = msgspec.json.decode(row_json_view(row), type=dict[str, msgspec.Raw]).get(name)
+        value = msgspec.json.decode(row_json(row), type=dict[str, msgspec.Raw]).get(name)
         return None if value is None else msgspec.json.decode(value, type=_Attribute).N
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(error) from error

@@ -492,6 +492,26 @@ def test_an_advance_is_over_when_all_that_is_due_is_gone() -> None:
     asyncio.run(scenario())
 
 
+def test_a_write_that_leaves_time_and_size_as_they_are_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(None)
+    enable(world)
+    put(world, 1, now(world) + 10)
+
+    def fail(*_: object) -> None:
+        raise AssertionError("asked")
+
+    participant = next(one for one in world.embedded._participants if isinstance(one, Expiries))
+    with monkeypatch.context() as patched:
+        patched.setattr(participant, "add", fail)
+        world.ask("PutItem", Item=item(1) | {"status": {"S": "xx"}, NAME: {"N": str(now(world) + 10)}})
+        with pytest.raises(AssertionError, match="asked"):
+            put(world, 1, now(world) + 20)
+    put(world, 1, now(world) + 20)
+    world.clock.advance(10)
+    assert world.expire() == 10
+    assert world.close() == []
+
+
 def test_writes_wake_the_job_only_for_what_expires_sooner() -> None:
     clock = VirtualClock()
     world = World(None, clock=clock)

@@ -84,14 +84,19 @@ class Expiries(Participant):
 
     # --- rows that come and go ------------------------------------------------------------------
 
+    def follows(self, change: Change) -> bool:
+        """Does the number change? 1.5 µs."""
+        assert change.table.schema.time_to_live is not None
+        before, after = _numbers(change, change.table.schema.time_to_live.attribute)
+        return before != after
+
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """The rows of items whose time comes, changes or goes. 1.5 µs when it stays as it is."""
         for change in changes:
             table = change.table
             time_to_live = table.schema.time_to_live
             assert time_to_live is not None
-            name = time_to_live.attribute
-            before, after = _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
+            before, after = _numbers(change, time_to_live.attribute)
             if before == after or not self._has_passed(table.source, change.key):
                 continue
             queue = self._lines[table.source].queue
@@ -242,6 +247,11 @@ def is_left(change: Change, queued: Queued, attribute: str) -> bool:
     if change.old is None or change.new is not None:
         return True
     return expiry_seconds(number_reader(attribute)(change.old)) != second_of(queued.key)
+
+
+def _numbers(change: Change, name: str) -> tuple[str | None, str | None]:
+    """Before the change and after it."""
+    return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
 
 
 def _number(row: Row | None, item: Item | None, name: str) -> str | None:

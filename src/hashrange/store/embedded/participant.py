@@ -65,6 +65,10 @@ class Participant:
         """Does it want to hear of the writes of this table? Asked once, when the table is opened or has changed."""
         raise NotImplementedError
 
+    def follows(self, change: Change) -> bool:
+        """Would it add to, or refuse, a single write that leaves item count and size of the table as they are? If nobody would, nobody is asked."""
+        return True
+
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
         """Why these changes may not be: a reason, or None, for each of them; None if all may.
 
