@@ -179,17 +179,20 @@ class Expiries(Participant):
             first = line.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
+                self._lines[source] = self._lines.pop(source)  # the other tables have their turn before it
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
             line.next_seconds = second_of(first[0].key) if first else NEVER
+            future = queue_key(int(now_seconds) + 1, b"")
+            line.queue.begin_at(min(first[0].key, future) if first else future)
         waiting = [line.next_seconds for line in self._lines.values() if line.next_seconds > until_seconds]
         self._awaited_seconds = min(waiting, default=NEVER)
         return None if self._awaited_seconds == NEVER else self._awaited_seconds - until_seconds
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
         """The items of these rows have been looked at; delete those rows that did not go with their items."""
-        line = self._lines.get(due.table.source)
-        if line is None:
+        if not self._is_current(due):
             return
+        line = self._lines[due.table.source]
         for one in left:
             line.queue.delete(draft, one.key)
         line.consumed_rows += len(due.rows)
@@ -199,9 +202,12 @@ class Expiries(Participant):
 
     def passed(self, due: Due) -> None:
         """None of these rows is there any more."""
-        line = self._lines.get(due.table.source)
-        if line is not None:
-            line.queue.look(due.rows)
+        if self._is_current(due):
+            self._lines[due.table.source].queue.begin_at(due.rows[-1].key + b"\x00")
+
+    def _is_current(self, due: Due) -> bool:
+        """False if the table, or the engine, has become another one since."""
+        return self._find_table(due.table.table_id) is due.table
 
 
 def has_queue(table: Table) -> bool:

@@ -68,10 +68,9 @@ class OrderedQueue:
             cursor.drop()
         return found
 
-    def look(self, rows: list[Queued]) -> None:
-        """The first rows of the queue are gone from the engine: from now on, look behind them."""
-        if rows:
-            self._passed(self.prefix + rows[-1].key + b"\x00")
+    def begin_at(self, key: bytes) -> None:
+        """Nothing is left in the engine before this key, and nothing will be put there."""
+        self._passed(self.prefix + key)
 
     def sweep(self, draft: Draft) -> None:
         """Delete once more all that lies before the horizon, as one range."""

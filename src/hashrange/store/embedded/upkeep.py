@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hashrange.errors import StorageBusy
+from hashrange.errors import ResourceNotFoundException, StorageBusy
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
@@ -18,8 +18,8 @@ from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Leas
 from hashrange.store.pause import PAUSE
 from hashrange.tables.source_id import table_id_of
 
-LARGE_ROW_BYTES = 16 * 1024
-"""After an item of more, which may take some milliseconds to delete with its index entries, others have their turn."""
+EXPIRY_SECONDS_MAX = 0.003
+"""How long items may be deleted before others have their turn."""
 
 
 class Upkeep:
@@ -81,7 +81,7 @@ class Upkeep:
         return Backfilled(len(part.rows), part.is_last)
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
-        """As `Maintenance.expire`. Suspends when the engine is stalled, after large items, or when many rows were deleted."""
+        """As `Maintenance.expire`. Suspends when the engine is stalled, after some milliseconds, or when many rows were deleted."""
         assert lease == WHOLE_FOR_EVER
         expiries = self._expiries
         if expiries is None:
@@ -90,14 +90,20 @@ class Upkeep:
         if not isinstance(due, Due):
             return due
         plan, left = plan_of(due), []
+        monotonic = self._site.clock.monotonic
+        deadline_seconds = monotonic() + EXPIRY_SECONDS_MAX
         for queued in due.rows:
             if not self._opened.is_current(due.table):
                 return 0.0
-            change = await self._commits.mutate(due.table, item_key_of(queued.key), plan, origin="ttl")
+            if monotonic() >= deadline_seconds:
+                await PAUSE
+                deadline_seconds = monotonic() + EXPIRY_SECONDS_MAX
+            try:
+                change = await self._commits.mutate(due.table, item_key_of(queued.key), plan, origin="ttl")
+            except ResourceNotFoundException:
+                return 0.0
             if is_left(change, queued, due.attribute):
                 left.append(queued)
-            if change.old is not None and len(change.old) > LARGE_ROW_BYTES:
-                await PAUSE
         await self._commits.commit(lambda draft: expiries.taken(draft, due, left))
         expiries.passed(due)
         return 0.0
