@@ -527,3 +527,63 @@ def test_writes_wake_the_job_only_for_what_expires_sooner() -> None:
     put(world, 6, now(world) + 500)
     assert len(woken) == 2
     assert world.close() == []
+
+
+def test_tables_take_turns() -> None:
+    world = World(None)
+    enable(world)
+    world.request(
+        "CreateTable",
+        TableName="others",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    world.request("UpdateTimeToLive", TableName="others", TimeToLiveSpecification=ON)
+    for number in range(SLICE_ROWS * 3):
+        put(world, number, now(world) + 10)
+    world.request("PutItem", TableName="others", Item=item(1) | {NAME: {"N": str(now(world) + 20)}})
+    world.clock.advance(20)
+    for _ in range(2):
+        assert drive(world.expiry_job.run_slice()) == AT_ONCE
+    assert world.request("Scan", TableName="others")["Count"] == 0
+    assert len(left(world)) == SLICE_ROWS * 2
+    assert world.expire() is None
+    assert left(world) == set()
+    assert world.close() == []
+
+
+def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
+    """What waits is what that engine holds."""
+    world, other = World(tmp_path / "data"), World(tmp_path / "other")
+    enable(world)
+    put(world, 1, now(world) + 10)
+    put(other, 2, now(other) + 5)
+    enable(other)
+    world.clock.advance(3)
+    assert world.expire() == 7
+    world.embedded.replace_engine(other.embedded.engine)
+    assert world.expire() == 2
+    world.clock.advance(2)
+    assert world.expire() is None
+    assert left(world) == set()
+
+
+def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two items of a slice others have their turn, and may delete the table, or turn time to live off."""
+    monkeypatch.setattr("hashrange.store.embedded.upkeep.EXPIRY_SECONDS_MAX", -1.0)
+    for is_deleted in (True, False):
+        world = World(tmp_path / str(is_deleted))
+        enable(world)
+        for number in range(10):
+            put(world, number, now(world) + 10)
+        world.clock.advance(COOLDOWN_SECONDS)
+        slice_ = world.expiry_job.run_slice()
+        for _ in range(4):
+            slice_.send(None)
+        world.ask("DeleteTable") if is_deleted else disable(world)
+        assert drive(slice_) == AT_ONCE
+        assert world.expire() is None
+        assert is_deleted or len(left(world)) == 7
+        assert queued(world) == []
+        assert world.close() == []

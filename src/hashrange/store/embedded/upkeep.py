@@ -93,11 +93,11 @@ class Upkeep:
         monotonic = self._site.clock.monotonic
         deadline_seconds = monotonic() + EXPIRY_SECONDS_MAX
         for queued in due.rows:
-            if not self._opened.is_current(due.table):
-                return 0.0
             if monotonic() >= deadline_seconds:
                 await PAUSE
                 deadline_seconds = monotonic() + EXPIRY_SECONDS_MAX
+            if not self._opened.is_current(due.table):
+                return 0.0
             try:
                 change = await self._commits.mutate(due.table, item_key_of(queued.key), plan, origin="ttl")
             except ResourceNotFoundException:
