@@ -91,8 +91,11 @@ def without_endless_waits(table: Table, now_seconds: float, delay_seconds: float
     )
     time_to_live = table.time_to_live
     if time_to_live is not None:
-        until_seconds = ended(time_to_live.changing_until_seconds)
-        time_to_live = replace(time_to_live, changing_until_seconds=until_seconds)
+        time_to_live = replace(
+            time_to_live,
+            changed_at_seconds=min(time_to_live.changed_at_seconds, now_seconds),
+            changing_until_seconds=ended(time_to_live.changing_until_seconds),
+        )
     return replace(
         table,
         active_at_seconds=ended(table.active_at_seconds),

@@ -13,6 +13,7 @@ from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
+from hashrange.operations.waits import end_endless_waits
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.draft import Draft
@@ -441,6 +442,20 @@ def test_the_cooldown_is_of_service_time(world: World) -> None:
     enable(world, "other")
     world.ask("UpdateTimeToLive", TimeToLiveSpecification={"Enabled": False, "AttributeName": "other"})
     enable(world)
+
+
+def test_no_state_and_no_cooldown_lasts_longer_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    clock = SetClock()
+    world = World(tmp_path / "data", delay_seconds=20.0, clock=clock)
+    world.ask("UpdateTimeToLive", TimeToLiveSpecification=ON)
+    world.clock = SetClock(clock.wall_time() - 100_000)
+    world.restart()
+    tables = [table.schema for table in world.embedded.catalog.all_tables()]
+    drive(end_endless_waits(world.embedded, tables, world.clock.service_time(), 20.0))
+    assert described(world)["TimeToLiveStatus"] == "ENABLED"
+    world.clock.advance(COOLDOWN_SECONDS)
+    disable(world)
+    assert world.close() == []
 
 
 @pytest.mark.parametrize("doing", ["created", "updated", "deleted"])

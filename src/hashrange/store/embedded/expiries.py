@@ -86,8 +86,9 @@ class Expiries(Participant):
 
     def follows(self, change: Change) -> bool:
         """Does the number change? 1.5 µs."""
-        assert change.table.schema.time_to_live is not None
-        before, after = _numbers(change, change.table.schema.time_to_live.attribute)
+        time_to_live = change.table.schema.time_to_live
+        assert time_to_live is not None
+        before, after = _numbers(change, time_to_live.attribute)
         return before != after
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
