@@ -130,6 +130,14 @@ STATEMENT_NESTING_MAX = 100
 BATCH_STATEMENTS_MAX = 25
 TRANSACTION_STATEMENTS_MAX = 100
 
+# --- time to live ---
+# Source: developer guide, time to live; UpdateTimeToLive in the API reference.
+
+TTL_COOLDOWN_SECONDS = 3_600.0
+"""After a change, time to live of the table cannot be changed for so long."""
+EXPIRY_AGE_MAX_SECONDS = 5 * 365 * 86_400
+"""An item that expired longer ago is not deleted: its number is taken for something else."""
+
 # --- our own bounds ---
 # The API names none of these. They keep one request from holding up all others; docs/compatibility.md lists them.
 

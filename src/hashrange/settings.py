@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import HashrangeError
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -52,6 +52,18 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=3600, description="How much later than their items entries of global indexes are written.")
     ] = 0.0
     """0: in the commit of their item."""
+    ttl_delay_seconds: Annotated[
+        float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
+    ] = 0.0
+    """0: within a second or two; the service takes up to some days."""
+    ttl_cooldown_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=604_800,
+            description="How long after a change time to live cannot be changed again; by default an hour, as the service's.",
+        ),
+    ] = TTL_COOLDOWN_SECONDS
     item_collection_limit_bytes: Annotated[
         int,
         Meta(

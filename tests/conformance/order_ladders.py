@@ -473,6 +473,21 @@ PUT_POLICY: list[list[Fault]] = [
 ]
 DELETE_POLICY = [types({"ExpectedRevisionId": 5}), REVISION_LENGTH, POLICY_ARN, NO_POLICY_TABLE, OTHER_REVISION]
 
+TTL_ON: Body = {"TimeToLiveSpecification": {"Enabled": False, "AttributeName": ""}}
+UPDATE_TIME_TO_LIVE: list[list[Fault]] = [
+    [types({"TimeToLiveSpecification": 5}, ""), NAME_REQUIRED],
+    [
+        NAME_REQUIRED,
+        Fault("constraints", TTL_ON, "at 'timeToLiveSpecification.attributeName' failed to satisfy constraint"),
+    ],
+    [
+        Fault("constraints", TTL_ON, "at 'timeToLiveSpecification.attributeName' failed to satisfy constraint"),
+        NO_TABLE_NAMED,
+    ],
+    [PATTERN],
+    [NO_TABLE_NAMED, Fault("state", {}, "TimeToLive is already disabled")],
+]
+
 LADDERS: dict[str, list[Ladder]] = {
     "PutItem": [Ladder(faults) for faults in PUT_ITEM],
     "GetItem": [Ladder(faults) for faults in GET_ITEM],
@@ -497,6 +512,7 @@ LADDERS: dict[str, list[Ladder]] = {
     "DescribeKinesisStreamingDestination": [Ladder(faults) for faults in NAMED],
     "DescribeTableReplicaAutoScaling": [Ladder(faults) for faults in NAMED],
     "DescribeTimeToLive": [Ladder(faults) for faults in NAMED],
+    "UpdateTimeToLive": [Ladder(faults) for faults in UPDATE_TIME_TO_LIVE],
     "ListBackups": [Ladder(faults) for faults in LIST_BACKUPS],
     "ListBulkOperations": [Ladder([types({"NextToken": 5}), MAX_RESULTS, BAD_TOKEN])],
     "ListContributorInsights": [Ladder(faults) for faults in LIST_INSIGHTS],
@@ -538,6 +554,10 @@ BODIES: dict[str, Body] = {
     "DescribeKinesisStreamingDestination": {"TableName": TABLE},
     "DescribeTableReplicaAutoScaling": {"TableName": TABLE},
     "DescribeTimeToLive": {"TableName": TABLE},
+    "UpdateTimeToLive": {
+        "TableName": TABLE,
+        "TimeToLiveSpecification": {"Enabled": False, "AttributeName": "expires"},
+    },
     "ListBackups": {},
     "ListBulkOperations": {},
     "ListContributorInsights": {},

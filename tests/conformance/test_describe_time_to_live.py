@@ -1,4 +1,4 @@
-"""DescribeTimeToLive: DISABLED for every table that exists."""
+"""DescribeTimeToLive: DISABLED without an attribute's name, until time to live is turned on."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.conformance.tables import create_request, fault, fresh_name
 from tests.support.raw_client import RawClient
 
 
-def test_no_table_lets_items_expire(client: Any) -> None:
+def test_at_first_no_table_lets_items_expire(client: Any) -> None:
     name = fresh_name()
     arn = client.create_table(**create_request(name))["TableDescription"]["TableArn"]
     assert client.describe_time_to_live(TableName=name)["TimeToLiveDescription"] == {"TimeToLiveStatus": "DISABLED"}

@@ -288,6 +288,9 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "DescribeKinesisStreamingDestination": [{"TableName": TABLE}],
     "DescribeTableReplicaAutoScaling": [{"TableName": TABLE}],
     "DescribeTimeToLive": [{"TableName": TABLE}],
+    "UpdateTimeToLive": [
+        {"TableName": TABLE, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires"}}
+    ],
     "GetResourcePolicy": [{"ResourceArn": ARN}],
     "PutResourcePolicy": [
         {

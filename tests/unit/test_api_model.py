@@ -44,6 +44,7 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("DescribeTable.TableName", TABLE_NAME_PATTERN),
     ("DescribeTableReplicaAutoScaling.TableName", TABLE_NAME_PATTERN),
     ("DescribeTimeToLive.TableName", TABLE_NAME_PATTERN),
+    ("UpdateTimeToLive.TableName", TABLE_NAME_PATTERN),
     ("GetItem.TableName", TABLE_NAME_PATTERN),
     ("ListBackups.TableName", TABLE_NAME_PATTERN),
     ("ListContributorInsights.TableName", TABLE_NAME_PATTERN),

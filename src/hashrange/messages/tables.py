@@ -21,6 +21,15 @@ TABLE_PROTECTED = (
 # The tail stands in error reports of users, with 256 in the years when that was the quota.
 TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
 
+# --- time to live -------------------------------------------------------------------------------
+
+TTL_ALREADY_ENABLED = "TimeToLive is already enabled"
+TTL_OTHER_ATTRIBUTE = "TimeToLive is already enabled with a different attribute name"
+TTL_ALREADY_DISABLED = "TimeToLive is already disabled"
+# Our own choice of the sentences above: the service's for this case is not captured.
+TTL_DISABLED_OTHER = TTL_OTHER_ATTRIBUTE
+TTL_CHANGED_LATELY = "Time to live has been modified multiple times within a fixed interval"
+
 # --- billing mode and throughput ----------------------------------------------------------------
 
 THROUGHPUT_MISSING = (

@@ -39,7 +39,6 @@ DYNAMODB_NAMES = (
     "UpdateGlobalTableSettings",
     "UpdateKinesisStreamingDestination",
     "UpdateTableReplicaAutoScaling",
-    "UpdateTimeToLive",
 )
 STREAMS_NAMES = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 

@@ -30,7 +30,7 @@ from hashrange.operations.tables import (
     untag_resource,
     update_table,
 )
-from hashrange.operations.time_to_live import describe_time_to_live
+from hashrange.operations.time_to_live import describe_time_to_live, update_time_to_live
 from hashrange.operations.transactions import transact_get_items, transact_write_items
 from hashrange.operations.transfers import list_bulk_operations, list_exports, list_imports
 
@@ -74,6 +74,7 @@ OPERATIONS: dict[str, Operation] = {
         untag_resource,
         update_item,
         update_table,
+        update_time_to_live,
     )
 }
 """The operations that are built."""

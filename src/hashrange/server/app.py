@@ -36,7 +36,14 @@ async def serve(
     index_delay_seconds = settings.index_delay_seconds
     index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
     secrets = read_secrets(settings)
-    store = open_store(settings.data_dir, clock, loop, index_delay, settings.item_collection_limit_bytes)
+    store = open_store(
+        settings.data_dir,
+        clock,
+        loop,
+        index_delay,
+        settings.item_collection_limit_bytes,
+        ttl_delay_seconds=settings.ttl_delay_seconds,
+    )
     try:
         delay_seconds = settings.table_state_delay_seconds
         await end_endless_waits(

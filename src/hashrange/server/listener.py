@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
+from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.runner import Runner
@@ -74,7 +75,7 @@ class Server:
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
-        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store), Settle(store)], clock)
+        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store), Expiry(store), Settle(store)], clock)
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 

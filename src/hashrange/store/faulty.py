@@ -40,6 +40,7 @@ class FaultyStore:
         self.when_durable = inner.when_durable
         self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
         self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
+        self.expire = inner.expire
         self.close = inner.close
 
     def fail(self, method: Method, error: HashrangeError, *, after_calls: int = 0) -> None:

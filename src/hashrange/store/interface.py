@@ -265,6 +265,13 @@ class Maintenance(Protocol):
         """
         ...
 
+    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+        """Delete items whose time to live is over, of at most so many rows of the queue; each is looked at again before.
+
+        Each is a commit of its own, with the origin `ttl`. Returns the seconds of service time until more are due; None when nothing waits.
+        """
+        ...
+
     async def settle(self) -> float:
         """Put in order what writes have left, if none came since the last call, so that reads are quicker.
 
@@ -273,7 +280,7 @@ class Maintenance(Protocol):
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`, or to do sooner than they told."""
+        """From now on, call `wake` whenever there is something new to do for `backfill`, `apply_delayed` or `expire`, or to do sooner than they told."""
         ...
 
 

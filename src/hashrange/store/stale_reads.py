@@ -34,6 +34,7 @@ class StaleReads:
         self.when_durable = inner.when_durable
         self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
         self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
+        self.expire = inner.expire
         self.close = inner.close
 
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:

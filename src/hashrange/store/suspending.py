@@ -240,6 +240,11 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.apply_delayed(lease, limit_rows)
 
+    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.expire(lease, limit_rows)
+
     async def settle(self) -> float:
         """As the inner store, between pauses."""
         await self.suspend()

@@ -61,6 +61,19 @@ class Index(msgspec.Struct, frozen=True):
     """When DELETING: shown until then, and gone afterwards."""
 
 
+class TimeToLive(msgspec.Struct, frozen=True):
+    """What is stored of a table's time to live, once it has been turned on."""
+
+    attribute: str
+    """Whose value says when an item expires."""
+    state: Literal["ENABLING", "ENABLED", "DISABLED"]
+    """ENABLING until the queue of expiries has a row for every item that expires; DISABLED: nothing expires any more."""
+    changed_at_seconds: float
+    """When it was turned on or off."""
+    changing_until_seconds: float = 0.0
+    """So long it is shown as ENABLING or DISABLING."""
+
+
 class ResourcePolicy(msgspec.Struct, frozen=True):
     """What is stored of a table's or stream's resource policy; a deleted one keeps its place in the order of changes."""
 
@@ -118,6 +131,8 @@ class Table(msgspec.Struct, frozen=True):
     """The resource policy; None when there never was one."""
     stream_policies: dict[str, ResourcePolicy] = {}
     """Resource policies of the table's streams, by stream label."""
+    time_to_live: TimeToLive | None = None
+    """None when it was never turned on."""
 
     @property
     def source(self) -> SourceId:

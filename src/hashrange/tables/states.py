@@ -10,9 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from hashrange.tables.schema import Index, Table
+from hashrange.tables.schema import Index, Table, TimeToLive
 
 Status = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
+TimeToLiveStatus = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
 
 def is_gone(table: Table, now_seconds: float) -> bool:
@@ -38,6 +39,16 @@ def index_status(index: Index, table_status: Status, now_seconds: float) -> Stat
     if index.state != "ACTIVE":
         return index.state
     return "UPDATING" if index.updating_until_seconds > now_seconds else "ACTIVE"
+
+
+def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> TimeToLiveStatus:
+    """The state of a table's time to live."""
+    if time_to_live is None:
+        return "DISABLED"
+    is_changing = time_to_live.changing_until_seconds > now_seconds
+    if time_to_live.state == "DISABLED":
+        return "DISABLING" if is_changing else "DISABLED"
+    return "ENABLING" if is_changing else time_to_live.state
 
 
 def may_backfill(table: Table, now_seconds: float) -> bool:
@@ -78,12 +89,20 @@ def without_endless_waits(table: Table, now_seconds: float, delay_seconds: float
             for index in table.indexes
         ]
     )
+    time_to_live = table.time_to_live
+    if time_to_live is not None:
+        time_to_live = replace(
+            time_to_live,
+            changed_at_seconds=min(time_to_live.changed_at_seconds, now_seconds),
+            changing_until_seconds=ended(time_to_live.changing_until_seconds),
+        )
     return replace(
         table,
         active_at_seconds=ended(table.active_at_seconds),
         updating_until_seconds=ended(table.updating_until_seconds),
         deleted_at_seconds=None if table.deleted_at_seconds is None else ended(table.deleted_at_seconds),
         indexes=indexes,
+        time_to_live=time_to_live,
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
+from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
 from hashrange.operations.operation import Scope
@@ -47,11 +48,13 @@ class World:
         delay_seconds: float = 0.0,
         index_delay: Callable[[], float] | None = None,
         clock: Steered | None = None,
+        ttl_delay_seconds: float = 0.0,
     ) -> None:
         self.data_dir = None if data_dir is None else str(data_dir)
         self.is_suspending = is_suspending
         self.settings = Settings(table_state_delay_seconds=delay_seconds)
         self.index_delay = index_delay
+        self.ttl_delay_seconds = ttl_delay_seconds
         self.clock: Steered = clock or VirtualClock()
         self.open()
         self.ask(
@@ -63,11 +66,14 @@ class World:
         self.clock.advance(delay_seconds)
 
     def open(self) -> None:
-        self.embedded: EmbeddedStore = open_store(self.data_dir, self.clock, None, self.index_delay)
+        self.embedded: EmbeddedStore = open_store(
+            self.data_dir, self.clock, None, self.index_delay, ttl_delay_seconds=self.ttl_delay_seconds
+        )
         store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
         self.job = IndexBackfill(store, self.clock)
         self.delay_job = IndexDelay(store)
+        self.expiry_job = Expiry(store)
 
     def restart(self) -> None:
         """Close and open again, on disk only."""
@@ -88,7 +94,7 @@ class World:
     def close(self) -> list[str]:
         """The faults that a check finds in what is on disk."""
         self.embedded.close_now()
-        return [] if self.data_dir is None else check_store(self.data_dir).faults
+        return [] if self.data_dir is None else check_store(self.data_dir, clock=self.clock).faults
 
     def ask(self, name: str, **members: Any) -> Any:
         """The reply of an operation on the table."""
@@ -147,6 +153,13 @@ class World:
         """Let the delay's job do all that is due; returns the pause that it asks for."""
         while True:
             pause_seconds: float | None = drive(self.delay_job.run_slice())
+            if pause_seconds is None or pause_seconds > 0:
+                return pause_seconds
+
+    def expire(self) -> float | None:
+        """Let the job of expiries do all that is due; returns the pause that it asks for."""
+        while True:
+            pause_seconds: float | None = drive(self.expiry_job.run_slice())
             if pause_seconds is None or pause_seconds > 0:
                 return pause_seconds
 

@@ -125,6 +125,9 @@ class StubStore:
     async def apply_delayed(self, lease: object, limit_rows: int) -> None:
         return None
 
+    async def expire(self, lease: object, limit_rows: int) -> None:
+        return None
+
     async def close(self) -> None:
         """Nothing to close."""
 

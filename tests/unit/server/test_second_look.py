@@ -38,6 +38,10 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("DescribeTable", {"TableName": "orders"}),
     ("UpdateTable", {"TableName": "orders", "DeletionProtectionEnabled": True}),
     ("DescribeTimeToLive", {"TableName": "orders"}),
+    (
+        "UpdateTimeToLive",
+        {"TableName": "orders", "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires"}},
+    ),
     ("DescribeContinuousBackups", {"TableName": "orders"}),
     ("TagResource", {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "b"}]}),
     ("DeleteTable", {"TableName": "orders"}),

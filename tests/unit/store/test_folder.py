@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -25,7 +26,7 @@ from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_row, inspect_store
-from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, partition_key
+from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, catalog_key, encode_table, partition_key
 from hashrange.store.embedded.offline import read_offline
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.tables.partitions import first_partition
@@ -231,6 +232,9 @@ def test_a_folder_of_a_format_before_is_taken_over(tmp_path: Path, version: int)
     engine = open_engine(str(tmp_path))
     for one in partitions.values():
         engine.delete(partition_key(one[0]))
+    description = msgspec.json.decode(engine.get(catalog_key(made.table_id)))
+    del description["time_to_live"]
+    engine.put(catalog_key(made.table_id), msgspec.json.encode(description))
     engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
     assert check_store(str(tmp_path)).faults == []
@@ -244,6 +248,7 @@ def test_a_folder_of_a_format_before_is_taken_over(tmp_path: Path, version: int)
         store = open_store(str(tmp_path), CLOCK, None)
         assert store.engine.get(FORMAT_KEY) == FORMAT_VERSION.to_bytes(4, "big")
         assert read_partitions(store.engine) == partitions
+        assert store.engine.get(catalog_key(made.table_id)) == encode_table(made.schema)
         assert [(table.schema, table.partitions) for table in store.catalog.all_tables()] == [(made.schema, partitions)]
         store.close_now()
     assert check_store(str(tmp_path)).faults == []

@@ -25,3 +25,6 @@ def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: OpenT
     with pytest.raises(AssertionError):
         finish(store.apply_delayed(lease, 10))
     assert finish(store.apply_delayed(store.lease(), 10)) is None
+    with pytest.raises(AssertionError):
+        finish(store.expire(lease, 10))
+    assert finish(store.expire(store.lease(), 10)) is None

@@ -3,13 +3,14 @@
 Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
 key; every item has its index entries, and every entry its item; figures and sizes of item collections equal a recount; partitions cover
 all hashes; every
-table id was given out; no row belongs to a table that does not exist; tokens and their expiry belong together.
+table id was given out; items that expire stand in the queue of their table, and nothing else does; no row belongs to a table that does not exist; tokens and their expiry belong together.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from hashrange.clock import Clock, SystemClock
 from hashrange.items.row_layout import plain_row, row_size_bytes
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
@@ -17,6 +18,7 @@ from hashrange.items.types import Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.check_collections import collection_faults
+from hashrange.store.embedded.check_expiries import ExpiryCheck
 from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import READING, storage_error
@@ -43,19 +45,22 @@ class CheckReport(NamedTuple):
     faults: list[str]
 
 
-def check_store(data_dir: str, on_progress: Callable[[int], None] | None = None) -> CheckReport:
+def check_store(
+    data_dir: str, on_progress: Callable[[int], None] | None = None, clock: Clock | None = None
+) -> CheckReport:
     """Verify a folder that nobody serves; `on_progress` hears the number of rows so far. 5–10 µs a row, as much
-    for each entry of an index.
+    for each entry of an index. `clock` is that of the server which wrote the folder; None: the machine's.
 
     Raises StorageError when the folder cannot be opened at all.
     """
     faults: list[str] = []
     row_count = 0
+    now_seconds = (clock or SystemClock()).service_time()
     with read_offline(data_dir) as engine:
         faults.extend(_check_files(data_dir))
         tables = read_tables(engine)
         try:
-            for fault in _check_engine(engine, tables):
+            for fault in _check_engine(engine, tables, now_seconds):
                 if fault is None:
                     row_count += 1
                     if on_progress is not None and row_count % PROGRESS_ROWS == 0:
@@ -75,12 +80,14 @@ def _check_files(data_dir: str) -> Iterator[str]:
         yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
 
-def _check_engine(engine: Engine, tables: list[OpenTable]) -> Iterator[str | None]:
+def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -> Iterator[str | None]:
     """One None per sound row, one sentence per fault."""
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
     indexes = IndexCheck(engine, tables)
     yield from [f"source {source} is said to be an index that is being built" for source in indexes.stray_positions]
+    expiries = ExpiryCheck(engine, tables, now_seconds)
+    yield from expiries.queue_faults()
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     for engine_key, row in _all_rows(engine):
         source = source_of(engine_key)
@@ -94,6 +101,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable]) -> Iterator[str | Non
         yield fault
         if table is not None and fault is None and source == table.source:
             yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
+            yield from expiries.item_faults(table, key_in_source(engine_key), Row(row))
     yield from _check_statistics(engine, counted)
     yield from collection_faults(engine, tables)
     if format_version(engine) >= PARTITIONS_SINCE_VERSION:
@@ -107,6 +115,7 @@ def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
+    is_of_today = format_version(engine) == layout.FORMAT_VERSION
     counter = engine.get(layout.NEXT_TABLE_ID_KEY)
     next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
     names = set()
@@ -114,7 +123,8 @@ def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
         schema = table.schema
         if not 0 < table.table_id < next_table_id:
             yield f"table {table.name} has id {table.table_id}, but the next id to be given out is {next_table_id}"
-        if engine.get(layout.catalog_key(table.table_id)) != layout.encode_table(table.schema):
+        row = engine.get(layout.catalog_key(table.table_id))
+        if row is None or (is_of_today and row != layout.encode_table(table.schema)):
             yield f"the description of table {table.name} is not in its canonical form or at another id"
         place = (schema.account, schema.region, schema.name)
         if place in names:

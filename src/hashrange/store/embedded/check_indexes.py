@@ -10,6 +10,7 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.expiries import is_enabling
 from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.outbox import delayed_writes
 from hashrange.store.embedded.reading import scan_prefix
@@ -27,8 +28,11 @@ class IndexCheck:
         self._sources = {source.source: source for table in tables for source in table.indexes}
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {source_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
+        filled = {table.source for table in tables if is_enabling(table.schema)}
         self.stray_positions = sorted(
-            source.hex() for source in stored if source not in self._sources or not _is_building(self._sources[source])
+            source.hex()
+            for source in stored
+            if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))
         )
         """Indexes that are said to be built and are not."""
         self._waiting: dict[bytes, bytes | None] = {}

@@ -27,6 +27,7 @@ from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.parts import Parts, parts_of, require_willing
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.tokens import Former, Tokens
@@ -188,9 +189,9 @@ class Commits:
             self._require_unclaimed([engine_key], has_claim=has_claim)
             self._require_unchanged(engine, table, engine_key, old)
         position = barrier.position + 1
-        if changes_what == FIGURES or (participants and changes_what):
-            at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
-            change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
+        at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
+        change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
+        if changes_what == FIGURES or (participants and changes_what and _is_followed(participants, change)):
             changes = (change,)
             draft = Draft(engine, position, at_seconds, changes)
             if participants:
@@ -206,7 +207,7 @@ class Commits:
         site.reads.written(engine_key, old, new)
         barrier.commit()
         site.changed_at[table.table_id] = position
-        return Change(table, key, old, new, entries, origin, NOBODY_ASKS, position, old_item, new_item)
+        return change
 
     def _transact(self, steps: Sequence[Step], token: Token | None, *, has_claim: bool) -> Transacted:
         moment = self._moment()
@@ -371,6 +372,14 @@ class Commits:
         for call in draft.afterwards:
             call()
         self._finish = draft.finish
+
+
+def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
+    """Does anybody add to this change, which leaves the table's figures as they are?"""
+    for one in participants:  # noqa: SIM110 - a generator takes twice as long
+        if one.follows(change):
+            return True
+    return False
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:

@@ -21,12 +21,14 @@ def open_store(
     index_delay: IndexDelay | None = None,
     collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
+    ttl_delay_seconds: float = 0.0,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
     `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
     commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
-    what no item collection may grow beyond. `participants`: who takes part in commits.
+    what no item collection may grow beyond. `participants`: who takes part in commits. `ttl_delay_seconds`: how long after its
+    time an item is deleted.
     Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else identity.take_folder(data_dir)
@@ -37,7 +39,9 @@ def open_store(
                 " where the folder with the data is.",
                 data_dir,
             )
-        return EmbeddedStore(data_dir, clock, loop, lock, index_delay, collection_size_max_bytes, participants)
+        return EmbeddedStore(
+            data_dir, clock, loop, lock, index_delay, collection_size_max_bytes, participants, ttl_delay_seconds
+        )
     except BaseException:
         if lock is not None:
             lock.release()

@@ -68,6 +68,14 @@ class OrderedQueue:
             cursor.drop()
         return found
 
+    def begin_at(self, key: bytes) -> None:
+        """Nothing is left in the engine before this key, and nothing will be put there."""
+        self._passed(self.prefix + key)
+
+    def sweep(self, draft: Draft) -> None:
+        """Delete once more all that lies before the horizon, as one range."""
+        draft.batch.delete_range(self.prefix, self._horizon)
+
     def take(self, draft: Draft, rows: list[Queued]) -> None:
         """Delete these rows, the first ones of the queue; once that is in, the horizon stands behind them."""
         if not rows:
@@ -80,6 +88,10 @@ class OrderedQueue:
     def clear(self, draft: Draft, lower: bytes, upper: bytes) -> None:
         """Delete all rows from one key on, before another one, however many."""
         draft.batch.delete_range(self.prefix + lower, self.prefix + upper)
+
+    def clear_all(self, draft: Draft) -> None:
+        """Delete all rows, however many."""
+        draft.batch.delete_range(self.prefix, self._end)
 
     def _passed(self, horizon: bytes) -> None:
         self._horizon = max(self._horizon, horizon)

@@ -40,6 +40,8 @@ class Terms(NamedTuple):
     """Of how many entries of an index is nobody told yet, because they are still to be written."""
     wake: Callable[[], None]
     """To be called when there is new work for jobs."""
+    ttl_delay_seconds: float
+    """How long after its time an item is deleted."""
 
 
 class Participant:
@@ -62,6 +64,10 @@ class Participant:
     def takes_part(self, table: Table) -> bool:
         """Does it want to hear of the writes of this table? Asked once, when the table is opened or has changed."""
         raise NotImplementedError
+
+    def follows(self, change: Change) -> bool:
+        """Would it add to, or refuse, a single write that leaves item count and size of the table as they are? If nobody would, nobody is asked."""
+        return True
 
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
         """Why these changes may not be: a reason, or None, for each of them; None if all may.

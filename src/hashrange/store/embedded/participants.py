@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from hashrange.store.embedded.expiries import Expiries
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.late_entries import LateEntries
@@ -15,4 +16,5 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     Outbox,
     LateEntries,
     IndexEntries,
+    Expiries,
 )

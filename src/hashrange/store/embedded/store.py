@@ -55,6 +55,7 @@ class EmbeddedStore:
         index_delay: IndexDelay | None,
         collection_size_max_bytes: int,
         participants: Sequence[MakeParticipant],
+        ttl_delay_seconds: float,
     ) -> None:
         """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
         place = data_dir or "memory"
@@ -79,6 +80,7 @@ class EmbeddedStore:
             claims,
             self._late_sources,
             self._wake_jobs,
+            ttl_delay_seconds,
         )
         opened.participants = tuple([make(terms) for make in participants])
         for place_among, participant in enumerate(opened.participants):
@@ -96,6 +98,7 @@ class EmbeddedStore:
         self.backfills = self._maintenance.backfills
         self.backfill = self._maintenance.backfill
         self.apply_delayed = self._maintenance.apply_delayed
+        self.expire = self._maintenance.expire
         site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)
         try:
             self._health.begin()
@@ -205,7 +208,7 @@ class EmbeddedStore:
         self.wake()
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill` or `apply_delayed`."""
+        """From now on, call `wake` whenever there is something new to do for `backfill`, `apply_delayed` or `expire`."""
         self.wake = wake
 
     # --- the engine, lost and found ----------------------------------------------------------------

@@ -27,12 +27,14 @@ def check_format(engine: Any, place: str) -> None:
 
 
 def _convert(engine: Any) -> None:
-    """Each source has its partition, which no older format knows."""
+    """Each source has its partition, and each description says whether the table has time to live, which no older format knows."""
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):
         if not engine_key.startswith(layout.CATALOG_PREFIX):
             break
-        for source in layout.decode_table(row).sources:
+        table = layout.decode_table(row)
+        batch.put(engine_key, layout.encode_table(table))
+        for source in table.sources:
             partition = first_partition(source)
             batch.put(layout.partition_key(partition), layout.encode_partition(partition))
     batch.put(layout.FORMAT_KEY, layout.FORMAT_VERSION.to_bytes(4, "big"))

@@ -2,18 +2,24 @@
 
 from collections.abc import Sequence
 
-from hashrange.errors import StorageBusy
+from hashrange.errors import ResourceNotFoundException, StorageBusy
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
+from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_of
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.walks import Clogged, Walks
 from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease
+from hashrange.store.pause import PAUSE
 from hashrange.tables.source_id import table_id_of
+
+EXPIRY_SECONDS_MAX = 0.003
+"""How long items may be deleted before others have their turn."""
 
 
 class Upkeep:
@@ -34,6 +40,7 @@ class Upkeep:
         self._walks = walks
         self._commits = commits
         self._settling = settling
+        self._expiries = next((one for one in opened.participants if isinstance(one, Expiries)), None)
         self.pages_read = 0
         """Pages that the engine was asked for."""
 
@@ -72,6 +79,46 @@ class Upkeep:
             if filled is not table.schema:
                 self._catalog.put(draft, table.schema, filled)
         return Backfilled(len(part.rows), part.is_last)
+
+    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+        """As `Maintenance.expire`. Suspends when the engine is stalled, after some milliseconds, or when many rows were deleted."""
+        assert lease == WHOLE_FOR_EVER
+        expiries = self._expiries
+        if expiries is None:
+            return None
+        due = await self._due(expiries, limit_rows)
+        if not isinstance(due, Due):
+            return due
+        plan, left = plan_of(due), []
+        monotonic = self._site.clock.monotonic
+        deadline_seconds = monotonic() + EXPIRY_SECONDS_MAX
+        for queued in due.rows:
+            if monotonic() >= deadline_seconds:
+                await PAUSE
+                deadline_seconds = monotonic() + EXPIRY_SECONDS_MAX
+            if not self._opened.is_current(due.table):
+                return 0.0
+            try:
+                change = await self._commits.mutate(due.table, item_key_of(queued.key), plan, origin="ttl")
+            except ResourceNotFoundException:
+                return 0.0
+            if is_left(change, queued, due.attribute):
+                left.append(queued)
+        await self._commits.commit(lambda draft: expiries.taken(draft, due, left))
+        expiries.passed(due)
+        return 0.0
+
+    async def _due(self, expiries: Expiries, limit_rows: int) -> Due | float | None:
+        """What has expired. Deleted rows that stand in the way are compacted away, once."""
+        for is_last in (False, True):
+            try:
+                return expiries.due(self._site.engine, limit_rows)
+            except Exception as error:
+                fault = self._site.fail(error)
+                if is_last or not isinstance(fault, StorageBusy):
+                    raise fault from error
+            await self._site.compact(layout.TIME_TO_LIVE_PREFIX, prefix_upper_bound(layout.TIME_TO_LIVE_PREFIX))
+        raise AssertionError
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """As `Maintenance.apply_delayed`. Suspends only when the engine is stalled."""

@@ -22,7 +22,7 @@ from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import key_in_source
+from hashrange.tables.source_id import key_in_source, table_prefix
 
 SLICE_BYTES_MAX = 256 * 1024
 """Rows decoded in one slice: some 3 ms."""
@@ -67,6 +67,9 @@ class Walks:
     def table_changes(self, draft: Draft, table: Table) -> None:
         """The table is made or replaced: walks may begin with it, or end."""
         wanted = self._wanted(table)
+        own = table_prefix(table.source)
+        for source in [one for one in self.positions if one.startswith(own) and one not in wanted]:
+            self.drop(draft, source, source + b"\x00")
         draft.afterwards.append(lambda: self._begin(wanted))
 
     def _begin(self, wanted: list[bytes]) -> None:

@@ -1,0 +1,73 @@
+"""UpdateTimeToLive: a table lets its items expire from now on, or no longer.
+
+Order of checks: name, member constraints → the table exists → it is ACTIVE → time to live is not yet as it is asked for → it was not
+changed within the last hour of service time (`--ttl-cooldown`).
+
+The queue of what expires is filled by a job; without a state delay its first rows are put here, so that a small table is ENABLED in
+the next call.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.messages import tables as say
+from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.in_use import refuse_busy
+from hashrange.operations.operation import Operation, Scope
+from hashrange.tables.schema import TimeToLive
+
+FIRST_FILLED_ROWS = 256
+"""Rows that the request itself looks at; some 2 ms."""
+
+
+class TimeToLiveSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """On or off, and by which attribute."""
+
+    Enabled: bool
+    AttributeName: Annotated[str, Meta(min_length=1, max_length=255)]
+
+
+class UpdateTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN, and what is to be."""
+
+    TimeToLiveSpecification: TimeToLiveSpecification
+
+
+async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) -> bytes:
+    """Store it; the reply repeats what was asked for."""
+    wanted = request.TimeToLiveSpecification
+    while True:
+        table = await described_table(scope, request.TableName)
+        now_seconds = scope.clock.service_time()
+        refuse_busy(table, now_seconds)
+        _refuse(wanted, table.time_to_live, now_seconds, scope.settings.ttl_cooldown_seconds)
+        until_seconds = now_seconds + scope.settings.table_state_delay_seconds
+        new = TimeToLive(wanted.AttributeName, "ENABLING" if wanted.Enabled else "DISABLED", now_seconds, until_seconds)
+        if await scope.store.catalog.replace(table, msgspec.structs.replace(table, time_to_live=new)):
+            break
+    if wanted.Enabled:
+        maintenance = scope.maintenance
+        await maintenance.backfill(table.source, maintenance.lease(), FIRST_FILLED_ROWS)
+    return msgspec.json.encode({"TimeToLiveSpecification": wanted})
+
+
+def _refuse(
+    wanted: TimeToLiveSpecification, now: TimeToLive | None, now_seconds: float, cooldown_seconds: float
+) -> None:
+    """Raise what the table's time to live has against the change."""
+    is_on = now is not None and now.state != "DISABLED"
+    is_same = now is not None and now.attribute == wanted.AttributeName
+    if wanted.Enabled and is_on:
+        raise ValidationException(say.TTL_ALREADY_ENABLED if is_same else say.TTL_OTHER_ATTRIBUTE)
+    if not wanted.Enabled and not is_on:
+        raise ValidationException(say.TTL_ALREADY_DISABLED)
+    if not wanted.Enabled and not is_same:
+        raise ValidationException(say.TTL_DISABLED_OTHER)
+    if now is not None and now_seconds < now.changed_at_seconds + cooldown_seconds:
+        raise ValidationException(say.TTL_CHANGED_LATELY)
+
+
+OPERATION = Operation("UpdateTimeToLive", UpdateTimeToLiveRequest, update_time_to_live)

@@ -1,0 +1,71 @@
+"""Does the queue of expiries hold what it must? Every item that expires has its row, and every row is one that would be dropped when due, or its item's.
+
+A row behind the time of its item is left by a write of an item that had already expired: it will be looked at, and then it goes. A row before
+that time cannot be, nor one of an item that does not expire. An item that expired so long ago that it is ignored may have a row or none.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.expiries import has_queue, is_enabling, item_key_of, queue_key, second_of
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.tables.expiry import expiry_seconds, is_too_old, number_reader
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import source_of
+
+
+class ExpiryCheck:
+    """Items against the queues of their tables. Raises whatever spoilt bytes lead to."""
+
+    def __init__(self, engine: Engine, tables: Sequence[OpenTable], now_seconds: float) -> None:
+        self._engine = engine
+        self._now_seconds = now_seconds
+        self._tables = {table.source: table for table in tables if has_queue(table.schema)}
+        self._positions: dict[bytes, bytes] = {
+            source: engine.get(layout.backfill_key(source)) or b""
+            for source, table in self._tables.items()
+            if is_enabling(table.schema)
+        }
+        self._late: set[bytes] = set()
+        """Engine keys of items with a row for a later time than their own."""
+
+    def queue_faults(self) -> Iterator[str]:
+        """What is wrong with the rows of the queues. To be asked for before any item's."""
+        prefix_bytes = len(layout.TIME_TO_LIVE_PREFIX)
+        for engine_key, row in scan_prefix(self._engine, layout.TIME_TO_LIVE_PREFIX):
+            place = engine_key[prefix_bytes:]
+            source = source_of(place)
+            table = self._tables.get(source)
+            if table is None:
+                yield f"row {engine_key.hex()} of the queue of expiries belongs to no table with time to live"
+                continue
+            behind = place[len(source) :]
+            key = item_key_of(behind)
+            if row or not self._covers(source, key):
+                yield f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far the queue has been filled"
+            elif self._expires_at(table, key) != second_of(behind):
+                self._late.add(source + key)
+
+    def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
+        """What is wrong with the queue's row of an item."""
+        time_to_live = table.schema.time_to_live
+        if time_to_live is None or table.source not in self._tables or not self._covers(table.source, key):
+            return
+        expires_seconds = expiry_seconds(number_reader(time_to_live.attribute)(row))
+        if expires_seconds is None or is_too_old(expires_seconds, self._now_seconds):
+            return
+        engine_key = layout.TIME_TO_LIVE_PREFIX + table.source + queue_key(expires_seconds, key)
+        if self._engine.get(engine_key) is None and table.source + key not in self._late:
+            yield f"row {(table.source + key).hex()} of table {table.name} expires and is not in the queue of expiries"
+
+    def _expires_at(self, table: OpenTable, key: Key) -> int | None:
+        row = self._engine.get(table.source + key)
+        assert table.schema.time_to_live is not None
+        return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
+
+    def _covers(self, source: bytes, key: Key) -> bool:
+        """Has the walk that fills the queue come to this key?"""
+        position = self._positions.get(source)
+        return position is None or key <= position

@@ -1,0 +1,268 @@
+"""Which items expire next? A queue for each table with time to live: one empty row for each item that expires, in the order of time.
+
+    prefix ‖ the table's source ‖ second (8) ‖ key of the item
+
+A row is put in the commit that gives an item its time, and deleted in the commit that takes it away; a write that leaves the time as it is
+adds nothing. A new queue is filled by a walk over the table. What has already expired when it is written is queued for the next second,
+for before that the queue may have been consumed; such a row stays when its item is written again. So a row only says when to look: whether the item
+goes, the item decides when its row is due. Why: docs/adr/0030-time-to-live.md.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.items.types import Item, Key, Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.tables.change import Change
+from hashrange.tables.expiry import expiry_seconds, is_too_old, number_of_item, number_reader
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
+from hashrange.tables.source_id import table_id_of
+
+SECOND_BYTES = 8
+SWEPT_ROWS = 10_000
+"""So many rows are consumed one by one before what lies behind is deleted as a range."""
+AT_ONCE = -math.inf
+NEVER = math.inf
+
+
+class Due(NamedTuple):
+    """Rows whose time has come, of one table."""
+
+    table: OpenTable
+    attribute: str
+    rows: list[Queued]
+    until_seconds: float
+    """What has expired by then goes."""
+    now_seconds: float
+
+
+class _Line:
+    """The queue of one table."""
+
+    __slots__ = ("consumed_rows", "next_seconds", "queue")
+
+    def __init__(self, source: bytes) -> None:
+        self.queue = OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source)
+        self.next_seconds = AT_ONCE
+        """No row is for a time before this."""
+        self.consumed_rows = 0
+        """Since the last sweep."""
+
+
+class Expiries(Participant):
+    """Of all tables with time to live."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._clock = terms.clock
+        self._delay_seconds = terms.ttl_delay_seconds
+        self._find_table = terms.find_table
+        self._has_passed = terms.has_passed
+        self._wake = terms.wake
+        self._lines: dict[bytes, _Line] = {}
+        """Source of a table → its queue."""
+        self._awaited_seconds = NEVER
+        """The time in a row for which the job waits."""
+
+    def load(self, engine: Engine) -> None:
+        """Which tables have a queue? What stands in it is found when it is looked at."""
+        tables = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
+        self._lines = {table.source: _Line(table.source) for table in tables if has_queue(table)}
+        self._awaited_seconds = NEVER
+
+    def takes_part(self, table: Table) -> bool:
+        """Of tables with time to live, be it still ENABLING."""
+        return has_queue(table)
+
+    # --- rows that come and go ------------------------------------------------------------------
+
+    def follows(self, change: Change) -> bool:
+        """Does the number change? 1.5 µs."""
+        time_to_live = change.table.schema.time_to_live
+        assert time_to_live is not None
+        before, after = _numbers(change, time_to_live.attribute)
+        return before != after
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """The rows of items whose time comes, changes or goes. 1.5 µs when it stays as it is."""
+        for change in changes:
+            table = change.table
+            time_to_live = table.schema.time_to_live
+            assert time_to_live is not None
+            before, after = _numbers(change, time_to_live.attribute)
+            if before == after or not self._has_passed(table.source, change.key):
+                continue
+            queue = self._lines[table.source].queue
+            if (former_seconds := expiry_seconds(before)) is not None:
+                queue.delete(draft, queue_key(former_seconds, change.key))
+            self._put(draft, table.source, change.key, after)
+
+    def _put(self, draft: Draft, source: bytes, key: Key, number: str | None) -> None:
+        """Queue an item, if it expires."""
+        expires_seconds = expiry_seconds(number)
+        if expires_seconds is None:
+            return
+        now_seconds = self._clock.service_time()
+        if is_too_old(expires_seconds, now_seconds):
+            return
+        due_seconds = max(expires_seconds, int(now_seconds) + 1)
+        self._lines[source].queue.put(draft, queue_key(due_seconds, key), b"")
+        draft.afterwards.append(lambda: self._added(source, due_seconds))
+
+    def _added(self, source: bytes, due_seconds: int) -> None:
+        line = self._lines[source]
+        line.next_seconds = min(line.next_seconds, due_seconds)
+        if due_seconds < self._awaited_seconds:
+            self._awaited_seconds = due_seconds
+            self._wake()
+
+    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
+        """Queues begin and end with the time to live of their table, and with the table."""
+        had_queue, keeps_queue = old is not None and has_queue(old), new is not None and has_queue(new)
+        table = new or old
+        assert table is not None
+        source = table.source
+        if had_queue and not keeps_queue:
+            self._lines[source].queue.clear_all(draft)
+            draft.afterwards.append(lambda: self._ended(source))
+        elif keeps_queue:
+            draft.afterwards.append(lambda: self._changed(source))
+
+    def _ended(self, source: bytes) -> None:
+        del self._lines[source]
+
+    def _changed(self, source: bytes) -> None:
+        line = self._lines.setdefault(source, _Line(source))
+        line.next_seconds = self._awaited_seconds = AT_ONCE
+        self._wake()
+
+    # --- the walk -------------------------------------------------------------------------------
+
+    def walks(self, table: Table) -> Sequence[bytes]:
+        """A queue is filled while the table's time to live is ENABLING; it goes by the table's own source, which no index has."""
+        return [table.source] if is_enabling(table) else []
+
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+        """The rows of these items."""
+        assert table.schema.time_to_live is not None
+        read = number_reader(table.schema.time_to_live.attribute)
+        for key, row in rows:
+            self._put(draft, source, key, read(row))
+
+    def filled(self, table: Table, source: bytes) -> Table:
+        """Time to live is ENABLED."""
+        assert table.time_to_live is not None
+        return msgspec.structs.replace(table, time_to_live=msgspec.structs.replace(table.time_to_live, state="ENABLED"))
+
+    # --- what is due ----------------------------------------------------------------------------
+
+    def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
+        """The next rows whose time has come; or the seconds until then, None when nothing waits. Raises the engine's bare exceptions."""
+        now_seconds = self._clock.service_time()
+        until_seconds = now_seconds - self._delay_seconds
+        for source, line in self._lines.items():
+            if line.next_seconds > until_seconds:
+                continue
+            table = self._find_table(table_id_of(source))
+            assert table is not None
+            time_to_live = table.schema.time_to_live
+            assert time_to_live is not None
+            if time_to_live.state != "ENABLED":
+                continue
+            first = line.queue.first(engine, limit_rows)
+            rows = [one for one in first if second_of(one.key) <= until_seconds]
+            if rows:
+                self._lines[source] = self._lines.pop(source)  # the other tables have their turn before it
+                return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
+            line.next_seconds = second_of(first[0].key) if first else NEVER
+            future = queue_key(int(now_seconds) + 1, b"")
+            line.queue.begin_at(min(first[0].key, future) if first else future)
+        waiting = [line.next_seconds for line in self._lines.values() if line.next_seconds > until_seconds]
+        self._awaited_seconds = min(waiting, default=NEVER)
+        return None if self._awaited_seconds == NEVER else self._awaited_seconds - until_seconds
+
+    def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
+        """The items of these rows have been looked at; delete those rows that did not go with their items."""
+        if not self._is_current(due):
+            return
+        line = self._lines[due.table.source]
+        for one in left:
+            line.queue.delete(draft, one.key)
+        line.consumed_rows += len(due.rows)
+        if line.consumed_rows >= SWEPT_ROWS:
+            line.consumed_rows = 0
+            line.queue.sweep(draft)
+
+    def passed(self, due: Due) -> None:
+        """None of these rows is there any more."""
+        if self._is_current(due):
+            self._lines[due.table.source].queue.begin_at(due.rows[-1].key + b"\x00")
+
+    def _is_current(self, due: Due) -> bool:
+        """False if the table, or the engine, has become another one since."""
+        return self._find_table(due.table.table_id) is due.table
+
+
+def has_queue(table: Table) -> bool:
+    """Are its items to expire, now or once time to live is ENABLED?"""
+    return table.time_to_live is not None and table.time_to_live.state != "DISABLED"
+
+
+def is_enabling(table: Table) -> bool:
+    """Is its queue still to be filled?"""
+    return table.time_to_live is not None and table.time_to_live.state == "ENABLING"
+
+
+def queue_key(due_seconds: int, key: bytes) -> bytes:
+    """What stands behind the prefix of a table's queue."""
+    return due_seconds.to_bytes(SECOND_BYTES, "big") + key
+
+
+def second_of(key: bytes) -> int:
+    """The second of a key behind the prefix of a table's queue."""
+    return int.from_bytes(key[:SECOND_BYTES], "big")
+
+
+def item_key_of(key: bytes) -> Key:
+    """The item of a key behind the prefix of a table's queue."""
+    return Key(key[SECOND_BYTES:])
+
+
+def plan_of(due: Due) -> Callable[[Row | None], Row | None]:
+    """Deletes the item, if it is still there and has still expired."""
+    read = number_reader(due.attribute)
+
+    def plan(row: Row | None) -> Row | None:
+        expires_seconds = None if row is None else expiry_seconds(read(row))
+        if expires_seconds is None or expires_seconds > due.until_seconds:
+            return row
+        return row if is_too_old(expires_seconds, due.now_seconds) else None
+
+    return plan
+
+
+def is_left(change: Change, queued: Queued, attribute: str) -> bool:
+    """Is the row still there that led to this change? It went with its item if it was for the item's own time."""
+    if change.old is None or change.new is not None:
+        return True
+    return expiry_seconds(number_reader(attribute)(change.old)) != second_of(queued.key)
+
+
+def _numbers(change: Change, name: str) -> tuple[str | None, str | None]:
+    """Before the change and after it."""
+    return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
+
+
+def _number(row: Row | None, item: Item | None, name: str) -> str | None:
+    """Of the row, or of its item where that is at hand."""
+    if row is None:
+        return None
+    return number_reader(name)(row) if item is None else number_of_item(item, name)

@@ -1,0 +1,85 @@
+"""When does an item expire? A function of the item and of the name of the attribute that says so. Must not know a store.
+
+Only a top-level attribute of type N counts, in seconds since the epoch. What is no whole number of seconds is over with the next one.
+Source: service behaviour, developer guide on time to live.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.items.row_layout import row_json
+from hashrange.items.types import Item, Row
+from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
+
+EXPIRY_MAX_SECONDS = 2**64 - 1
+"""What lies behind it never comes."""
+_SURELY_WHOLE_DIGITS = 12
+"""A number of so few digits and nothing else needs no decimal arithmetic."""
+
+
+class _Attribute(msgspec.Struct):
+    """An attribute value, of which only a number counts."""
+
+    N: str | None = None
+
+
+ReadNumber = Callable[[Row], str | None]
+
+
+def number_of_item(item: Item, name: str) -> str | None:
+    """The text of the number that an item has as this attribute; None when it has no number there. 0.1 µs."""
+    value = item.get(name)
+    return None if value is None else value.get("N")
+
+
+@lru_cache(1024)
+def number_reader(name: str) -> ReadNumber:
+    """A function from a row to the same. It only reads over the other attributes: 1.3 µs for 1.1 KB, 0.2 ms for 400 KB."""
+    if not name.isprintable() or '"' in name or "\\" in name:
+        return lambda row: _number_of_any(row, name)
+    shape = msgspec.defstruct("Attributes", [("attribute", _Attribute | None, None)], rename={"attribute": name})
+    decode = msgspec.json.Decoder(shape).decode
+
+    def read(row: Row) -> str | None:
+        try:
+            attribute: _Attribute | None = decode(row_json(row)).attribute  # type: ignore[attr-defined]
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise _unreadable(error) from error
+        return None if attribute is None else attribute.N
+
+    return read
+
+
+def _number_of_any(row: Row, name: str) -> str | None:
+    """Of an attribute whose name the JSON library might not take for that of a member."""
+    try:
+        value = msgspec.json.decode(row_json(row), type=dict[str, msgspec.Raw]).get(name)
+        return None if value is None else msgspec.json.decode(value, type=_Attribute).N
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> StorageCorruption:
+    return StorageCorruption(f"a stored item cannot be read: {error}")
+
+
+def expiry_seconds(number: str | None) -> int | None:
+    """The first second at which an item with this number has expired; None: never, whatever the time. 0.2 µs for a usual one."""
+    if number is None:
+        return None
+    if len(number) <= _SURELY_WHOLE_DIGITS and number.isdecimal():
+        return int(number)
+    exact = Decimal(number)
+    if not 0 <= exact <= EXPIRY_MAX_SECONDS:
+        return None
+    whole = int(exact)
+    return whole if whole == exact else whole + 1
+
+
+def is_too_old(expires_at_seconds: int, now_seconds: float) -> bool:
+    """Did it expire so long ago that it is ignored?"""
+    return expires_at_seconds < now_seconds - EXPIRY_AGE_MAX_SECONDS
