@@ -30,11 +30,9 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
         table = _find_other(scope, name_or_arn)
         if table is None:
             return None
-    schema = table.schema
-    if schema.deleted_at_seconds is None:
-        clock = scope.clock
-        if schema.active_at_seconds <= clock.seen_seconds or schema.active_at_seconds <= clock.service_time():
-            return table
+    clock = scope.clock
+    if table.serves_from_seconds <= clock.seen_seconds or table.serves_from_seconds <= clock.service_time():
+        return table
     return None
 
 

@@ -12,6 +12,7 @@ so entries with equal index keys stand apart, in the order of their items' keys.
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 import msgspec
 
@@ -55,6 +56,7 @@ class OpenTable:
         "partition_name",
         "partitions",
         "schema",
+        "serves_from_seconds",
         "sort_name",
         "source",
         "table_id",
@@ -71,6 +73,8 @@ class OpenTable:
         self.partition_name = keys.partition_names[0]
         self.sort_name = keys.sort_names[0] if keys.sort_names else None
         self.has_item_collections = schema.has_item_collections
+        self.serves_from_seconds = schema.active_at_seconds if schema.deleted_at_seconds is None else inf
+        """Service time from which on items are served; never once it is deleted."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
         names = keys.partition_names + keys.sort_names
         self.own = ReadSource(self.source, self, None, keys, names, names, None)

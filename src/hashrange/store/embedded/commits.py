@@ -191,7 +191,9 @@ class Commits:
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
-        if changes_what == FIGURES or (participants and changes_what and _is_followed(participants, change)):
+        if changes_what == FIGURES or (
+            participants and changes_what and (table.is_always_followed or _is_followed(participants, change))
+        ):
             changes = (change,)
             draft = Draft(engine, position, at_seconds, changes)
             if participants:
@@ -334,7 +336,8 @@ class Commits:
 
     def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
         """Refuse, and batch. Raises ApiError, TransactionRefused or Stalled; `written` are the changes that change something."""
-        draft.entries = self._walks.passed(written)
+        is_plain = len(written) == 1 and not self._walks.positions
+        draft.entries = written[0].entries if is_plain else self._walks.passed(written)
         try:
             for participant, changes in parts:
                 if participant.may_refuse:

@@ -13,7 +13,7 @@ from hashrange.tables.schema import Table
 class StoredTable(OpenTable):
     """A table opened by this store."""
 
-    __slots__ = ("needs_time", "participants")
+    __slots__ = ("is_always_followed", "needs_time", "participants")
 
     def __init__(
         self,
@@ -26,6 +26,8 @@ class StoredTable(OpenTable):
         self.participants = participants
         self.needs_time = any(participant.needs_time for participant in participants)
         """One of them uses the time of changes."""
+        self.is_always_followed = any(type(participant).follows is Participant.follows for participant in participants)
+        """One of them follows every write."""
 
 
 class OpenTables:

@@ -100,8 +100,6 @@ class Walks:
             return [
                 one for change in changes for one in change.entries if self.has_passed(one.source.source, change.key)
             ]
-        if len(changes) == 1:
-            return changes[0].entries
         return [one for change in changes for one in change.entries]
 
     # --- the walk -------------------------------------------------------------------------------
