@@ -15,7 +15,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, key_in_source, partition_of
 
 Part = tuple[bytes, int, bytes | None]
@@ -64,7 +64,8 @@ def _stored(engine: Engine, source: bytes) -> Iterator[Part]:
 
 def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
     """Entries that are still to be written."""
-    for _, write in late_writes(engine, lambda table_id: table if table_id == table.table_id else None):
+    indexes: dict[bytes, ReadSource] = {one.source: one for one in table.indexes}
+    for _, write in late_writes(engine, indexes.get):
         if write is not None and write.source in sources:
             if write.old_key is not None and write.old_header is not None:
                 yield partition_of(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None

@@ -25,9 +25,11 @@ class IndexCheck:
 
     def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         self._engine = engine
-        self._sources = {source.source: source for table in tables for source in table.indexes}
+        self._sources: dict[bytes, ReadSource] = {source.source: source for table in tables for source in table.indexes}
         prefix_bytes = len(layout.BACKFILL_PREFIX)
-        stored = {source_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
+        stored: dict[bytes, bytes] = {
+            source_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)
+        }
         filled = {table.source for table in tables if is_enabling(table.schema)}
         self.stray_positions = sorted(
             source.hex()
@@ -36,8 +38,7 @@ class IndexCheck:
         )
         """Indexes that are said to be built and are not."""
         self._waiting: dict[bytes, bytes | None] = {}
-        by_id = {table.table_id: table for table in tables}
-        late = [write for _, write in late_writes(engine, by_id.get) if write is not None]
+        late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
         for write in [*delayed_writes(engine), *late]:
             if write.old_key is not None:
                 self._waiting[write.source + write.old_key] = None

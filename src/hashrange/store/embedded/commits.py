@@ -15,7 +15,7 @@ looked at again. A stalled engine is waited out, and the road begins anew. Why: 
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from hashrange.steps import gave_way, spend
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.foundations import Foundations, Overtaken
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.parts import Parts, parts_of, require_willing
@@ -40,6 +41,8 @@ from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 
 T = TypeVar("T")
+ReadRow = Callable[[Engine, bytes], Row | None]
+"""Of the read cache."""
 READ_BYTES_PER_STEP_BITS = 10
 """Reading 1 KB of a row is a step."""
 NOBODY_ASKS = 0.0
@@ -48,18 +51,6 @@ NOBODY_ASKS = 0.0
 
 class Stalled(Exception):
     """The engine did not take the write now; nothing was written. Its own error is the cause."""
-
-
-class Overtaken(Exception):
-    """While a plan gave way, another write changed what it was made for."""
-
-
-class Moment(NamedTuple):
-    """When something long began."""
-
-    ways_given: int
-    engine: Engine
-    position: int
 
 
 class Commits:
@@ -71,6 +62,7 @@ class Commits:
         self._walks = walks
         self._tokens = tokens
         self._claims = claims
+        self._foundations = Foundations(site, tables, claims)
         self._finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
         """What the commit that has just been written is to wait for."""
 
@@ -101,7 +93,7 @@ class Commits:
     ) -> Transacted:
         """As `Store.transact`. Suspends as `mutate` does."""
         places = [table.source + key for table, key, _ in steps if key is not None]
-        return await self._again(places, lambda has_claim: self._transact(steps, token, has_claim=has_claim))
+        return await self._again(places, lambda has_claim: self._transact(steps, places, token, has_claim=has_claim))
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """As `Store.snapshot_get`. Suspends as `mutate` does."""
@@ -186,8 +178,7 @@ class Commits:
         if table.indexes and changes_what:
             entries = derive_entry_writes(table, key, old, new, old_item, new_item)
         if gave_way() != ways_given:
-            self._require_unclaimed([engine_key], has_claim=has_claim)
-            self._require_unchanged(engine, table, engine_key, old)
+            self._foundations.require_row(engine, table, engine_key, old, has_claim=has_claim)
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
@@ -211,8 +202,10 @@ class Commits:
         site.changed_at[table.table_id] = position
         return change
 
-    def _transact(self, steps: Sequence[Step], token: Token | None, *, has_claim: bool) -> Transacted:
-        moment = self._moment()
+    def _transact(
+        self, steps: Sequence[Step], places: Sequence[bytes], token: Token | None, *, has_claim: bool
+    ) -> Transacted:
+        moment = self._foundations.moment()
         former = None if token is None else self._look_up(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
@@ -220,16 +213,13 @@ class Commits:
         if any(one is not step.table for step, one in zip(steps, opened, strict=True)):
             steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
         at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
+        rows = self._rows(self._site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
         try:
-            changes = plan_steps(steps, self._rows(moment.engine, steps), at_seconds, moment.position + 1)
+            changes = plan_steps(steps, rows, at_seconds, moment.position + 1)
         except (ApiError, TransactionRefused):
-            self._require_calm(moment, opened, has_claim=has_claim)
+            self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
             raise
-        self._require_calm(moment, opened, has_claim=has_claim)
-        if moment.ways_given != gave_way():
-            self._require_unclaimed(
-                [step.table.source + step.key for step in steps if step.key is not None], has_claim=has_claim
-            )
+        self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
         if token is not None and moment.ways_given != gave_way() and self._look_up(moment.engine, token) != former:
             raise Overtaken
         written = [change for change in changes if change.new != change.old]
@@ -253,28 +243,25 @@ class Commits:
     def _snapshot(
         self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, *, has_claim: bool
     ) -> list[Row | None]:
-        moment = self._moment()
-        tables = [self._tables.find(table.table_id) for table, _ in places]
-        read = self._site.reads.row
+        moment = self._foundations.moment()
+        tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
         rows: list[Row | None] = []
-        for table, key in places:
-            try:
-                row = read(moment.engine, table.source + key) if limit_bytes >= 0 else None
-            except Exception as error:
-                raise self._site.fail(error) from error
+        for row in self._rows(self._site.reads.row, moment.engine, places):
             rows.append(row)
-            if row is not None:
-                limit_bytes -= row_size_bytes(row)
-                spend(len(row) >> READ_BYTES_PER_STEP_BITS)
-        self._require_calm(moment, [table for table in tables if table is not None], has_claim=has_claim)
+            limit_bytes -= 0 if row is None else row_size_bytes(row)
+            if limit_bytes < 0:
+                rows += [None] * (len(places) - len(rows))
+                break
+        self._foundations.require_calm(moment, tables, (), has_claim=has_claim)
         return rows
 
-    def _rows(self, engine: Engine, steps: Sequence[Step]) -> Iterator[Row | None]:
-        """The rows of all steps, each read when it is asked for; others may run in between."""
-        get = self._site.reads.row_to_replace
-        for table, key, _ in steps:
+    def _rows(
+        self, read: ReadRow, engine: Engine, places: Sequence[tuple[OpenTable, Key | None]]
+    ) -> Iterator[Row | None]:
+        """The rows at these places, each read when it is asked for; others may run in between."""
+        for table, key in places:
             try:
-                row = None if key is None else get(engine, table.source + key)
+                row = None if key is None else read(engine, table.source + key)
             except Exception as error:
                 raise self._site.fail(error) from error
             if row is not None:
@@ -297,40 +284,6 @@ class Commits:
         if len(draft.batch):
             self._write(draft)
         return made
-
-    def _require_unchanged(self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None) -> None:
-        """Raise Overtaken unless what was read before a plan gave way is true now: the engine, the table, the row."""
-        if self._site.engine is not engine or not self._tables.is_current(table):
-            raise Overtaken
-        try:
-            row = self._site.reads.row_to_replace(engine, engine_key)
-        except Exception as error:
-            raise self._site.fail(error) from error
-        if row != old:
-            raise Overtaken
-
-    def _require_unclaimed(self, engine_keys: Sequence[bytes], *, has_claim: bool) -> None:
-        """Raise Overtaken if somebody else has claimed one of these rows meanwhile: whoever has takes for granted that they stay."""
-        if not has_claim and not self._claims.rows.keys().isdisjoint(engine_keys):
-            raise Overtaken
-
-    def _moment(self) -> Moment:
-        """To be compared with, later."""
-        return Moment(gave_way(), self._site.engine, self._site.barrier.position)
-
-    def _require_calm(self, moment: Moment, tables: Sequence[OpenTable], *, has_claim: bool) -> None:
-        """Raise Overtaken unless everything is as it was at the moment, or is claimed: no commit has come since.
-
-        What comes to claimed rows waits; but tables may go or change, and the engine may be another one.
-        """
-        if gave_way() == moment.ways_given:
-            return
-        if self._site.engine is not moment.engine:
-            raise Overtaken
-        if self._site.barrier.position == moment.position:
-            return
-        if not has_claim or not all(self._tables.is_current(table) for table in tables):
-            raise Overtaken
 
     # --- from the changes to the commit ---------------------------------------------------------
 

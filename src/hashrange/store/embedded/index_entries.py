@@ -1,16 +1,19 @@
-"""How do the entries of a table's indexes get to their places? In the commit of their items, but for those that wait in the outbox.
+"""How do the entries of a table's indexes get to their places? In the commit of their items, but for those that wait in the outbox, or are late.
 
 What an entry is stands in `tables/entries.py`. A new index is filled by a walk, at whose end it is ACTIVE; what writes do meanwhile
 to items that the walk has still ahead, it leaves alone (docs/adr/0015-online-indexes.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Key, Row
+from hashrange.store.embedded import late_entries
 from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.late_entries import LateEntries
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry
@@ -23,7 +26,15 @@ class IndexEntries(Participant):
     """Of all tables with indexes."""
 
     def __init__(self, terms: Terms) -> None:
-        del terms
+        self._late = LateEntries(terms)
+
+    def load(self, engine: Engine) -> None:
+        """Nothing is late in an engine that has just been opened, but for what `recover` finds."""
+        self._late.load(engine)
+
+    def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
+        """Entries that were late when a server was killed."""
+        return self._late.recover(engine)
 
     def takes_part(self, table: Table) -> bool:
         """Of tables with indexes, be they still CREATING."""
@@ -31,6 +42,10 @@ class IndexEntries(Participant):
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Entries that come, change and go."""
+        new = changes[0].new
+        # No entry is longer than its item.
+        if len(changes) > 1 or (new is not None and len(new) * len(draft.entries) >= late_entries.LATE_BYTES_MIN):
+            self._late.take_over(draft, changes)
         put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
         for index, before, after in draft.entries:
             source = index.source
@@ -51,6 +66,10 @@ class IndexEntries(Participant):
                     delete(source + before.key)
                     touched.append(source + before.key)
             touched.append(engine_key)
+
+    def drain(self, draft: Draft, limit_rows: int) -> float | None:
+        """A late entry that nobody finishes."""
+        return self._late.drain(draft)
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """The indexes that are CREATING."""

@@ -20,13 +20,12 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.outbox import DelayedWrite, apply_delayed, delayed
-from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry
-from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Table
+from hashrange.tables.open_table import ReadSource
 from hashrange.tables.source_id import table_id_of
 
 LATE_BYTES_MIN = 1_000_000
@@ -62,11 +61,11 @@ class LateCommit:
         """Keys of the queue's rows, and what they stand for."""
 
 
-class LateEntries(Participant):
-    """Of all tables with indexes."""
+class LateEntries:
+    """Of all tables with indexes. Held, and asked for what is large, by `index_entries.py`."""
 
     def __init__(self, terms: Terms) -> None:
-        self._find_table = terms.find_table
+        self._find_index = terms.find_index
         self._claims = terms.claims
         self._sources = terms.late_sources
         self._wake = terms.wake
@@ -81,20 +80,12 @@ class LateEntries(Participant):
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Write what a kill has left."""
-        for queue_key, write in late_writes(engine, self._find_table):
+        for queue_key, write in late_writes(engine, self._find_index):
             yield partial(_write, queue_key=queue_key, write=write)
 
-    def takes_part(self, table: Table) -> bool:
-        """Of tables with indexes."""
-        return len(table.sources) > 1
-
-    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Take over what is too much for one commit."""
+    def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """Take over what is too much for one commit, if it is."""
         entries = draft.entries
-        if len(changes) == 1:
-            new = changes[0].new
-            if new is None or len(new) * len(entries) < LATE_BYTES_MIN:
-                return  # no entry is longer than its item
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
             return
         items = {id(entry): change for change in changes for entry in change.entries}
@@ -127,8 +118,8 @@ class LateEntries(Participant):
             self._wake()
             raise
 
-    def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """What nobody finishes."""
+    def drain(self, draft: Draft) -> float | None:
+        """Write the next entry that nobody finishes; as `Participant.drain`."""
         if not self._waiting:
             return None
         self._write_next(draft, self._waiting[0])
@@ -139,9 +130,7 @@ class LateEntries(Participant):
             return
         queue_key, write = late.left[0]
         draft.only_of = table_id_of(write.source)
-        table = self._find_table(table_id_of(write.source))
-        is_maintained = table is not None and any(one.source == write.source for one in table.indexes)
-        _write(draft, queue_key, write if is_maintained else None)
+        _write(draft, queue_key, None if self._find_index(write.source) is None else write)
         draft.afterwards.append(lambda: self._written(late))
 
     def _written(self, late: LateCommit) -> None:
@@ -161,7 +150,7 @@ def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
 
 
 def late_writes(
-    engine: Engine, find_table: Callable[[int], OpenTable | None]
+    engine: Engine, find_index: Callable[[bytes], ReadSource | None]
 ) -> Iterator[tuple[bytes, DelayedWrite | None]]:
     """What waits in a folder: keys of the queue's rows, and what they stand for. Raises StorageCorruption, and bare exceptions."""
     for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
@@ -169,14 +158,13 @@ def late_writes(
             late = _decode(row)
         except msgspec.MsgspecError as error:
             raise StorageCorruption(f"the row of a late index entry cannot be read: {error}") from error
-        table = find_table(table_id_of(late.source))
-        yield queue_key, None if table is None else _found(engine, table, late)
+        index = find_index(late.source)
+        yield queue_key, None if index is None else _found(engine, index, late)
 
 
-def _found(engine: Engine, table: OpenTable, late: LateRow) -> DelayedWrite | None:
-    index = next((one for one in table.indexes if one.source == late.source), None)
-    row = engine.get(table.source + late.key)
-    if index is None or row is None:
+def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | None:
+    row = engine.get(index.table.source + late.key)
+    if row is None:
         return None
     entry = derive_entry(index, Key(late.key), decode_row(Row(row)), Row(row))
     assert entry is not None

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.embedded.participant import Participant
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import table_id_of
 
 
 class StoredTable(OpenTable):
@@ -37,6 +38,12 @@ class OpenTables:
         self.participants: tuple[Participant, ...] = ()
         self._by_id: dict[int, StoredTable] = {}
 
+    def take_participants(self, participants: Sequence[Participant]) -> None:
+        """All that there are, in their order; before any table is opened."""
+        self.participants = tuple(participants)
+        for place, participant in enumerate(participants):
+            participant.place = place
+
     def open(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]]) -> StoredTable:
         """The catalog has this table now, new or in place of what it was."""
         chosen = tuple([participant for participant in self.participants if participant.takes_part(schema)])
@@ -54,6 +61,11 @@ class OpenTables:
     def find(self, table_id: int) -> StoredTable | None:
         """The table of that id, if there is one."""
         return self._by_id.get(table_id)
+
+    def find_index(self, source: bytes) -> ReadSource | None:
+        """The index of that source, unless it, or its table, has been deleted."""
+        opened = self._by_id.get(table_id_of(source))
+        return None if opened is None else next((one for one in opened.indexes if one.source == source), None)
 
     def existing(self, table: OpenTable) -> StoredTable:
         """The table as it is now. Raises ResourceNotFoundException when it is gone."""

@@ -23,7 +23,6 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import table_id_of
 
 SLICE_BYTES_MAX = 512 * 1024
 """Rows of the outbox applied in one commit: some 1 ms."""
@@ -59,7 +58,7 @@ class Outbox(Participant):
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
         self._delay = terms.index_delay
-        self._find_table = terms.find_table
+        self._find_index = terms.find_index
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
         self._waiting = 0
@@ -119,7 +118,7 @@ class Outbox(Participant):
             return None if next_due_ms is None else (next_due_ms - now_ms) / 1000
         for one in due:
             for write in decode_delayed(one.row).writes:
-                if self._is_maintained(write.source):
+                if self._find_index(write.source) is not None:
                     apply_delayed(draft, write)
         self._queue.take(draft, due)
         draft.afterwards.append(lambda: self._taken(len(due)))
@@ -140,11 +139,6 @@ class Outbox(Participant):
                 return due, due_ms
             due.append(one)
         return due, None
-
-    def _is_maintained(self, source: bytes) -> bool:
-        """True unless the index, or its table, has been deleted meanwhile."""
-        table = self._find_table(table_id_of(source))
-        return table is not None and any(one.source == source for one in table.indexes)
 
 
 def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:

@@ -17,7 +17,7 @@ from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.tables.change import Change
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.schema import Table
 
 IndexDelay = Callable[[], float]
@@ -32,6 +32,8 @@ class Terms(NamedTuple):
     collection_size_max_bytes: int
     find_table: Callable[[int], OpenTable | None]
     """The table of an id, as it is now."""
+    find_index: Callable[[bytes], ReadSource | None]
+    """The index of a source (6 bytes), unless it, or its table, has been deleted."""
     has_passed: Callable[[bytes, Key], bool]
     """Has the walk that fills a source (6 bytes) passed a key of its table, or ended? What it has not, is left to it."""
     claims: Claims

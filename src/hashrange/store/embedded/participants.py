@@ -5,7 +5,6 @@ from collections.abc import Callable
 from hashrange.store.embedded.expiries import Expiries
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
-from hashrange.store.embedded.late_entries import LateEntries
 from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
 
@@ -14,7 +13,6 @@ MakeParticipant = Callable[[Terms], Participant]
 PARTICIPANTS: tuple[MakeParticipant, ...] = (
     ItemCollections,
     Outbox,
-    LateEntries,
     IndexEntries,
     Expiries,
 )

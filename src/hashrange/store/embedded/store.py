@@ -76,15 +76,14 @@ class EmbeddedStore:
             index_delay,
             collection_size_max_bytes,
             opened.find,
+            opened.find_index,
             self._has_passed,
             claims,
             self._late_sources,
             self._wake_jobs,
             ttl_delay_seconds,
         )
-        opened.participants = tuple([make(terms) for make in participants])
-        for place_among, participant in enumerate(opened.participants):
-            participant.place = place_among
+        opened.take_participants([make(terms) for make in participants])
         self._walks = Walks(opened.participants, self._wake_jobs)
         self._tokens = Tokens(site.housekeeper)
         self._commits = Commits(site, opened, self._walks, self._tokens, claims)
