@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from torture.kinds.kind import Hostile, Kind, json_list, json_set, names_of, plain, spliced
+from torture.kinds.kind import REFUSED, Hostile, Kind, json_list, json_set, names_of, plain, spliced
 from torture.kinds.needs import PROBE_TABLE, TABLE
 
-REFUSED = "400 ValidationException"
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 CHUNKS = 65_000
 """Of one byte each; the server takes 65,536."""

@@ -1,9 +1,8 @@
 """Which short expressions cost much? Each reads a list of 100,000 elements again for each of its clauses."""
 
-from torture.kinds.kind import Hostile, Kind, plain
+from torture.kinds.kind import REFUSED, Hostile, Kind, plain
 from torture.kinds.needs import ABSENT, LARGE, LARGE_ITEMS, TABLE, large_key
 
-REFUSED = "400 ValidationException"
 CONTAINS = " OR ".join(["contains(l,:a)"] * 145)
 """With its ORs just under the 300 operators that an expression may have."""
 VALUES = {":a": ABSENT}

@@ -11,6 +11,9 @@ import msgspec
 SHORT_BYTES_MAX = 1 << 20
 """Requests up to here, decoded, owe their neighbours more than larger ones do."""
 
+REFUSED = "400 ValidationException"
+"""An answer of many kinds."""
+
 Signature = Literal["right", "wrong", "none"]
 Behaviour = Literal["repeat", "pipeline", "never read", "half body", "idle"]
 """What the clients of a kind do: send and wait for the reply, over and over; or what torture/stalls/behaviours.py says."""

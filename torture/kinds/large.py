@@ -2,10 +2,9 @@
 
 import gzip
 
-from torture.kinds.kind import Hostile, Kind, json_list, json_map, json_set, names_of, spliced
+from torture.kinds.kind import REFUSED, Hostile, Kind, json_list, json_map, json_set, names_of, spliced
 from torture.kinds.needs import TABLE, key, large_key
 
-REFUSED = "400 ValidationException"
 BATCH_PUTS, BATCH_ELEMENTS = 25, 50_000
 
 

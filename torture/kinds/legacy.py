@@ -1,7 +1,6 @@
 """Which legacy parameters cost much? Their lists of conditions and values have no bound but that of a body."""
 
-from torture.kinds.expressions import REFUSED
-from torture.kinds.kind import Hostile, Kind, json_map, names_of, plain, spliced
+from torture.kinds.kind import REFUSED, Hostile, Kind, json_map, names_of, plain, spliced
 from torture.kinds.needs import TABLE, TINY, key
 
 IN_VALUES = 100_000

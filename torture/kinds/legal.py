@@ -1,8 +1,8 @@
-"""Which legal writes of at most 1 MB cost most? Sets and maps with as many members as an item of 400 KB can have."""
+"""Which writes of at most 1 MB cost most? Sets, maps and lists with as many members as an item of 400 KB can have, and more of them than may be."""
 
 import msgspec
 
-from torture.kinds.kind import Hostile, Kind, json_map, names_of, plain, spliced
+from torture.kinds.kind import REFUSED, Hostile, Kind, json_list, json_map, names_of, plain, spliced
 from torture.kinds.needs import NUMBERS, NUMBERS_MEMBERS, TABLE, key
 
 
@@ -43,10 +43,35 @@ def put_map(count: int) -> Hostile:
     return plain("PutItem", {"TableName": TABLE, "Item": item})
 
 
+def put_empty(value: bytes, count: int) -> Hostile:
+    """A list of values of a few bytes each."""
+    return spliced(
+        "PutItem", {"TableName": TABLE, "Item": key("empty") | {"l": {"L": "@list"}}}, {"list": json_list(value, count)}
+    )
+
+
+def statements(operation: str, member: str, statement_count: int, empty_count: int) -> Hostile:
+    """One statement too many, each with parameters that it has no use for."""
+    statement = b'{"Statement":"SELECT * FROM x","Parameters":%b}' % json_list(b'{"L":[]}', empty_count)
+    return spliced(operation, {member: "@statements"}, {"statements": json_list(statement, statement_count)})
+
+
+def actions(action_count: int, empty_count: int) -> Hostile:
+    """One action too many, each an item of empty lists."""
+    item = b'{"pk":{"S":"empty"},"sk":{"S":"0"},"l":{"L":%b}}' % json_list(b'{"L":[]}', empty_count)
+    action = b'{"Put":{"TableName":"%b","Item":%b}}' % (TABLE.encode(), item)
+    return spliced("TransactWriteItems", {"TransactItems": "@actions"}, {"actions": json_list(action, action_count)})
+
+
 KINDS = (
     Kind("put-number-set-90000", put_numbers, ("200",)),
     Kind("add-number-set-90000", add_numbers, ("200",), (NUMBERS,)),
     Kind("attributes-10000-unlucky", lambda: put_attributes(10_000), ("200",)),
     Kind("attributes-40000-unlucky", lambda: put_attributes(40_000), ("200",)),
     Kind("map-40000-unlucky", lambda: put_map(40_000), ("200",)),
+    Kind("put-empty-lists-99000", lambda: put_empty(b'{"L":[]}', 99_000), ("200",)),
+    Kind("put-empty-values-330000", lambda: put_empty(b"{}", 330_000), (REFUSED,)),
+    Kind("statements-101x1100", lambda: statements("ExecuteTransaction", "TransactStatements", 101, 1_100), (REFUSED,)),
+    Kind("statements-26x4300", lambda: statements("BatchExecuteStatement", "Statements", 26, 4_300), (REFUSED,)),
+    Kind("transact-101x1100", lambda: actions(101, 1_100), (REFUSED,)),
 )

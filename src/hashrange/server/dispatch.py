@@ -41,7 +41,7 @@ from hashrange.server.second_look import with_second_look
 from hashrange.server.workers import Workers
 from hashrange.steps import spend_decoding
 from hashrange.store.interface import Catalog, Durability
-from hashrange.wire.body_members import check_member_count, is_surely_unusual, let_go
+from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import check_object, decode_object, explain_object, find_fault
 from hashrange.wire.http import (
@@ -54,13 +54,14 @@ from hashrange.wire.http import (
     is_json_content_type,
 )
 from hashrange.wire.identifiers import request_id_of
+from hashrange.wire.piecewise import let_go
 
 _log = logging.getLogger("hashrange.server")
 _OWN_SERVICE = SERVICE.encode()
 _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 
-Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | None]
-"""What the fast path needs of an operation: its record, decoder, function, and whether its reply may skip the barrier."""
+Entry = tuple[Operation, Callable[[bytes], Any], Run, Callable[[Any], bool] | None, Callable[[bytes], Any]]
+"""What the fast path needs of an operation: its record, decoder, function, whether its reply may skip the barrier, and the decoder of large bodies."""
 
 SURELY_QUICK_BYTES = 8_192
 """A body of this length is decoded, and its signature checked, in well under a millisecond."""
@@ -120,11 +121,9 @@ class Dispatcher:
         self.position = durability.position
         self.durable_position = durability.durable_position
         self.entries: dict[bytes | None, Entry] = {
-            f"{operation.service}.{operation.name}".encode(): (
-                operation, msgspec.json.Decoder(operation.request).decode, operation.run, operation.is_eventual,
-            )
+            f"{operation.service}.{operation.name}".encode(): _entry(operation)
             for operation in with_second_look(operations, catalog).values()
-        }  # fmt: skip
+        }
 
     def handle(self, calls: Sequence[tuple[Request, Respond]]) -> None:
         """Answer these requests, stage by stage: calls each one's `respond` once, now or later.
@@ -170,13 +169,10 @@ class Dispatcher:
             scope = self.authorize(request)
             decode = entry[1]
             if len(body) > SURELY_QUICK_BYTES:
-                if entry[0].decode_large is None:
-                    if is_surely_unusual(body, carries_items=entry[0].reads is None):
-                        self._answer_slowly(request, respond)  # so it is decoded once
-                        return
-                    check_member_count(body)
-                else:
-                    decode = entry[0].decode_large
+                decode = entry[4]
+                if entry[0].decode_large is None and is_surely_unusual(body, carries_items=entry[0].reads is None):
+                    self._answer_slowly(request, respond)  # so it is decoded once
+                    return
             prepared.append((request, respond, entry, scope, decode(body)))
         except Exception:  # noqa: BLE001 - the one place that turns exceptions into replies
             self._answer_slowly(request, respond)
@@ -187,7 +183,7 @@ class Dispatcher:
         prepared = group.prepared
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while prepared:
-            request, respond, (operation, _, run, is_eventual), scope, parsed = prepared.popleft()
+            request, respond, (operation, _, run, is_eventual, _), scope, parsed = prepared.popleft()
             coroutine = run(scope, parsed)
             try:
                 waits_for = coroutine.send(None)
@@ -196,10 +192,10 @@ class Dispatcher:
                     group.eventual.append((request, respond, stop.value))
                 else:
                     group.replies.append((request, respond, stop.value))
-                _let_go(operation, request, parsed)
+                _let_go(request, parsed)
             except Exception as error:  # noqa: BLE001 - the one place that turns exceptions into replies
                 self._refuse(Call(request, respond, operation, scope, parsed, request.body), error)
-                _let_go(operation, request, parsed)
+                _let_go(request, parsed)
             else:
                 self._drive(Call(request, respond, operation, scope, parsed, request.body), coroutine, waits_for)
             now_seconds = monotonic()
@@ -244,7 +240,7 @@ class Dispatcher:
             else:
                 assert error is not None
                 self._refuse(call, error)
-            _let_go(call.operation, call.request, call.parsed)
+            _let_go(call.request, call.parsed)
 
         Driver(coroutine, waits_for, ended, self.workers)
 
@@ -362,6 +358,12 @@ class Dispatcher:
             self._drive(call, coroutine, waits_for)
 
 
+def _entry(operation: Operation) -> Entry:
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
+    in_pieces = operation.decode_large or partial(decode_large, decoder=decoder)
+    return operation, decoder.decode, operation.run, operation.is_eventual, in_pieces
+
+
 def _answer(answers: list[Answer]) -> None:
     for _, respond, body in answers:
         respond(200, body)
@@ -382,7 +384,7 @@ def plain_body(request: Request) -> bytes:
     return decode_body(body, encoding) if encoding else body
 
 
-def _let_go(operation: Operation, request: Request, parsed: Any) -> None:
-    """The operation has ended; what was decoded in pieces is freed so."""
-    if operation.decode_large is not None and len(request.body) > SURELY_QUICK_BYTES:
+def _let_go(request: Request, parsed: Any) -> None:
+    """The operation has ended; what was decoded of a large body is freed in pieces."""
+    if len(request.body) > SURELY_QUICK_BYTES:
         let_go(parsed)

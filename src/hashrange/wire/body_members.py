@@ -5,7 +5,7 @@ half a gigabyte and hold everybody up for a second. The API knows no such limit,
 is ours (docs/compatibility.md). It must not refuse a long text that looks like JSON.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
@@ -13,12 +13,17 @@ import msgspec
 from hashrange.errors import ValidationException
 from hashrange.limits import REQUEST_MEMBERS_MAX
 from hashrange.messages.requests import TOO_MANY_MEMBERS
-from hashrange.steps import look, spend, spend_decoding
+from hashrange.steps import spend, spend_decoding
+from hashrange.wire.piecewise import decode_in_pieces
 
 T = TypeVar("T")
 
 _MARKS = (b",", b":")
 """Each member stands behind one of them, but the first of a list."""
+_FEW_MEMBERS = 16_000
+"""Decoded in some 2 ms, whatever they are."""
+_BYTES_PER_MARK_MIN = 4
+"""Of a set of short texts, which is the densest thing that a request has use for. Only empty values are denser: three bytes for each `{}` of a list."""
 _PIECE_BYTES = 64 * 1024
 """So much is looked at at a time, in 0.6 ms at worst."""
 _PIECE_STEPS = 200
@@ -33,11 +38,15 @@ _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 
 
 def check_member_count(body: bytes) -> None:
-    """Raise ValidationException when the body, a JSON object, holds too many. 0.6 ms a MB; more where texts hold commas."""
-    if len(body) <= REQUEST_MEMBERS_MAX or _count_marks(body) <= REQUEST_MEMBERS_MAX:
+    """Raise ValidationException when the body, a JSON object, holds too many, at all or for its size.
+
+    0.6 ms a MB; more where texts hold commas.
+    """
+    maximum = min(REQUEST_MEMBERS_MAX, max(_FEW_MEMBERS, len(body) // _BYTES_PER_MARK_MIN))
+    if len(body) <= maximum or _count_marks(body) <= maximum:
         return
-    if _has_surely_too_many_texts(body) or _count_marks_outside_texts(body) > REQUEST_MEMBERS_MAX:
-        raise ValidationException(TOO_MANY_MEMBERS.format(maximum=REQUEST_MEMBERS_MAX))
+    if _has_surely_too_many_texts(body, maximum) or _count_marks_outside_texts(body, maximum) > maximum:
+        raise ValidationException(TOO_MANY_MEMBERS.format(maximum=maximum))
 
 
 def is_surely_unusual(body: bytes, *, carries_items: bool) -> bool:
@@ -59,22 +68,18 @@ def _as_zeros(text: bytes) -> bytes:
     return text.translate(_ZEROS)
 
 
-def decode_piece(piece: bytes | msgspec.Raw, decode: Callable[[bytes], T]) -> T:
-    """A part of a large body, bounded by itself. Raises as `decode` and `check_member_count`."""
-    text = bytes(piece)
+def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
+    """A large body, or a part of one that is bounded by itself. Raises as the decoder does, and as `check_member_count`."""
     check_member_count(text)
     spend_decoding(len(text))
-    return decode(text)
+    if not has_many_members(text):
+        return decoder.decode(text)
+    return msgspec.convert(decode_in_pieces(text, msgspec.json.decode), decoder.type)
 
 
-def let_go(request: msgspec.Struct) -> None:
-    """Free a large request part by part, for a million values at once take 0.1 s. Nobody may need it any more."""
-    for name in request.__struct_fields__:
-        value = getattr(request, name)
-        for parts in value.values() if isinstance(value, dict) else (value,):
-            while isinstance(parts, list) and parts:
-                parts.pop()
-                look()
+def has_many_members(body: bytes) -> bool:
+    """Does decoding it take so long that it had better be done in pieces? Commas and colons of texts count as well."""
+    return len(body) > _FEW_MEMBERS and _count_marks(body) > _FEW_MEMBERS
 
 
 def _count_marks(text: bytes) -> int:
@@ -85,7 +90,7 @@ def _count_marks(text: bytes) -> int:
     return count
 
 
-def _has_surely_too_many_texts(body: bytes) -> bool:
+def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
     """Without escapes, texts are counted by their quotation marks; behind each mark stand two at most, a name and a value."""
     if b"\\" in body:
         return False
@@ -93,15 +98,15 @@ def _has_surely_too_many_texts(body: bytes) -> bool:
     for start in range(0, len(body), _PIECE_BYTES):
         spend(_PIECE_STEPS)
         count += body.count(b'"', start, start + _PIECE_BYTES)
-    return count > 4 * (REQUEST_MEMBERS_MAX + 1)
+    return count > 4 * (maximum + 1)
 
 
-def _count_marks_outside_texts(body: bytes) -> int:
-    """Stops once there are too many."""
+def _count_marks_outside_texts(body: bytes, maximum: int) -> int:
+    """Stops once there are more than the maximum."""
     count = 0
     for piece in _outside_texts(body):
         count += _count_marks(piece)
-        if count > REQUEST_MEMBERS_MAX:
+        if count > maximum:
             break
     return count
 

@@ -18,10 +18,11 @@ from hashrange.errors import SerializationException, ValidationException
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
 from hashrange.steps import look, spend_decoding
-from hashrange.wire.body_members import has_long_numbers
+from hashrange.wire.body_members import has_long_numbers, has_many_members
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
+from hashrange.wire.piecewise import decode_in_pieces, free
 from hashrange.wire.shape import structure_of
 
 Request = TypeVar("Request", bound=msgspec.Struct)
@@ -59,24 +60,28 @@ def explain_object(request_type: type[Request], operation_name: str, decoded: di
     `RecursionError`), and when an operation raised Malformed. Costs 12 µs for a small PutItem; never on the path of a good
     request.
     """
-    request = _checked(request_type, operation_name, decoded)
-    look()
-    return msgspec.convert(request, request_type)
+    try:
+        request = _checked(request_type, operation_name, decoded)
+        look()
+        return msgspec.convert(request, request_type)
+    except Exception:
+        free(decoded)
+        raise
 
 
 def find_fault(request_type: type[msgspec.Struct], operation_name: str, body: bytes) -> None:
     """Raise the first fault, if there is one, as `explain_object` does; no request is made.
 
     To be called when an operation refused although the insides of its attribute values had not been walked yet: what is found
-    here comes first. What was decoded of a large body is freed apart from what was made of it, for each takes some milliseconds.
+    here comes first.
     """
     decoded = decode_object(body)
-    request = _checked(request_type, operation_name, decoded)
-    look()
-    request.clear()
-    look()
-    decoded.clear()
-    look()
+    try:
+        request = _checked(request_type, operation_name, decoded)
+        look()
+        free(request)
+    finally:
+        free(decoded)
 
 
 def _checked(request_type: type[msgspec.Struct], operation_name: str, decoded: dict[str, Any]) -> dict[str, Any]:
@@ -85,8 +90,12 @@ def _checked(request_type: type[msgspec.Struct], operation_name: str, decoded: d
     look()
     cut_overlong(decoded, shape)
     request: dict[str, Any] = normalise(decoded, shape)
-    _check_required_name(request, operation_name)
-    check_constraints(request, shape, operation_name)
+    try:
+        _check_required_name(request, operation_name)
+        check_constraints(request, shape, operation_name)
+    except ValidationException:
+        free(request)
+        raise
     return request
 
 
@@ -95,10 +104,10 @@ def decode_object(body: bytes) -> dict[str, Any]:
 
     Numbers beyond the decoder's range are well-formed: they become infinite, or long integers.
     """
-    is_quick = not has_long_numbers(body)
+    decode = _decode_any_numbers if has_long_numbers(body) else _decode_quickly
     spend_decoding(len(body))
     try:
-        decoded = _decode_quickly(body) if is_quick else _decode_any_numbers(body)
+        decoded = decode_in_pieces(body, decode) if has_many_members(body) else decode(body)
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise SerializationException from None
     if not isinstance(decoded, dict):

@@ -8,7 +8,7 @@ import pytest
 from hashrange.errors import ValidationException
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import OPERATIONS
-from hashrange.wire import body_members
+from hashrange.wire import body_members, piecewise
 
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 BATCHES: list[dict[str, Any]] = [
@@ -75,7 +75,7 @@ def test_a_request_is_freed_part_by_part(name: str, body: dict[str, Any], monkey
     members = getattr(request, "RequestItems" if name == "BatchWriteItem" else "TransactItems")
     parts = list(members.values()) if isinstance(members, dict) else [members]
     left = []
-    monkeypatch.setattr(body_members, "look", lambda: left.append(sum(map(len, parts))))
+    monkeypatch.setattr(piecewise, "look", lambda: left.append(sum(map(len, parts))))
     count = sum(map(len, parts))
-    body_members.let_go(request)
+    piecewise.let_go(request)
     assert left == list(reversed(range(count)))

@@ -216,14 +216,14 @@ def test_slow_operations_let_the_replies_before_them_go(front: FrontEnd, turns: 
     clients = [front.connect() for _ in range(3)]
     seen: list[int] = []
     entries = front.dispatcher.entries
-    operation, decode, run, is_eventual = entries[b"DynamoDB_20120810.GetItem"]
+    operation, decode, run, is_eventual, decode_large = entries[b"DynamoDB_20120810.GetItem"]
 
     async def slow(scope: Any, request: Any) -> bytes:
         seen.append(sum(len(replies(transport.written)) for _, transport in clients))
         front.clock.advance_all(0.01)
         return await run(scope, request)
 
-    entries[b"DynamoDB_20120810.GetItem"] = (operation, decode, slow, is_eventual)
+    entries[b"DynamoDB_20120810.GetItem"] = (operation, decode, slow, is_eventual, decode_large)
     for connection, _ in clients:
         connection.data_received(front.request())
     turns.turn()

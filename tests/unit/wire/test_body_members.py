@@ -79,6 +79,30 @@ def test_random_bodies_are_counted_as_their_values_are(
         assert is_refused(json.dumps(body).encode()) == (marks(body) > MAXIMUM)
 
 
+@pytest.mark.parametrize(
+    ("member", "refused"),
+    [
+        (b"{}", True),
+        (b"[]", True),
+        (b'""', True),
+        (b'"a"', False),
+        (b'{"N":"1"}', False),
+        (b'{"L":[]}', False),
+        (b'{"S":""}', False),
+        (b'"a":{"N":"1"}', False),
+    ],
+)
+def test_what_is_denser_than_any_request_has_use_for_is_refused(
+    member: bytes, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decoded, 1 MB of empty values would hold others up for 30 ms, and freed for 15."""
+    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
+    assert is_refused(b'{"a":[%b]}' % b",".join([member] * 20_000)) == refused
+    assert not is_refused(b'{"a":[%b]}' % b",".join([member] * 5_000))
+    texts = b'{"a":"%b","b":[%b]}' % (b",:" * 100_000, b",".join([member] * 5_000))
+    assert not is_refused(texts)
+
+
 LONG = {
     "texts": b'"a",',
     "names": b'"a":1,',
@@ -94,7 +118,8 @@ def test_a_long_body_gives_way_as_it_is_counted(count: str, monkeypatch: pytest.
     monkeypatch.setattr(body_members, "_count_marks", unlooked(body_members._count_marks, count))
     looks: list[None] = []
     monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
-    getattr(body_members, count)(LONG["texts"] * (1 << 20))
+    body = LONG["texts"] * (1 << 20)
+    getattr(body_members, count)(*((body,) if count == "_count_marks" else (body, 1 << 30)))
     assert len(looks) >= 64
 
 
@@ -109,4 +134,4 @@ def test_a_long_body_is_counted_in_few_steps(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
     monkeypatch.setattr(body_members, "spend", lambda _steps: None)
     body = b'{"a":["' + LONG[name] * (1 << 18) + b'"]}'
-    assert lines_between_looks(lambda: body_members._count_marks_outside_texts(body)) < 1000
+    assert lines_between_looks(lambda: body_members._count_marks_outside_texts(body, 1 << 30)) < 1000

@@ -40,7 +40,7 @@ from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
-from hashrange.wire.body_members import decode_piece
+from hashrange.wire.body_members import decode_large
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,7 +90,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _read_outline = msgspec.json.Decoder(Outline).decode
-_read_write = msgspec.json.Decoder(WriteRequest).decode
+_write_decoder = msgspec.json.Decoder(WriteRequest)
 
 
 def decode_in_pieces(body: bytes) -> BatchWriteItemRequest:
@@ -100,7 +100,8 @@ def decode_in_pieces(body: bytes) -> BatchWriteItemRequest:
         ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
         ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
         RequestItems={
-            name: [decode_piece(raw, _read_write) for raw in writes] for name, writes in outline.RequestItems.items()
+            name: [decode_large(bytes(raw), _write_decoder) for raw in writes]
+            for name, writes in outline.RequestItems.items()
         },
     )
 

@@ -39,7 +39,7 @@ from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted
 from hashrange.tables.change import Change
 from hashrange.tables.source_id import partition_of
-from hashrange.wire.body_members import decode_piece
+from hashrange.wire.body_members import decode_large
 
 
 class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -61,7 +61,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _read_outline = msgspec.json.Decoder(Outline).decode
-_read_action = msgspec.json.Decoder(TransactWriteItem).decode
+_action_decoder = msgspec.json.Decoder(TransactWriteItem)
 
 
 def decode_in_pieces(body: bytes) -> TransactWriteItemsRequest:
@@ -71,7 +71,7 @@ def decode_in_pieces(body: bytes) -> TransactWriteItemsRequest:
         ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
         ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
         ClientRequestToken=outline.ClientRequestToken,
-        TransactItems=[decode_piece(raw, _read_action) for raw in outline.TransactItems],
+        TransactItems=[decode_large(bytes(raw), _action_decoder) for raw in outline.TransactItems],
     )
 
 
