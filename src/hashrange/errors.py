@@ -166,6 +166,14 @@ class DuplicateItemException(ApiError):
     """An INSERT met an item with the same primary key."""
 
 
+class ExpiredIteratorException(ApiError):
+    """The shard iterator was given out too long ago."""
+
+
+class TrimmedDataAccessException(ApiError):
+    """The records from there on, or some of them, were too old and are gone."""
+
+
 class LimitExceededException(ApiError):
     """A quota of the account or table is used up."""
 

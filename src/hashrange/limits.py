@@ -107,6 +107,22 @@ PARTITION_KEY_MAX_BYTES = 2_048
 SORT_KEY_MAX_BYTES = 1_024
 ITEM_COLLECTION_SIZE_MAX_BYTES = 10 * 1024**3
 """All items of one partition key value and their entries in local indexes, in tables that have such."""
+PARTITION_SIZE_MAX_BYTES = 10 * 1024**3
+PARTITION_READ_UNITS, PARTITION_WRITE_UNITS = 3_000, 1_000
+"""What a partition serves a second."""
+ON_DEMAND_PARTITIONS = 4
+"""A new table on demand begins with so many in the service."""
+PARTITIONS_MAX = 4_096
+"""Of a source, ours."""
+
+# --- streams ---
+# Source: developer guide, streams and their API; service model of November 2026.
+
+LIST_STREAMS_MAX = 100
+DESCRIBE_STREAM_MAX = 100
+"""Shards."""
+GET_RECORDS_MAX = 1_000
+GET_RECORDS_MAX_BYTES = 1024 * 1024
 
 # --- transactions ---
 # Source: developer guide, quotas page; service model of November 2026.

@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import HashrangeError
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
 
+InitialPartitions = Literal["one", "service"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
@@ -72,6 +73,18 @@ class Settings(msgspec.Struct, frozen=True):
             description="Size that no item collection of a table with local indexes may grow beyond; by default 10 GB, as the service's.",
         ),
     ] = ITEM_COLLECTION_SIZE_MAX_BYTES
+    partition_size_bytes: Annotated[
+        int,
+        Meta(
+            ge=1024,
+            le=1024**5,
+            description="Size beyond which a partition of a table or index splits; by default 10 GB, as the service's.",
+        ),
+    ] = PARTITION_SIZE_MAX_BYTES
+    initial_partitions: Annotated[
+        InitialPartitions,
+        Meta(description="Partitions of a new table: one, or service: as many as the service gives it."),
+    ] = "one"
     max_connections: Annotated[
         int,
         Meta(

@@ -14,6 +14,7 @@ from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 
 PREFIX = b"\x00\x00\x00\x00\x7f\x00"
@@ -52,7 +53,9 @@ class ChangeLog(Participant):
             assert one.position == draft.position
             self._put(draft, one.table, place, Logged(one.key, one.old, one.new, one.at_seconds, one.origin))
 
-    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
+    def table_changes(
+        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
+    ) -> None:
         if old is not None and TAG in old.tags and (new is None or TAG not in new.tags):
             self._queue.clear(draft, table_bytes(old), (old.table_id + 1).to_bytes(4, "big"))
 

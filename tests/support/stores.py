@@ -3,27 +3,40 @@
 import asyncio
 from collections.abc import Callable
 
-from hashrange.clock import SystemClock
+from hashrange.clock import Clock, SystemClock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.opening import open_store
+from hashrange.store.embedded.participant import IndexDelay
 from hashrange.store.interface import WholeStore
 from hashrange.store.stale_reads import StaleReads
 from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime
+from hashrange.tables.partitions import partitions_of_service
 
 SEED = 1
 
 
 def make_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
     """An empty store; call it on the server's loop."""
-    return open_store(None, SystemClock(), asyncio.get_running_loop(), None, collection_size_max_bytes)
+    return _open(SystemClock(), None, collection_size_max_bytes)
 
 
 def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
     """An empty store that behaves as a distributed one may, and delays its global indexes, by a seed."""
     time = SuspendingTime(SEED)
-    inner = open_store(None, time, asyncio.get_running_loop(), time.delay, collection_size_max_bytes)
-    return as_distributed(inner, SEED, time)
+    return as_distributed(_open(time, time.delay, collection_size_max_bytes), SEED, time)
+
+
+def _open(clock: Clock, index_delay: IndexDelay | None, collection_size_max_bytes: int) -> WholeStore:
+    """Tables on demand have four partitions, as in the service."""
+    return open_store(
+        None,
+        clock,
+        asyncio.get_running_loop(),
+        index_delay,
+        collection_size_max_bytes,
+        initial_partitions=partitions_of_service,
+    )
 
 
 def as_distributed(inner: WholeStore, seed: int, time: SuspendingTime | None = None) -> SuspendingStore:

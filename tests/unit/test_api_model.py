@@ -15,8 +15,11 @@ from hashrange.operations.pending import PENDING
 from hashrange.operations.registry import ANSWERED, OPERATIONS
 from hashrange.wire.shape import Shape, structure_of
 
-MODEL: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "api" / "dynamodb.json").read_text())
-SHAPES: dict[str, Any] = MODEL["shapes"]
+API = Path(__file__).parents[1] / "data" / "api"
+MODEL: dict[str, Any] = json.loads((API / "dynamodb.json").read_text())
+STREAMS_MODEL: dict[str, Any] = json.loads((API / "dynamodbstreams.json").read_text())
+SHAPES: dict[str, Any] = STREAMS_MODEL["shapes"] | MODEL["shapes"]
+INPUTS = {name: each["input"] for model in (MODEL, STREAMS_MODEL) for name, each in model["operations"].items()}
 
 KINDS = {
     "string": "String", "boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "blob": "Blob",
@@ -35,7 +38,15 @@ TABLE_KEYS = "max_length 2, model None"
 INDEX_KEYS = "max_length 8, model None"
 """Four HASH and four RANGE attributes at most."""
 
+STREAMS_REQUIRED = "required True, model False"
+"""The guide asks for both members of a shard filter."""
+
 DIFFERENCES: set[tuple[str, str]] = {
+    ("DescribeStream.Limit", "maximum 100, model None"),
+    ("DescribeStream.ShardFilter.ShardId", STREAMS_REQUIRED),
+    ("DescribeStream.ShardFilter.Type", STREAMS_REQUIRED),
+    ("GetRecords.Limit", "maximum 1000, model None"),
+    ("ListStreams.Limit", "maximum 100, model None"),
     ("DeleteItem.TableName", TABLE_NAME_PATTERN),
     ("DeleteTable.TableName", TABLE_NAME_PATTERN),
     ("DescribeContinuousBackups.TableName", TABLE_NAME_PATTERN),
@@ -191,7 +202,7 @@ def structure_differences(shape: Shape, model_name: str, path: str) -> set[tuple
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_requests_are_as_the_model_says(name: str) -> None:
-    found = differences(structure_of(OPERATIONS[name].request), MODEL["operations"][name]["input"], name)
+    found = differences(structure_of(OPERATIONS[name].request), INPUTS[name], name)
     expected = {(path, what) for path, what in DIFFERENCES if path.split(".")[0] == name}
     assert sorted(found) == sorted(expected)
 
@@ -200,13 +211,10 @@ def test_differences_name_operations_that_exist() -> None:
     assert {path.split(".")[0] for path, _ in DIFFERENCES} <= OPERATIONS.keys()
 
 
-STREAMS_NAMES = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
-
-
 def test_every_operation_of_the_api_is_answered() -> None:
-    assert ANSWERED.keys() == MODEL["operations"].keys() | STREAMS_NAMES
+    assert ANSWERED.keys() == INPUTS.keys()
     services = {name for name, operation in ANSWERED.items() if operation.service == "DynamoDBStreams_20120810"}
-    assert services == STREAMS_NAMES
+    assert services == STREAMS_MODEL["operations"].keys()
 
 
 def test_what_is_built_is_no_longer_pending() -> None:

@@ -6,7 +6,7 @@ because no SDK tries it again and no tool takes it for a fault of the request. A
 built; a test holds this list and the registry against the API model.
 """
 
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import msgspec
 
@@ -14,7 +14,7 @@ from hashrange.errors import UnsupportedOperationException
 from hashrange.messages.readback import OPERATION_NOT_SUPPORTED_YET
 from hashrange.operations.operation import Operation, Scope
 
-DYNAMODB_NAMES = (
+PENDING_NAMES = (
     "CancelBulkOperation",
     "CreateBackup",
     "CreateGlobalTable",
@@ -40,23 +40,19 @@ DYNAMODB_NAMES = (
     "UpdateKinesisStreamingDestination",
     "UpdateTableReplicaAutoScaling",
 )
-STREAMS_NAMES = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 
 
 class PendingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Any object; its members are not looked at."""
 
 
-def _pending(name: str, service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"]) -> Operation:
+def _pending(name: str) -> Operation:
     """The record of an operation that refuses every request."""
 
     async def refuse(scope: Scope, request: PendingRequest) -> NoReturn:
         raise UnsupportedOperationException(OPERATION_NOT_SUPPORTED_YET.format(operation=name))
 
-    return Operation(name, PendingRequest, refuse, service=service)
+    return Operation(name, PendingRequest, refuse)
 
 
-PENDING: dict[str, Operation] = {
-    **{name: _pending(name, "DynamoDB_20120810") for name in DYNAMODB_NAMES},
-    **{name: _pending(name, "DynamoDBStreams_20120810") for name in STREAMS_NAMES},
-}
+PENDING: dict[str, Operation] = {name: _pending(name) for name in PENDING_NAMES}

@@ -18,6 +18,7 @@ from hashrange.operations.partiql import batch_execute_statement, execute_statem
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.streaming import describe_kinesis_streaming_destination
+from hashrange.operations.streams import describe_stream, get_records, get_shard_iterator, list_streams
 from hashrange.operations.tables import (
     create_table,
     delete_table,
@@ -49,19 +50,23 @@ OPERATIONS: dict[str, Operation] = {
         describe_endpoints,
         describe_kinesis_streaming_destination,
         describe_limits,
+        describe_stream,
         describe_table,
         describe_table_replica_auto_scaling,
         describe_time_to_live,
         execute_statement,
         execute_transaction,
         get_item,
+        get_records,
         get_resource_policy,
+        get_shard_iterator,
         list_backups,
         list_bulk_operations,
         list_contributor_insights,
         list_exports,
         list_global_tables,
         list_imports,
+        list_streams,
         list_tables,
         list_tags_of_resource,
         put_item,

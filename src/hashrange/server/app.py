@@ -17,6 +17,7 @@ from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
+from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
 async def serve(
@@ -43,6 +44,8 @@ async def serve(
         index_delay,
         settings.item_collection_limit_bytes,
         ttl_delay_seconds=settings.ttl_delay_seconds,
+        partition_size_max_bytes=settings.partition_size_bytes,
+        initial_partitions=partitions_of_service if settings.initial_partitions == "service" else one_partition,
     )
     try:
         delay_seconds = settings.table_state_delay_seconds

@@ -13,8 +13,10 @@ from hashrange.errors import HashrangeError
 from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
+from hashrange.jobs.partition_splits import PartitionSplits
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.settling import Settle
+from hashrange.jobs.stream_shards import StreamShards
 from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -75,7 +77,17 @@ class Server:
         self.connections = Connections(
             self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
         )
-        self.jobs = Runner([IndexBackfill(store, clock), IndexDelay(store), Expiry(store), Settle(store)], clock)
+        self.jobs = Runner(
+            [
+                IndexBackfill(store, clock),
+                IndexDelay(store),
+                Expiry(store),
+                StreamShards(store),
+                PartitionSplits(store),
+                Settle(store),
+            ],
+            clock,
+        )
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 

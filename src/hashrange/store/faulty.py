@@ -10,6 +10,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from hashrange.errors import HashrangeError, StorageBusy
 from hashrange.store.interface import WholeStore
+from hashrange.store.wrapped import WrappedStore
 
 Method = Literal["get", "page", "mutate", "transact", "snapshot_get"]
 
@@ -17,11 +18,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class FaultyStore:
+class FaultyStore(WrappedStore):
     """A store over another one."""
 
     def __init__(self, inner: WholeStore, seed: int = 0, busy_probability: float = 0.0) -> None:
         """So often, drawn from the seed, does a call find the store busy."""
+        super().__init__(inner)
         self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
         self._busy_probability = busy_probability
         self._faults: dict[str, tuple[int, HashrangeError]] = {}
@@ -34,14 +36,6 @@ class FaultyStore:
         self.mutate = self._may_fail("mutate", inner.mutate)
         self.transact = self._may_fail("transact", inner.transact)
         self.snapshot_get = self._may_fail("snapshot_get", inner.snapshot_get)
-        self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
-        self.position, self.durable_position = inner.position, inner.durable_position
-        self.position_of = inner.position_of
-        self.when_durable = inner.when_durable
-        self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
-        self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
-        self.expire = inner.expire
-        self.close = inner.close
 
     def fail(self, method: Method, error: HashrangeError, *, after_calls: int = 0) -> None:
         """Let so many calls of the method, of those from the beginning, go well, and each that follows raise `error`."""

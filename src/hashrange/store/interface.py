@@ -26,6 +26,8 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import WHOLE, HashRange
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import Shard, Stream
 
 
 class Page(NamedTuple):
@@ -168,6 +170,11 @@ class Store(Protocol):
         """The tables of this store."""
         ...
 
+    @property
+    def streams(self) -> "Streams":
+        """What is told of their changes."""
+        ...
+
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row at `key`. `source` is a table's or index's 6-byte id (`Table.source`)."""
         ...
@@ -215,6 +222,42 @@ class Store(Protocol):
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """Item count and size of each of these sources, as of a recent moment; on one machine exact, as of the last commit."""
+        ...
+
+
+class RecordPage(NamedTuple):
+    """Records of a shard, in order."""
+
+    records: Sequence[tuple[SequenceNumber, bytes]]
+    """Sequence number and record (`tables/stream_records.py`) of each."""
+    is_end: bool
+    """True when none were left behind the last one."""
+
+
+class Streams(Protocol):
+    """The streams of tables, and what they hold. A stream outlives its table by a day. The view is as late as the catalog's."""
+
+    def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
+        """The stream of that table with that label, also after it has ended; None when there is none."""
+        ...
+
+    def of(self, account: str, region: str) -> Sequence[Stream]:
+        """All streams of an account and Region."""
+        ...
+
+    def shards(self, stream: Stream) -> Sequence[Shard]:
+        """Those of the stream that can be read, oldest first; none when it is gone."""
+        ...
+
+    def last(self) -> SequenceNumber:
+        """The sequence number that was given out last; every later record has a greater one."""
+        ...
+
+    async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
+        """Records of a shard from `first` on, until one of the limits is reached, one at least; also those past their retention.
+
+        What is returned may still be before it is durable.
+        """
         ...
 
 
@@ -272,6 +315,17 @@ class Maintenance(Protocol):
         """
         ...
 
+    async def tend_streams(self, lease: Lease) -> float | None:
+        """Let shards that have been open long enough be followed by others, and delete what is too old to be read, of one stream.
+
+        Returns the seconds of service time until there is more to do, 0 when something was done; None when there is no stream.
+        """
+        ...
+
+    async def split_partitions(self, lease: Lease) -> bool:
+        """Split a partition of a source that has grown; False when there was none."""
+        ...
+
     async def settle(self) -> float:
         """Put in order what writes have left, if none came since the last call, so that reads are quicker.
 
@@ -280,7 +334,7 @@ class Maintenance(Protocol):
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill`, `apply_delayed` or `expire`, or to do sooner than they told."""
+        """From now on, call `wake` whenever there is something new to do for `backfill`, `apply_delayed`, `expire`, `tend_streams` or `split_partitions`, or to do sooner than they told."""
         ...
 
 

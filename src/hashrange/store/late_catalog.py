@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
 from hashrange.store.interface import Catalog, WholeStore
+from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
@@ -95,23 +96,16 @@ class LateCatalog:
         return seen is None or seen.table_id != table.table_id
 
 
-class LateCatalogStore:
+class LateCatalogStore(WrappedStore):
     """A store over another one, of which others may be wrappers too."""
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
+        super().__init__(inner)
         self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
         self.catalog = LateCatalog(inner.catalog)
         self.get, self.page = self._heard(inner.get), self._heard(inner.page)
         self.mutate, self.transact = self._heard(inner.mutate), self._heard(inner.transact)
         self.snapshot_get = self._heard(inner.snapshot_get)
-        self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
-        self.position, self.durable_position = inner.position, inner.durable_position
-        self.position_of = inner.position_of
-        self.when_durable = inner.when_durable
-        self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
-        self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
-        self.expire = inner.expire
-        self.close = inner.close
 
     def _heard(self, method: Callable[P, T]) -> Callable[P, T]:
         """The method, a call of which brings, now and then, what others did to tables."""

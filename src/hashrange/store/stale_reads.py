@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from hashrange.items.types import Key, Row
 from hashrange.store.interface import Step, Token, Transacted, WholeStore
 from hashrange.store.request_ids import RequestId
+from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
 
@@ -16,10 +17,11 @@ STALE_READ_PROBABILITY = 0.25
 REMEMBERED_CHANGES_MAX = 64
 
 
-class StaleReads:
+class StaleReads(WrappedStore):
     """A store over another one, through which all its writes go."""
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
+        super().__init__(inner)
         self._inner = inner
         self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
         self._before: dict[tuple[bytes, Key], Row | None] = {}
@@ -28,14 +30,6 @@ class StaleReads:
         """How many reads told another row than the present one, for tests that want to know."""
         self.catalog = inner.catalog
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
-        self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
-        self.position, self.durable_position = inner.position, inner.durable_position
-        self.position_of = inner.position_of
-        self.when_durable = inner.when_durable
-        self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
-        self.apply_delayed, self.settle, self.on_work = inner.apply_delayed, inner.settle, inner.on_work
-        self.expire = inner.expire
-        self.close = inner.close
 
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row, or sometimes the one before the last change when `consistent` is false."""

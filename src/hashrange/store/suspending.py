@@ -23,6 +23,7 @@ from hashrange.store.interface import (
     Backfilled,
     Lease,
     Page,
+    RecordPage,
     Statistics,
     Step,
     Token,
@@ -39,6 +40,8 @@ from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import Shard
 
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
@@ -93,6 +96,23 @@ class SuspendingCatalog:
         return await self._inner.delete(table)
 
 
+class SuspendingStreams:
+    """The inner store's streams; who asks for records waits."""
+
+    def __init__(self, store: "SuspendingStore") -> None:
+        self._store = store
+        inner = store.inner.streams
+        self._records = inner.records
+        self.find, self.of, self.shards, self.last = inner.find, inner.of, inner.shards, inner.last
+
+    async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
+        """As the inner store, between pauses."""
+        await self._store.suspend()
+        page = await self._records(shard, first, limit_records, limit_bytes)
+        await self._store.suspend()
+        return page
+
+
 class SuspendingStore:
     """A store over another one; the same seed gives the same interleaving."""
 
@@ -118,6 +138,7 @@ class SuspendingStore:
         self.conflicts = 0
         """How many writes and transactions were refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
+        self.streams = SuspendingStreams(self)
 
     @property
     def lost_outcomes(self) -> int:
@@ -244,6 +265,16 @@ class SuspendingStore:
         """As the inner store, between pauses."""
         await self.suspend()
         return await self.inner.expire(lease, limit_rows)
+
+    async def tend_streams(self, lease: Lease) -> float | None:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.tend_streams(lease)
+
+    async def split_partitions(self, lease: Lease) -> bool:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.split_partitions(lease)
 
     async def settle(self) -> float:
         """As the inner store, between pauses."""

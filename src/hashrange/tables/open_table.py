@@ -18,7 +18,7 @@ import msgspec
 
 from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.keys import key_functions
-from hashrange.tables.partitions import Partition, first_partition
+from hashrange.tables.partitions import Partition, first_partitions
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table
 from hashrange.tables.source_id import SourceId, source_id
 
@@ -83,7 +83,7 @@ class OpenTable:
         self.index_keys = tuple([(index, _key_attributes(index)) for index in schema.indexes])
         """Each index with names and types of its key attributes, partition key first."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
-            one.source: [first_partition(one.source)] if partitions is None else partitions[one.source]
+            one.source: first_partitions(one.source) if partitions is None else partitions[one.source]
             for one in (self.own, *self.indexes)
         }
         """Those of each source, in order of their hashes."""

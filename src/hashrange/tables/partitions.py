@@ -1,11 +1,20 @@
 """What is a partition? A range of hashes of partition keys: a part of the rows of a table, or of the entries of an index.
 
-The partitions of a source cover all hashes, and no hash twice. Every source begins with one; each has a row in the catalog
+The partitions of a source cover all hashes, and no hash twice. Each has a row in the catalog
 (docs/formats/store.md).
 """
 
+from collections.abc import Callable, Sequence
+from math import ceil
 from typing import NamedTuple
 
+from hashrange.limits import (
+    ON_DEMAND_PARTITIONS,
+    PARTITION_READ_UNITS,
+    PARTITION_WRITE_UNITS,
+    PARTITIONS_MAX,
+)
+from hashrange.tables.schema import Table, Throughput
 from hashrange.tables.source_id import SourceId
 
 HASH_SPACE = 1 << 64
@@ -32,9 +41,54 @@ class Partition(NamedTuple):
     hashes: HashRange
 
 
-def first_partition(source: SourceId) -> Partition:
-    """What a new source begins with."""
-    return Partition(source, 1, WHOLE)
+InitialPartitions = Callable[[Table, SourceId], int]
+"""How many partitions a new source of a table begins with."""
+
+
+def one_partition(table: Table, source: SourceId) -> int:
+    """Every source begins with one, as small tables do best."""
+    del table, source
+    return 1
+
+
+def partitions_of_service(table: Table, source: SourceId) -> int:
+    """As many as the service gives it: by its throughput, or as for any table on demand. Source: developer guide, warm throughput of 2026."""
+    index = next((one for one in table.indexes if source.endswith(one.index_id.to_bytes(2, "big"))), None)
+    subject = table if index is None else index
+    read_units, write_units = subject.warm_read_units or 0, subject.warm_write_units or 0
+    at_least = ON_DEMAND_PARTITIONS
+    if table.billing_mode == "PROVISIONED":
+        given = subject.throughput if index is None or index.is_global else table.throughput
+        at_least = _count_for(given or Throughput(0, 0))
+    return min(PARTITIONS_MAX, max(1, at_least, _count_for(Throughput(read_units, write_units))))
+
+
+def _count_for(units: Throughput) -> int:
+    return ceil(units.read_units / PARTITION_READ_UNITS + units.write_units / PARTITION_WRITE_UNITS)
+
+
+def first_partitions(source: SourceId, count: int = 1) -> list[Partition]:
+    """What a new source begins with: equal parts, in order of their hashes."""
+    ends = [HASH_SPACE * number // count for number in range(count + 1)]
+    return [Partition(source, number, HashRange(ends[number - 1], ends[number] - 1)) for number in range(1, count + 1)]
+
+
+def split_partition(partition: Partition, next_number: int) -> list[Partition]:
+    """Two halves of its hashes. A partition of one hash cannot be split."""
+    source, (first, last) = partition.source, partition.hashes
+    middle = (first + last + 1) // 2
+    return [
+        Partition(source, next_number, HashRange(first, middle - 1)),
+        Partition(source, next_number + 1, HashRange(middle, last)),
+    ]
+
+
+def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int) -> Partition | None:
+    """Which one, if they hold more than the maximum on average: the first of the widest, which hold most where keys are many."""
+    if size_bytes <= size_max_bytes * len(partitions) or len(partitions) >= PARTITIONS_MAX:
+        return None
+    widest = max(partitions, key=lambda one: one.hashes.last - one.hashes.first)
+    return widest if widest.hashes.first < widest.hashes.last else None
 
 
 def cover(partitions: list[Partition]) -> bool:

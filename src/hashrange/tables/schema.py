@@ -12,6 +12,7 @@ from hashrange.tables.source_id import SourceId, source_id
 
 KeyType = Literal["S", "N", "B"]
 SseType = Literal["AES256", "KMS"]
+StreamViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
 
 class KeySchema(msgspec.Struct, frozen=True):
@@ -125,7 +126,8 @@ class Table(msgspec.Struct, frozen=True):
     """Times of the latest switches from provisioned to on-demand, oldest first."""
     next_index_id: int = 1
     """Ids of indexes are never reused."""
-    stream_view_type: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None
+    stream_view_type: StreamViewType | None = None
+    """While its changes are recorded."""
     stream_label: str | None = None
     policy: ResourcePolicy | None = None
     """The resource policy; None when there never was one."""

@@ -128,6 +128,12 @@ class StubStore:
     async def expire(self, lease: object, limit_rows: int) -> None:
         return None
 
+    async def tend_streams(self, lease: object) -> None:
+        return None
+
+    async def split_partitions(self, lease: object) -> bool:
+        return False
+
     async def close(self) -> None:
         """Nothing to close."""
 

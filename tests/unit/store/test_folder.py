@@ -26,10 +26,18 @@ from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_row, inspect_store
-from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, catalog_key, encode_table, partition_key
+from hashrange.store.embedded.layout import (
+    FORMAT_KEY,
+    FORMAT_VERSION,
+    SHARD_PREFIX,
+    STREAM_PREFIX,
+    catalog_key,
+    encode_table,
+    partition_key,
+)
 from hashrange.store.embedded.offline import read_offline
 from hashrange.store.embedded.partitions import read_partitions
-from hashrange.tables.partitions import first_partition
+from hashrange.tables.partitions import WHOLE, first_partitions
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.collections_world import LOCAL
 
@@ -207,13 +215,13 @@ def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path:
         open_store(str(tmp_path), CLOCK, None)
 
 
-@pytest.mark.parametrize("version", [2, 6])
+@pytest.mark.parametrize("version", [2, 7])
 def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int) -> None:
     open_store(str(tmp_path), CLOCK, None).close_now()
     engine = open_engine(str(tmp_path))
     engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
-    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 5"):
+    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 6"):
         open_store(str(tmp_path), CLOCK, None)
     with pytest.raises(StorageFormatUnknown):
         open_store(str(tmp_path), CLOCK, None)
@@ -228,7 +236,7 @@ def test_a_folder_of_a_format_before_is_taken_over(tmp_path: Path, version: int)
     )
     assert made is not None
     store.close_now()
-    partitions = {source: [first_partition(source)] for source in made.schema.sources}
+    partitions = {source: first_partitions(source) for source in made.schema.sources}
     engine = open_engine(str(tmp_path))
     for one in partitions.values():
         engine.delete(partition_key(one[0]))
@@ -250,6 +258,31 @@ def test_a_folder_of_a_format_before_is_taken_over(tmp_path: Path, version: int)
         assert read_partitions(store.engine) == partitions
         assert store.engine.get(catalog_key(made.table_id)) == encode_table(made.schema)
         assert [(table.schema, table.partitions) for table in store.catalog.all_tables()] == [(made.schema, partitions)]
+        store.close_now()
+    assert check_store(str(tmp_path)).faults == []
+
+
+def test_streams_that_a_format_before_only_described_begin(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path), CLOCK, None)
+    streamed = {"stream_view_type": "KEYS_ONLY", "stream_label": "2026-10-01T12:00:00.123"}
+    made = finish(store.catalog.create(lambda number: replace(table_maker("t")(number), **streamed)))
+    assert made is not None
+    partitions = store.catalog.all_tables()[0].partitions
+    store.close_now()
+    engine = open_engine(str(tmp_path))
+    for prefix in (STREAM_PREFIX, SHARD_PREFIX):
+        for key in [key for key, _ in engine.items(from_key=prefix) if key.startswith(prefix)]:
+            engine.delete(key)
+    engine.put(FORMAT_KEY, (5).to_bytes(4, "big"))
+    engine.close()
+    for _ in range(2):
+        store = open_store(str(tmp_path), CLOCK, None)
+        ((stream, shard),) = [
+            (one, shard) for one in store.streams.of("000000000000", "us-east-1") for shard in store.streams.shards(one)
+        ]
+        assert (stream.table_name, stream.label) == ("t", "2026-10-01T12:00:00.123")
+        assert (shard.number, shard.hashes, shard.last) == (1, WHOLE, None)
+        assert store.catalog.all_tables()[0].partitions == partitions
         store.close_now()
     assert check_store(str(tmp_path)).faults == []
 

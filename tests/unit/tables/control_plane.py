@@ -99,11 +99,19 @@ class FakeCatalog:
         return table.name in self.stored and self.stored[table.name].schema is table
 
 
+class FakeStreams:
+    """None."""
+
+    def find(self, account: str, region: str, table_name: str, label: str) -> None:
+        """There is none."""
+
+
 class FakeStore:
     """A catalog, and figures that the test sets."""
 
     def __init__(self) -> None:
         self.catalog = FakeCatalog()
+        self.streams = FakeStreams()
         self.figures = Statistics(0, 0)
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:

@@ -14,6 +14,7 @@ from hashrange.operations.lookup import purge_gone_tables, table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.revisions import next_revision
+from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.creation import make_table
 from hashrange.operations.tables.creation_checks import check_creation
 from hashrange.operations.tables.requests import CreateTableRequest
@@ -48,6 +49,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
 
     def make(table_id: int) -> Table:
         table = make_table(request, name, table_id, scope.account, scope.region, now_seconds, active_at_seconds)
+        table = with_free_label(scope, table, now_seconds)
         if document is None:
             return table
         return msgspec.structs.replace(table, policy=ResourcePolicy(document, next_revision(None, now_seconds)))

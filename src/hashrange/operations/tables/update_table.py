@@ -15,6 +15,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
@@ -41,6 +42,8 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
         check_against_table(request, table)
         until_seconds = now_seconds + scope.settings.table_state_delay_seconds
         new = updated_table(request, table, now_seconds, until_seconds)
+        if request.StreamSpecification is not None:
+            new = with_free_label(scope, new, now_seconds)
         refuse_later_members(_later_members(request))
         figures = await scope.store.statistics(described_sources(new))
         description = describe_table(new, now_seconds, figures, "UPDATING")

@@ -13,11 +13,13 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.partitions import Partitions
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.walks import Walks
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
@@ -30,12 +32,13 @@ class EmbeddedCatalog:
 
     is_late = False
 
-    def __init__(self, site: Site, opened: OpenTables, walks: Walks, commits: Commits) -> None:
+    def __init__(self, site: Site, opened: OpenTables, walks: Walks, commits: Commits, options: Options) -> None:
         self._site = site
         self._opened = opened
         self._walks = walks
         self._commits = commits
-        self._partitions = Partitions()
+        self._options = options
+        self._partitions = Partitions(options.initial_partitions)
         self._tables: dict[tuple[str, str], dict[str, OpenTable]] = {}
         self._next_table_id = 1
 
@@ -116,11 +119,18 @@ class EmbeddedCatalog:
         before, after = set([] if old is None else old.sources), set(new.sources)
         for source in sorted(before - after):
             self._drop(draft, source, prefix_upper_bound(source), [source])
-        self._partitions.begin(draft, sorted(after - before))
+        partitions = self._partitions.begin(draft, new, sorted(after - before))
         draft.afterwards.append(lambda: self._adopt(new))
         for participant in self._opened.participants:
-            participant.table_changes(draft, old, new)
+            participant.table_changes(draft, old, new, partitions)
         self._walks.table_changes(draft, new)
+
+    def split(self, draft: Draft, table: OpenTable, partition: Partition) -> None:
+        """Add to a commit that a partition of a table or of one of its indexes is replaced by two."""
+        children = self._partitions.split(draft, partition)
+        for participant in self._opened.participants:
+            participant.partition_splits(draft, table.schema, partition, children)
+        draft.afterwards.append(lambda: self._adopt(table.schema))
 
     def _delete(self, draft: Draft, table: Table) -> bool:
         if not self._is_stored(table):
@@ -129,7 +139,7 @@ class EmbeddedCatalog:
         draft.afterwards.append(lambda: self._forget(table))
         self._drop(draft, *layout.table_range(table.table_id), table.sources)
         for participant in self._opened.participants:
-            participant.table_changes(draft, table, None)
+            participant.table_changes(draft, table, None, ())
         return True
 
     def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
@@ -145,7 +155,9 @@ class EmbeddedCatalog:
 
     def _adopt(self, table: Table) -> None:
         """Let a table, just written, be what is known of it."""
-        self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
+        opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
+        for source, partitions in opened.partitions.items():
+            self._site.figures.limit(source, len(partitions) * self._options.partition_size_max_bytes)
 
     def _forget(self, table: Table) -> None:
         del self._of(table)[table.name]

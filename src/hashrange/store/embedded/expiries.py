@@ -24,6 +24,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from hashrange.tables.expiry import expiry_seconds, is_too_old, number_of_item, number_reader
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
 
@@ -63,7 +64,7 @@ class Expiries(Participant):
 
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
-        self._delay_seconds = terms.ttl_delay_seconds
+        self._delay_seconds = terms.options.ttl_delay_seconds
         self._find_table = terms.find_table
         self._has_passed = terms.has_passed
         self._wake = terms.wake
@@ -124,7 +125,9 @@ class Expiries(Participant):
             self._awaited_seconds = due_seconds
             self._wake()
 
-    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
+    def table_changes(
+        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
+    ) -> None:
         """Queues begin and end with the time to live of their table, and with the table."""
         had_queue, keeps_queue = old is not None and has_queue(old), new is not None and has_queue(new)
         table = new or old

@@ -4,6 +4,9 @@ All sources of a table share one row of the engine, because one write usually ch
 PutItem with two indexes costs 2.5 µs more.
 """
 
+from collections.abc import Callable
+from sys import maxsize
+
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -20,9 +23,15 @@ TableFigures = dict[bytes, Statistics]
 class Figures:
     """Of one store."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_growth: Callable[[], None]) -> None:
+        """`on_growth` is called when a source has grown beyond its limit."""
         self._by_table: dict[bytes, TableFigures] = {}
         """By the first bytes of sources, which are the table's id."""
+        self.size_limits: dict[bytes, int] = {}
+        """Source → size in bytes beyond which a partition of it is to split."""
+        self.grown: set[bytes] = set()
+        """Sources that have been beyond it."""
+        self._on_growth = on_growth
 
     def load(self, engine: Engine) -> None:
         """Read everything from a newly opened engine. Raises StorageCorruption."""
@@ -47,6 +56,8 @@ class Figures:
             assert count >= 0
             assert size_bytes >= 0
             figures[source] = Statistics(count, size_bytes)
+            if size_bytes > self.size_limits.get(source, maxsize) and source not in self.grown:
+                draft.afterwards.append(lambda source=source: self._has_grown(source))  # type: ignore[misc]
         for table_id, figures in changed.items():
             draft.batch.put(layout.FIGURES_PREFIX + table_id, layout.encode_figures(figures))
         return changed
@@ -54,6 +65,16 @@ class Figures:
     def added(self, changed: dict[bytes, TableFigures]) -> None:
         """The commit is in."""
         self._by_table.update(changed)
+
+    def limit(self, source: bytes, size_bytes: int) -> None:
+        """From now on, whoever wants to know hears when the source has grown beyond that."""
+        self.size_limits[source] = size_bytes
+        if self.of(source).size_bytes > size_bytes:
+            self._has_grown(source)
+
+    def _has_grown(self, source: bytes) -> None:
+        self.grown.add(source)
+        self._on_growth()
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> int:
         """Add to a commit that the sources of one table from `lower` on, before `upper`, are gone; returns the bytes that they held."""
@@ -68,6 +89,9 @@ class Figures:
         return sum([one.size_bytes for source, one in figures.items() if source not in kept])
 
     def _forget(self, lower: bytes, upper: bytes) -> None:
+        for source in [one for one in self.size_limits if lower <= one < upper]:
+            del self.size_limits[source]
+            self.grown.discard(source)
         table_id = table_prefix(lower)
         kept = {one: row for one, row in self._by_table.get(table_id, {}).items() if not lower <= one < upper}
         if kept:

@@ -35,7 +35,7 @@ class ItemCollections(Participant):
     may_refuse = True
 
     def __init__(self, terms: Terms) -> None:
-        self._size_max_bytes = terms.collection_size_max_bytes
+        self._size_max_bytes = terms.options.collection_size_max_bytes
 
     def takes_part(self, table: Table) -> bool:
         """Of tables with local indexes."""

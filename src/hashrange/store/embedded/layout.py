@@ -4,6 +4,8 @@ Engine key = source (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Table
 what the row is. All numbers are big-endian and unsigned. Nothing here touches an engine.
 """
 
+from struct import Struct
+
 import msgspec
 
 from hashrange.errors import StorageCorruption
@@ -11,9 +13,10 @@ from hashrange.store.interface import Statistics
 from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SOURCE_BYTES, source_id, source_of, table_prefix
+from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
-FORMAT_VERSION = 5
-READ_VERSIONS = (3, 4, 5)
+FORMAT_VERSION = 6
+READ_VERSIONS = (3, 4, 5, 6)
 """A server converts a folder of an older one of these versions when it opens it (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -37,12 +40,19 @@ LATE_PREFIX = _SYSTEM + b"\x00\x08"
 """‖ position, 8 bytes ‖ number, 2 bytes: an index entry that is still to be made of an item, as MessagePack."""
 TIME_TO_LIVE_PREFIX = _SYSTEM + b"\x00\x09"
 """‖ source of a table with time to live ‖ second, 8 bytes ‖ key of an item: one empty row for each item that expires."""
+STREAM_PREFIX = _SYSTEM + b"\x00\x0a"
+"""‖ id of a stream, 4 bytes: its description as JSON."""
+SHARD_PREFIX = _SYSTEM + b"\x00\x0b"
+"""‖ id of a stream, 4 bytes ‖ number of the shard, 4 bytes: what the shard holds (`_shard`)."""
+RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
+"""‖ id of a stream, 4 bytes ‖ number of the shard, 4 bytes ‖ sequence number, 12 bytes: a stream record (`tables/stream_records.py`)."""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """‖ account, Region and token of a transaction: expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖ report."""
 EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """‖ the same expiry ‖ the same name: one empty row for each token."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
+NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"
 AHEAD_KEY = COUNTER_PREFIX + b"ahead"
 """By how much positions of commits are ahead of the engine's sequence numbers; no row: by nothing."""
 TABLE_ID_MAX = 2**32 - 2
@@ -52,6 +62,9 @@ NUMBER_BYTES = 8
 COLLECTIONS_INDEX_ID = b"\xff\xff"
 """In place of an index id, in tables with local indexes: ‖ partition key: size in bytes of the item collection, 8 bytes."""
 
+_shard = Struct(">IQQQ12s12s")
+"""Number of the shard's parent ‖ number of the partition ‖ first hash ‖ last hash ‖ first sequence number ‖ last one; 0: none."""
+_decode_stream = msgspec.json.Decoder(Stream).decode
 _decode_table = msgspec.json.Decoder(Table).decode
 _encode_table = msgspec.json.Encoder().encode
 _decode_figures = msgspec.msgpack.Decoder(dict[bytes, Statistics]).decode
@@ -131,6 +144,66 @@ def decode_partition(engine_key: bytes, row: bytes) -> Partition:
         raise StorageCorruption(f"the row of a partition has a key of {len(engine_key)} bytes and {len(row)} bytes")
     hashes = HashRange(decode_number(place[SOURCE_BYTES:]), decode_number(row[NUMBER_BYTES:]))
     return Partition(source_of(place), decode_number(row[:NUMBER_BYTES]), hashes)
+
+
+def stream_key(stream_id: int) -> bytes:
+    """Key of a stream's description."""
+    return STREAM_PREFIX + encode_short(stream_id)
+
+
+def shard_key(stream_id: int, number: int) -> bytes:
+    """Key of a shard."""
+    return SHARD_PREFIX + encode_short(stream_id) + encode_short(number)
+
+
+def shard_records_prefix(stream_id: int, number: int) -> bytes:
+    """What the keys of all records of a shard begin with."""
+    return RECORD_PREFIX + encode_short(stream_id) + encode_short(number)
+
+
+def record_sequence(engine_key: bytes) -> Sequence:
+    """The sequence number in the key of a record."""
+    return int.from_bytes(engine_key[-SEQUENCE_BYTES:], "big")
+
+
+def encode_sequence(sequence: Sequence) -> bytes:
+    """12 bytes."""
+    return sequence.to_bytes(SEQUENCE_BYTES, "big")
+
+
+def encode_short(number: int) -> bytes:
+    """4 bytes, for ids and numbers of streams and shards."""
+    return number.to_bytes(4, "big")
+
+
+def encode_shard(shard: Shard) -> bytes:
+    """What stands at its key."""
+    last = encode_sequence(shard.last or 0)
+    return _shard.pack(shard.parent, shard.partition, *shard.hashes, encode_sequence(shard.first), last)
+
+
+def decode_shard(engine_key: bytes, row: bytes) -> Shard:
+    """Raises StorageCorruption when this is no shard's row."""
+    place = engine_key[len(SHARD_PREFIX) :]
+    if len(place) != 8 or len(row) != _shard.size:
+        raise StorageCorruption(f"the row of a shard has a key of {len(engine_key)} bytes and {len(row)} bytes")
+    parent, partition, first_hash, last_hash, first, last = _shard.unpack(row)
+    stream_id, number = int.from_bytes(place[:4], "big"), int.from_bytes(place[4:], "big")
+    ends = int.from_bytes(first, "big"), int.from_bytes(last, "big") or None
+    return Shard(stream_id, number, parent, partition, HashRange(first_hash, last_hash), *ends)
+
+
+def encode_stream(stream: Stream) -> bytes:
+    """JSON of the declared fields."""
+    return msgspec.json.encode(stream)
+
+
+def decode_stream(row: bytes) -> Stream:
+    """Raises StorageCorruption when `row` is no stream's description."""
+    try:
+        return _decode_stream(row)
+    except msgspec.MsgspecError as error:
+        raise StorageCorruption(f"a stream's description cannot be read: {error}") from error
 
 
 def encode_table(table: Table) -> bytes:

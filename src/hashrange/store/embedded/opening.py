@@ -5,11 +5,12 @@ import logging
 from collections.abc import Sequence
 
 from hashrange.clock import Clock
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.embedded import files, identity
-from hashrange.store.embedded.participant import IndexDelay
+from hashrange.store.embedded.participant import IndexDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
+from hashrange.tables.partitions import InitialPartitions, one_partition
 
 _log = logging.getLogger("hashrange.store")
 
@@ -22,13 +23,15 @@ def open_store(
     collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
     ttl_delay_seconds: float = 0.0,
+    partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
+    initial_partitions: InitialPartitions = one_partition,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
     `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
     commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
     what no item collection may grow beyond. `participants`: who takes part in commits. `ttl_delay_seconds`: how long after its
-    time an item is deleted.
+    time an item is deleted. `partition_size_max_bytes`, `initial_partitions`: when partitions split, and how many a new table has.
     Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else identity.take_folder(data_dir)
@@ -39,9 +42,10 @@ def open_store(
                 " where the folder with the data is.",
                 data_dir,
             )
-        return EmbeddedStore(
-            data_dir, clock, loop, lock, index_delay, collection_size_max_bytes, participants, ttl_delay_seconds
+        options = Options(
+            index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
         )
+        return EmbeddedStore(data_dir, clock, loop, lock, options, participants)
     except BaseException:
         if lock is not None:
             lock.release()

@@ -57,7 +57,7 @@ class Outbox(Participant):
 
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
-        self._delay = terms.index_delay
+        self._delay = terms.options.index_delay
         self._find_index = terms.find_index
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)

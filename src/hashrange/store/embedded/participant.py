@@ -13,23 +13,41 @@ from typing import NamedTuple
 from hashrange.clock import Clock
 from hashrange.errors import ApiError
 from hashrange.items.types import Key, Row
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.streams import Streams
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.partitions import InitialPartitions, Partition, one_partition
 from hashrange.tables.schema import Table
 
 IndexDelay = Callable[[], float]
 """Seconds of service time by which the entries of the next commit come later."""
 
 
+class Options(NamedTuple):
+    """What may be chosen when a store is opened."""
+
+    index_delay: IndexDelay | None = None
+    """By how much the entries of global indexes come later than their items; None: they come with them."""
+    collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES
+    """No item collection may grow beyond it."""
+    ttl_delay_seconds: float = 0.0
+    """How long after its time an item is deleted."""
+    partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES
+    """A source whose partitions hold more on average has one split."""
+    initial_partitions: InitialPartitions = one_partition
+    """How many partitions the sources of a new table begin with."""
+
+
 class Terms(NamedTuple):
     """What participants are made with."""
 
     clock: Clock
-    index_delay: IndexDelay | None
-    collection_size_max_bytes: int
+    options: Options
+    streams: Streams
     find_table: Callable[[int], OpenTable | None]
     """The table of an id, as it is now."""
     find_index: Callable[[bytes], ReadSource | None]
@@ -42,8 +60,6 @@ class Terms(NamedTuple):
     """Of how many entries of an index is nobody told yet, because they are still to be written."""
     wake: Callable[[], None]
     """To be called when there is new work for jobs."""
-    ttl_delay_seconds: float
-    """How long after its time an item is deleted."""
 
 
 class Participant:
@@ -83,8 +99,16 @@ class Participant:
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add rows to the commit, and to `draft.afterwards` what is to be done once it is in. Raises the engine's bare exceptions."""
 
-    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
-        """A table is made (`old` is None), replaced, or deleted with all its rows (`new` is None): add what follows."""
+    def table_changes(
+        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
+    ) -> None:
+        """A table is made (`old` is None), replaced, or deleted with all its rows (`new` is None): add what follows.
+
+        `partitions` are those of its own rows, in order of their hashes.
+        """
+
+    def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
+        """A partition of the table, or of an index, is replaced by two: add what follows."""
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
         """Take what is due from its queue, so many rows at most, and add what follows.

@@ -7,6 +7,7 @@ from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.stream_records import StreamRecords
 
 MakeParticipant = Callable[[Terms], Participant]
 
@@ -15,4 +16,5 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     Outbox,
     IndexEntries,
     Expiries,
+    StreamRecords,
 )

@@ -10,7 +10,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.partitions import Partition, cover, first_partition
+from hashrange.tables.partitions import InitialPartitions, Partition, cover, first_partitions, split_partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
@@ -18,7 +18,8 @@ from hashrange.tables.source_id import SourceId
 class Partitions:
     """All of a store."""
 
-    def __init__(self) -> None:
+    def __init__(self, initial: InitialPartitions) -> None:
+        self._initial = initial
         self._by_source: dict[bytes, list[Partition]] = {}
 
     def load(self, engine: Engine) -> None:
@@ -32,12 +33,25 @@ class Partitions:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
         return self._by_source
 
-    def begin(self, draft: Draft, sources: Sequence[SourceId]) -> None:
-        """There are new sources."""
-        added = [first_partition(source) for source in sources]
-        for partition in added:
-            draft.batch.put(layout.partition_key(partition), layout.encode_partition(partition))
-        draft.afterwards.append(lambda: self._by_source.update({one.source: [one] for one in added}))
+    def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
+        """There are new sources of a table; returns the partitions of its own rows."""
+        added: dict[bytes, list[Partition]] = {
+            source: first_partitions(source, self._initial(table, source)) for source in sources
+        }
+        for partitions in added.values():
+            _put(draft, partitions)
+        draft.afterwards.append(lambda: self._by_source.update(added))
+        return added.get(table.source) or self._by_source[table.source]
+
+    def split(self, draft: Draft, partition: Partition) -> Sequence[Partition]:
+        """A partition is replaced by two, which are returned."""
+        partitions = self._by_source[partition.source]
+        children = split_partition(partition, max(one.number for one in partitions) + 1)
+        _put(draft, children)
+        place = partitions.index(partition)
+        after = [*partitions[:place], *children, *partitions[place + 1 :]]
+        draft.afterwards.append(lambda: self._by_source.update({partition.source: after}))
+        return children
 
     def drop(self, draft: Draft, sources: Sequence[SourceId]) -> None:
         """These sources are gone."""
@@ -49,6 +63,11 @@ class Partitions:
     def _forget(self, sources: Sequence[SourceId]) -> None:
         for source in sources:
             del self._by_source[source]
+
+
+def _put(draft: Draft, partitions: Sequence[Partition]) -> None:
+    for one in partitions:
+        draft.batch.put(layout.partition_key(one), layout.encode_partition(one))
 
 
 def read_partitions(engine: Engine) -> dict[bytes, list[Partition]]:

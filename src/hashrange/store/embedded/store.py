@@ -25,12 +25,14 @@ from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
 from hashrange.store.embedded.open_tables import OpenTables
-from hashrange.store.embedded.participant import IndexDelay, Terms
+from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.positions import first_position
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.stream_reads import StreamReads
+from hashrange.store.embedded.streams import Streams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
@@ -52,16 +54,14 @@ class EmbeddedStore:
         clock: Clock,
         loop: asyncio.AbstractEventLoop | None,
         lock: FolderLock | None,
-        index_delay: IndexDelay | None,
-        collection_size_max_bytes: int,
+        options: Options,
         participants: Sequence[MakeParticipant],
-        ttl_delay_seconds: float,
     ) -> None:
         """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
         place = data_dir or "memory"
         self._data_dir = data_dir
         self._lock = lock
-        reads, figures = ReadCache(Admission(is_in_memory=data_dir is None)), Figures()
+        reads, figures = ReadCache(Admission(is_in_memory=data_dir is None)), Figures(self._wake_jobs)
         self.site = site = Site(place, clock, reads, figures, is_served=loop is not None)
         self._health = site.health = Health(self, clock, loop, lock)
         self._barrier = site.barrier = self._health.barrier
@@ -71,26 +71,27 @@ class EmbeddedStore:
         opened = OpenTables()
         claims = Claims()
         self._late_sources: Counter[bytes] = Counter()
+        streams = Streams()
         terms = Terms(
             clock,
-            index_delay,
-            collection_size_max_bytes,
+            options,
+            streams,
             opened.find,
             opened.find_index,
             self._has_passed,
             claims,
             self._late_sources,
             self._wake_jobs,
-            ttl_delay_seconds,
         )
         opened.take_participants([make(terms) for make in participants])
         self._walks = Walks(opened.participants, self._wake_jobs)
         self._tokens = Tokens(site.housekeeper)
         self._commits = Commits(site, opened, self._walks, self._tokens, claims)
-        self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits)
+        self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
+        self.streams = StreamReads(site, streams)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=data_dir is None)
-        self._maintenance = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling)
+        self._maintenance = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)
         self.mutate = self._commits.mutate
         self.transact = self._commits.transact
         self.snapshot_get = self._commits.snapshot_get
@@ -98,6 +99,8 @@ class EmbeddedStore:
         self.backfill = self._maintenance.backfill
         self.apply_delayed = self._maintenance.apply_delayed
         self.expire = self._maintenance.expire
+        self.tend_streams = self._maintenance.tend_streams
+        self.split_partitions = self._maintenance.split_partitions
         site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)
         try:
             self._health.begin()

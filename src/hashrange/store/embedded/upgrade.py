@@ -6,7 +6,7 @@ import rocksdict
 
 from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import layout
-from hashrange.tables.partitions import first_partition
+from hashrange.tables.partitions import first_partitions
 
 PARTITIONS_SINCE_VERSION = 5
 
@@ -23,19 +23,22 @@ def check_format(engine: Any, place: str) -> None:
             " or move the data with an export and an import."
         )
     if row is None or version < layout.FORMAT_VERSION:
-        _convert(engine)
+        _convert(engine, version)
 
 
-def _convert(engine: Any) -> None:
-    """Each source has its partition, and each description says whether the table has time to live, which no older format knows."""
+def _convert(engine: Any, version: int) -> None:
+    """Each source has its partition, and each description says whether the table has time to live.
+
+    Streams that were only described in older formats begin when the store is opened (`stream_records.py`).
+    """
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):
         if not engine_key.startswith(layout.CATALOG_PREFIX):
             break
         table = layout.decode_table(row)
         batch.put(engine_key, layout.encode_table(table))
-        for source in table.sources:
-            partition = first_partition(source)
-            batch.put(layout.partition_key(partition), layout.encode_partition(partition))
+        for source in table.sources if version < PARTITIONS_SINCE_VERSION else ():
+            for partition in first_partitions(source):
+                batch.put(layout.partition_key(partition), layout.encode_partition(partition))
     batch.put(layout.FORMAT_KEY, layout.FORMAT_VERSION.to_bytes(4, "big"))
     engine.write(batch)

@@ -11,11 +11,14 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
 from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_of
 from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.streams import Streams
 from hashrange.store.embedded.walks import Clogged, Walks
 from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease
 from hashrange.store.pause import PAUSE
+from hashrange.tables.partitions import next_to_split
 from hashrange.tables.source_id import table_id_of
 
 EXPIRY_SECONDS_MAX = 0.003
@@ -33,6 +36,8 @@ class Upkeep:
         walks: Walks,
         commits: Commits,
         settling: Settling,
+        streams: Streams,
+        options: Options,
     ) -> None:
         self._site = site
         self._catalog = catalog
@@ -40,6 +45,8 @@ class Upkeep:
         self._walks = walks
         self._commits = commits
         self._settling = settling
+        self._streams = streams
+        self._options = options
         self._expiries = next((one for one in opened.participants if isinstance(one, Expiries)), None)
         self.pages_read = 0
         """Pages that the engine was asked for."""
@@ -119,6 +126,29 @@ class Upkeep:
                     raise fault from error
             await self._site.compact(layout.TIME_TO_LIVE_PREFIX, prefix_upper_bound(layout.TIME_TO_LIVE_PREFIX))
         raise AssertionError
+
+    async def tend_streams(self, lease: Lease) -> float | None:
+        """As `Maintenance.tend_streams`. Suspends only when the engine is stalled."""
+        assert lease == WHOLE_FOR_EVER
+        return await self._commits.commit(self._streams.tend)
+
+    async def split_partitions(self, lease: Lease) -> bool:
+        """As `Maintenance.split_partitions`. Suspends only when the engine is stalled."""
+        assert lease == WHOLE_FOR_EVER
+        return bool(self._site.figures.grown) and await self._commits.commit(self._split)
+
+    def _split(self, draft: Draft) -> bool:
+        figures = self._site.figures
+        for source in list(figures.grown):
+            table = self._opened.find(table_id_of(source))
+            assert table is not None
+            size_bytes = figures.of(source).size_bytes
+            partition = next_to_split(table.partitions[source], size_bytes, self._options.partition_size_max_bytes)
+            if partition is not None:
+                self._catalog.split(draft, table, partition)
+                return True
+            figures.grown.discard(source)
+        return False
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """As `Maintenance.apply_delayed`. Suspends only when the engine is stalled."""

@@ -1,0 +1,18 @@
+"""Who splits partitions that have grown? This job, one at a time, when it is woken."""
+
+from hashrange.jobs.job import AT_ONCE
+from hashrange.store.interface import Maintenance
+
+
+class PartitionSplits:
+    """Splits partitions of tables and indexes."""
+
+    name = "partition splits"
+    waits_for_service_time = True
+
+    def __init__(self, maintenance: Maintenance) -> None:
+        self._maintenance = maintenance
+
+    async def run_slice(self) -> float | None:
+        """Split the next one."""
+        return AT_ONCE if await self._maintenance.split_partitions(self._maintenance.lease()) else None

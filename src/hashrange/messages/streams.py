@@ -1,0 +1,19 @@
+"""Which sentences do streams say? Each once, with `str.format` fields.
+
+Source: service behaviour, captures to October 2026, and reports of users; sentences marked "our own" are not captured.
+"""
+
+STREAM_NOT_FOUND = "Requested resource not found: Stream: {arn} not found"
+# Our own, in the form of the sentence above.
+SHARD_NOT_FOUND = "Requested resource not found: Shard: {shard} not found in stream: {arn}"
+TRIMMED = "The data you are trying to access has been trimmed"
+# Our own.
+INVALID_ARN = "Invalid StreamArn: {arn}"
+INVALID_ITERATOR = "Invalid ShardIterator"
+ITERATOR_EXPIRED = "The shard iterator has expired: it was given out more than 15 minutes ago"
+SEQUENCE_MISSING = "SequenceNumber must be specified when ShardIteratorType is {kind}"
+SEQUENCE_SUPERFLUOUS = "SequenceNumber cannot be specified when ShardIteratorType is {kind}"
+SEQUENCE_INVALID = "Invalid SequenceNumber: {number}"
+TIMESTAMP_MISSING = "Timestamp must be specified when ShardIteratorType is AT_TIMESTAMP"
+TIMESTAMP_SUPERFLUOUS = "Timestamp cannot be specified when ShardIteratorType is {kind}"
+TIMESTAMP_AHEAD = "Timestamp must not be in the future"

@@ -1,0 +1,86 @@
+"""DescribeStream: what a stream is, and its shards, oldest first, in pages; or the direct children of one shard."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.limits import DESCRIBE_STREAM_MAX
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.streams import members
+from hashrange.operations.streams.stream import find_stream, readable_shards
+from hashrange.tables.description import describe_keys
+from hashrange.tables.streams import Shard, Stream, sequence_text
+
+
+class ShardFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Only the children of a shard."""
+
+    Type: Literal["CHILD_SHARDS"]
+    ShardId: members.ShardId
+
+
+class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The stream, where to go on, and how many shards to give."""
+
+    StreamArn: members.StreamArn
+    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    ExclusiveStartShardId: members.ShardId | None = None
+    ShardFilter: "ShardFilter | None" = None
+
+
+async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> bytes:
+    """A last shard only when more follow; a start or parent that is not there has none behind it."""
+    stream = find_stream(scope, request.StreamArn)
+    all_shards = readable_shards(scope, stream)
+    ids = {one.number: one.shard_id for one in all_shards}
+    shards = _wanted(all_shards, request)
+    limit = request.Limit or DESCRIBE_STREAM_MAX
+    reply: dict[str, Any] = {
+        "StreamArn": stream.arn,
+        "StreamLabel": stream.label,
+        "StreamStatus": _status(stream, scope.clock.service_time()),
+        "StreamViewType": stream.view_type,
+        "CreationRequestDateTime": round(stream.created_at_seconds, 3),
+        "TableName": stream.table_name,
+        "KeySchema": describe_keys(stream.keys),
+        "Shards": [_described(one, ids) for one in shards[:limit]],
+    }
+    if len(shards) > limit:
+        reply["LastEvaluatedShardId"] = shards[limit - 1].shard_id
+    return msgspec.json.encode({"StreamDescription": reply})
+
+
+def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence[Shard]:
+    """Those behind the start, and of the parent, that are asked for."""
+    if request.ShardFilter is not None:
+        parent = next((one.number for one in shards if one.shard_id == request.ShardFilter.ShardId), -1)
+        shards = [one for one in shards if one.parent == parent]
+    start_id = request.ExclusiveStartShardId
+    return shards if start_id is None else [one for one in shards if _order(one.shard_id) > _order(start_id)]
+
+
+def _order(shard_id: str) -> str:
+    """Shards are numbered as they begin; what stands before the number is when."""
+    return shard_id.rpartition("-")[2]
+
+
+def _described(shard: Shard, ids: dict[int, str]) -> dict[str, Any]:
+    """Without its parent, once that is gone."""
+    sequences = {"StartingSequenceNumber": sequence_text(shard.first)}
+    if shard.last is not None:
+        sequences["EndingSequenceNumber"] = sequence_text(shard.last)
+    described: dict[str, Any] = {"ShardId": shard.shard_id, "SequenceNumberRange": sequences}
+    if shard.parent in ids:
+        described["ParentShardId"] = ids[shard.parent]
+    return described
+
+
+def _status(stream: Stream, now_seconds: float) -> str:
+    if now_seconds < stream.changing_until_seconds:
+        return "ENABLING" if stream.is_on else "DISABLING"
+    return "ENABLED" if stream.is_on else "DISABLED"
+
+
+OPERATION = Operation("DescribeStream", DescribeStreamRequest, describe_stream, service="DynamoDBStreams_20120810")

@@ -1,0 +1,87 @@
+"""GetShardIterator: a position in a shard, from which GetRecords reads.
+
+Order of checks: member constraints → form of the ARN → sequence number and time, as the type asks for them → stream → shard → trimmed.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException, ValidationException
+from hashrange.messages import streams as say
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.streams import members
+from hashrange.operations.streams.iterators import Position, encode_iterator
+from hashrange.operations.streams.stream import (
+    find_stream,
+    parse_stream_arn,
+    readable_shards,
+)
+from hashrange.tables.streams import SEQUENCE_MAX, Sequence, Shard, horizon, parse_sequence, sequence_at
+
+
+class GetShardIteratorRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The shard, and where in it; `Timestamp` in epoch seconds."""
+
+    StreamArn: members.StreamArn
+    ShardId: members.ShardId
+    ShardIteratorType: Literal["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]
+    SequenceNumber: members.SequenceNumber | None = None
+    Timestamp: float | None = None
+
+
+async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> bytes:
+    """The iterator, good for 15 minutes."""
+    parse_stream_arn(request.StreamArn)
+    now_seconds = scope.clock.service_time()
+    sequence = _sequence_asked_for(request, now_seconds)
+    stream = find_stream(scope, request.StreamArn)
+    shard = next((one for one in readable_shards(scope, stream) if one.shard_id == request.ShardId), None)
+    if shard is None:
+        raise ResourceNotFoundException(say.SHARD_NOT_FOUND.format(shard=request.ShardId, arn=request.StreamArn))
+    first, is_horizon = _place(scope, request, shard, sequence, now_seconds)
+    position = Position(stream.stream_id, shard.number, first, is_horizon)
+    return msgspec.json.encode({"ShardIterator": encode_iterator(stream.arn, position, now_seconds)})
+
+
+def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) -> Sequence:
+    """That of the request, or of its time; 0 where the type needs none. Raises ValidationException."""
+    kind, number, at_seconds = request.ShardIteratorType, request.SequenceNumber, request.Timestamp
+    needs_number = kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
+    if needs_number and number is None:
+        raise ValidationException(say.SEQUENCE_MISSING.format(kind=kind))
+    if not needs_number and number is not None:
+        raise ValidationException(say.SEQUENCE_SUPERFLUOUS.format(kind=kind))
+    if kind == "AT_TIMESTAMP":
+        if at_seconds is None:
+            raise ValidationException(say.TIMESTAMP_MISSING)
+        if sequence_at(at_seconds) > sequence_at(now_seconds):
+            raise ValidationException(say.TIMESTAMP_AHEAD)
+        return sequence_at(max(0.0, at_seconds))
+    if at_seconds is not None:
+        raise ValidationException(say.TIMESTAMP_SUPERFLUOUS.format(kind=kind))
+    if number is None:
+        return 0
+    if not (number.isascii() and number.isdigit()):
+        raise ValidationException(say.SEQUENCE_INVALID.format(number=number))
+    return parse_sequence(number)
+
+
+def _place(
+    scope: Scope, request: GetShardIteratorRequest, shard: Shard, sequence: Sequence, now_seconds: float
+) -> tuple[Sequence, bool]:
+    """Where to begin, and whether that is the oldest record that is left by then. Raises TrimmedDataAccessException."""
+    kind, oldest = request.ShardIteratorType, horizon(now_seconds)
+    if kind == "LATEST":
+        return max(shard.first, scope.store.streams.last() + 1), False
+    if kind == "TRIM_HORIZON" or (kind == "AT_TIMESTAMP" and sequence <= max(shard.first, oldest)):
+        return shard.first, True
+    if sequence < oldest:
+        raise TrimmedDataAccessException(say.TRIMMED)
+    following = min(sequence + (kind == "AFTER_SEQUENCE_NUMBER"), SEQUENCE_MAX)
+    return max(shard.first, following), False
+
+
+OPERATION = Operation(
+    "GetShardIterator", GetShardIteratorRequest, get_shard_iterator, service="DynamoDBStreams_20120810"
+)

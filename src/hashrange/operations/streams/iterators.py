@@ -1,0 +1,64 @@
+"""What is in a shard iterator? A position in a shard, and when it was given out: opaque to clients, and all that a server has to know.
+
+    ARN | 1 | base64 of: version 1 (1) ‖ kind (1) ‖ stream (4) ‖ shard (4) ‖ sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)
+
+The check sum stands for everything before it, the ARN included, so that a damaged one is told as such. An iterator outlives a restart.
+"""
+
+from base64 import b64decode, b64encode
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from hashrange.errors import ExpiredIteratorException, ValidationException
+from hashrange.messages.streams import INVALID_ITERATOR, ITERATOR_EXPIRED
+from hashrange.tables.streams import SEQUENCE_BYTES, Sequence
+
+LIFE_SECONDS = 15 * 60.0
+_VERSION = 1
+_AT, _FROM_HORIZON = range(2)
+_layout = Struct(">BBII12sQ")
+_CHECK_BYTES = 4
+
+
+class Position(NamedTuple):
+    """Where to go on reading."""
+
+    stream_id: int
+    shard_number: int
+    first: Sequence
+    """The record of this sequence number, or the next one."""
+    is_horizon: bool = False
+    """True for the oldest record that is left, whichever that is by then."""
+
+
+def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:
+    """The iterator that is given out now. 2 µs."""
+    kind = _FROM_HORIZON if position.is_horizon else _AT
+    first = position.first.to_bytes(SEQUENCE_BYTES, "big")
+    content = _layout.pack(_VERSION, kind, position.stream_id, position.shard_number, first, int(now_seconds * 1000))
+    check = _check(arn, content).to_bytes(_CHECK_BYTES, "big")
+    return f"{arn}|1|{b64encode(content + check).decode()}"
+
+
+def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
+    """ARN and position. Raises ValidationException for what no server gave out, ExpiredIteratorException for what is too old."""
+    arn, _, rest = text.partition("|1|")
+    try:
+        content = b64decode(rest, validate=True)
+    except ValueError:
+        raise ValidationException(INVALID_ITERATOR) from None
+    is_canonical = b64encode(content).decode() == rest
+    content, check = content[:-_CHECK_BYTES], content[-_CHECK_BYTES:]
+    if not is_canonical or len(content) != _layout.size or int.from_bytes(check, "big") != _check(arn, content):
+        raise ValidationException(INVALID_ITERATOR)
+    version, kind, stream_id, shard_number, first, milliseconds = _layout.unpack(content)
+    if version != _VERSION or kind not in (_AT, _FROM_HORIZON):
+        raise ValidationException(INVALID_ITERATOR)
+    if milliseconds / 1000 + LIFE_SECONDS < now_seconds:
+        raise ExpiredIteratorException(ITERATOR_EXPIRED)
+    return arn, Position(stream_id, shard_number, int.from_bytes(first, "big"), kind == _FROM_HORIZON)
+
+
+def _check(arn: str, content: bytes) -> int:
+    return crc32(content, crc32(arn.encode()))

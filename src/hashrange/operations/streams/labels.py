@@ -1,0 +1,20 @@
+"""Which label does a new stream have? The time when it is switched on; a millisecond more where a former stream of that name has that label."""
+
+from itertools import count
+
+import msgspec
+
+from hashrange.operations.operation import Scope
+from hashrange.tables.description import stream_label
+from hashrange.tables.schema import Table
+from hashrange.tables.streams import has_stream
+
+
+def with_free_label(scope: Scope, table: Table, now_seconds: float) -> Table:
+    """The table that is to be stored; the same, if its stream is not one that begins now."""
+    if not has_stream(table) or table.stream_label != stream_label(now_seconds):
+        return table
+    find = scope.store.streams.find
+    labels = (stream_label(now_seconds + number / 1000) for number in count())
+    label = next(one for one in labels if find(table.account, table.region, table.name, one) is None)
+    return msgspec.structs.replace(table, stream_label=label)

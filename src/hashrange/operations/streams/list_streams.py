@@ -1,0 +1,50 @@
+"""ListStreams: the streams of the caller's tables, or of one table, by ARN, in pages. A table without any, or that there is not, has an empty list.
+
+A page may start after any ARN, whether or not that stream is still there.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.limits import LIST_STREAMS_MAX
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.operations.streams import members
+from hashrange.operations.streams.stream import is_there, parse_stream_arn
+
+
+class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Whose streams, where to go on, and how many to give."""
+
+    TableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
+    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    ExclusiveStartStreamArn: members.StreamArn | None = None
+
+
+async def list_streams(scope: Scope, request: ListStreamsRequest) -> bytes:
+    """A last ARN only when more follow."""
+    now_seconds = scope.clock.service_time()
+    found = {
+        one.arn: one
+        for one in scope.store.streams.of(scope.account, scope.region)
+        if is_there(one, now_seconds) and request.TableName in (None, one.table_name)
+    }
+    start = request.ExclusiveStartStreamArn
+    if start is not None:
+        parse_stream_arn(start)
+    arns = sorted([arn for arn in found if start is None or arn > start])
+    limit = request.Limit or LIST_STREAMS_MAX
+    reply: dict[str, Any] = {
+        "Streams": [
+            {"StreamArn": arn, "TableName": found[arn].table_name, "StreamLabel": found[arn].label}
+            for arn in arns[:limit]
+        ]
+    }
+    if len(arns) > limit:
+        reply["LastEvaluatedStreamArn"] = arns[limit - 1]
+    return msgspec.json.encode(reply)
+
+
+OPERATION = Operation("ListStreams", ListStreamsRequest, list_streams, service="DynamoDBStreams_20120810")

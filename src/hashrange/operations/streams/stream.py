@@ -1,0 +1,45 @@
+"""Which stream does a request mean, and what of it can be read? By ARN; for a day after it has ended.
+
+Records and shards are gone at the moment when they are too old, whether or not they have been deleted.
+"""
+
+import re
+from collections.abc import Sequence
+
+from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.messages.streams import INVALID_ARN, STREAM_NOT_FOUND
+from hashrange.operations.operation import Scope
+from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.tables.streams import RETENTION_SECONDS, Shard, Stream, horizon
+
+_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME_PATTERN})/stream/([^/]+)").fullmatch
+
+
+def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
+    """Region, account, name of the table and label. Raises ValidationException."""
+    match = _ARN(arn)
+    if match is None:
+        raise ValidationException(INVALID_ARN.format(arn=arn))
+    region, account, table_name, label = match.groups()
+    return region, account, table_name, label
+
+
+def find_stream(scope: Scope, arn: str) -> Stream:
+    """The caller's stream of that ARN. Raises ValidationException, ResourceNotFoundException."""
+    region, account, table_name, label = parse_stream_arn(arn)
+    if (account, region) == (scope.account, scope.region):
+        stream = scope.store.streams.find(account, region, table_name, label)
+        if stream is not None and is_there(stream, scope.clock.service_time()):
+            return stream
+    raise ResourceNotFoundException(STREAM_NOT_FOUND.format(arn=arn))
+
+
+def is_there(stream: Stream, now_seconds: float) -> bool:
+    """Is it on, or did it end less than a day ago?"""
+    return stream.is_on or now_seconds < stream.ended_at_seconds + RETENTION_SECONDS
+
+
+def readable_shards(scope: Scope, stream: Stream) -> Sequence[Shard]:
+    """Those that may still hold a record, oldest first."""
+    oldest = horizon(scope.clock.service_time())
+    return [one for one in scope.store.streams.shards(stream) if one.last is None or one.last > oldest]

@@ -1,0 +1,71 @@
+"""How are streams and their records read? Streams and shards from memory, records by one seek."""
+
+from collections.abc import Sequence
+
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.reading import Cursor
+from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.streams import Streams
+from hashrange.store.interface import RecordPage
+from hashrange.tables import streams as rules
+from hashrange.tables.streams import Shard, Stream
+
+CHUNK_ROWS = 64
+"""Read at once; rows may be long."""
+
+
+class StreamReads:
+    """As `interface.Streams`."""
+
+    def __init__(self, site: Site, streams: Streams) -> None:
+        self._site = site
+        self._streams = streams
+
+    def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
+        """The stream of that table with that label, also after it has ended; None when there is none."""
+        return next(
+            (one for one in self.of(account, region) if (one.table_name, one.label) == (table_name, label)), None
+        )
+
+    def of(self, account: str, region: str) -> Sequence[Stream]:
+        """All streams of an account and Region."""
+        return [
+            line.stream
+            for line in self._streams.by_id.values()
+            if line.stream.account == account and line.stream.region == region
+        ]
+
+    def shards(self, stream: Stream) -> Sequence[Shard]:
+        """Those of the stream that can be read, oldest first; none when it is gone."""
+        line = self._streams.by_id.get(stream.stream_id)
+        return [] if line is None else list(line.shards.values())
+
+    def last(self) -> rules.Sequence:
+        """The sequence number that was given out last; every later record has a greater one."""
+        return self._streams.last
+
+    async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
+        """Records of a shard from `first` on, until one of the limits is reached. Never suspends. Raises StorageError."""
+        prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
+        records: list[tuple[rules.Sequence, bytes]] = []
+        site = self._site
+        try:
+            lower = prefix + layout.encode_sequence(first)
+            cursor = Cursor(site.engine, lower, prefix_upper_bound(prefix), is_reverse=False)
+            try:
+                while len(records) < limit_records:
+                    wanted = min(CHUNK_ROWS, limit_records - len(records))
+                    chunk = cursor.read(wanted)
+                    for engine_key, row in chunk:
+                        limit_bytes -= len(row)
+                        if limit_bytes < 0 and records:
+                            return RecordPage(records, is_end=False)
+                        records.append((layout.record_sequence(engine_key), row))
+                    if len(chunk) < wanted:
+                        return RecordPage(records, is_end=True)
+            finally:
+                cursor.drop()
+        except Exception as error:
+            raise site.fail(error) from error
+        return RecordPage(records, is_end=False)

@@ -1,0 +1,80 @@
+"""How does a write become a stream record? A row of the same commit, in the open shard that holds the hash of the item's key.
+
+    prefix ‖ stream ‖ shard ‖ sequence number     what the record holds stands in `tables/stream_records.py`
+
+Why: docs/adr/0031-streams.md.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from hashrange.items.row_layout import is_same_item
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.tables.change import Change
+from hashrange.tables.partitions import Partition
+from hashrange.tables.schema import Table
+from hashrange.tables.source_id import HASH_BYTES
+from hashrange.tables.stream_records import encode_record, is_recorded
+from hashrange.tables.streams import has_stream, next_sequence
+
+
+class StreamRecords(Participant):
+    """Of all tables with a stream."""
+
+    needs_time = True
+
+    def __init__(self, terms: Terms) -> None:
+        self._streams = terms.streams
+        self._find_table = terms.find_table
+        self._wake = terms.wake
+
+    def load(self, engine: Engine) -> None:
+        """Which streams and shards are there?"""
+        self._streams.load(engine)
+
+    def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
+        """Tables of folders of an older format may have been given a stream of which nothing was kept: it begins now."""
+        for table_id in list(self._streams.missing(engine)):
+            opened = self._find_table(table_id)
+            assert opened is not None
+            table, partitions = opened.schema, opened.partitions[opened.source]
+            yield lambda draft, table=table, partitions=partitions: self._streams.begin(draft, table, partitions)  # type: ignore[misc]
+
+    def takes_part(self, table: Table) -> bool:
+        """Of tables whose stream is on."""
+        return has_stream(table)
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """A record for each change of an item, but for those that came with an import. 2 µs, and the engine's time for the row."""
+        streams, last = self._streams, self._streams.last
+        for change in changes:
+            if not is_recorded(change) or is_same_item(change.old, change.new):
+                continue
+            line = streams.by_table[change.table.table_id]
+            last = next_sequence(last, draft.at_seconds)
+            shard = bisect_right(line.places, change.key[:HASH_BYTES]) if line.places else 0
+            key = line.record_prefixes[shard] + layout.encode_sequence(last)
+            draft.batch.put(key, encode_record(change, line.stream.view_type, line.key_names))
+        draft.afterwards.append(lambda: streams.given_out(last))
+
+    def table_changes(
+        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
+    ) -> None:
+        """A stream begins and ends with what its table says."""
+        label = None if new is None or not has_stream(new) else new.stream_label
+        line = None if old is None else self._streams.by_table.get(old.table_id)
+        if line is not None and line.stream.label != label:
+            self._streams.end(draft, line, new)
+        if new is not None and label is not None and (line is None or line.stream.label != label):
+            self._streams.begin(draft, new, partitions)
+            draft.afterwards.append(self._wake)
+
+    def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
+        """The shard of a partition that splits is followed by two."""
+        line = self._streams.by_table.get(table.table_id)
+        if line is not None and partition.source == table.source:
+            shard = next(one for one in line.open if one.partition == partition.number)
+            self._streams.succeed(draft, line, {shard: children})

@@ -1,0 +1,210 @@
+"""Which streams are there, and which shards do they have? Rows beside the catalog's, and objects in memory.
+
+A stream begins and ends with its table's, in the same commit, and outlives its table; a shard ends after some hours, or when its partition splits, and
+others go on. What is older than a day goes: whole shards, and streams that have ended. Why: docs/adr/0031-streams.md.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.tables import streams as rules
+from hashrange.tables.partitions import Partition
+from hashrange.tables.schema import Table
+from hashrange.tables.source_id import source_id
+from hashrange.tables.streams import RETENTION_SECONDS, SHARD_SECONDS, Shard, Stream
+
+
+class StreamLine:
+    """One stream, as the process knows it."""
+
+    __slots__ = ("key_names", "open", "places", "record_prefixes", "shards", "stream")
+
+    def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
+        self.stream = stream
+        self.key_names = stream.keys.partition_names + stream.keys.sort_names
+        self.shards: dict[int, Shard] = {}
+        """Number → shard, in order."""
+        self.open: list[Shard] = []
+        """In the order of their hashes."""
+        self.places: list[bytes] = []
+        """First hash of each open shard but the first, in 8 bytes: where one ends and the next begins."""
+        self.record_prefixes: list[bytes] = []
+        """What the keys of the records of each open shard begin with."""
+        self.set(shards)
+
+    def set(self, shards: Iterable[Shard]) -> None:
+        """These are new, or have changed."""
+        for shard in shards:
+            self.shards[shard.number] = shard
+        self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
+        self.places = [layout.encode_number(one.hashes.first) for one in self.open[1:]]
+        self.record_prefixes = [layout.shard_records_prefix(one.stream_id, one.number) for one in self.open]
+
+
+class Streams:
+    """All of a store."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, StreamLine] = {}
+        self.by_table: dict[int, StreamLine] = {}
+        """Id of a table → the stream that its writes go to."""
+        self.last: rules.Sequence = 0
+        """Sequence number that was given out last."""
+        self._next_id = 1
+
+    def load(self, engine: Engine) -> None:
+        """Read them from a newly opened engine. Raises StorageCorruption, and the engine's bare exceptions."""
+        counter = engine.get(layout.NEXT_STREAM_ID_KEY)
+        self._next_id = 1 if counter is None else layout.decode_number(counter)
+        self.by_id = {}
+        for _, row in scan_prefix(engine, layout.STREAM_PREFIX):
+            stream = layout.decode_stream(row)
+            self.by_id[stream.stream_id] = StreamLine(stream)
+        found: dict[int, list[Shard]] = {}
+        for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
+            shard = layout.decode_shard(engine_key, row)
+            found.setdefault(shard.stream_id, []).append(shard)
+        for stream_id, shards in found.items():
+            self.by_id[stream_id].set(shards)
+        self.by_table = {line.stream.table_id: line for line in self.by_id.values() if line.stream.is_on}
+        ends = [
+            end for line in self.by_id.values() for one in line.shards.values() for end in (one.first, one.last or 0)
+        ]
+        written = [_last_record(engine, one) for line in self.by_id.values() for one in line.open]
+        self.last = max([self.last, *ends, *written])
+
+    def given_out(self, sequence: rules.Sequence) -> None:
+        """A commit with records up to that one is in."""
+        self.last = sequence
+
+    def missing(self, engine: Engine) -> Iterator[int]:
+        """Ids of the tables whose stream is on and not there."""
+        for _, row in scan_prefix(engine, layout.CATALOG_PREFIX):
+            table = layout.decode_table(row)
+            if rules.has_stream(table) and table.table_id not in self.by_table:
+                yield table.table_id
+
+    # --- what follows from a change of a table -----------------------------------------------------
+
+    def begin(self, draft: Draft, table: Table, partitions: Sequence[Partition]) -> None:
+        """A table has a stream from now on, with a shard for each of its partitions."""
+        stream = rules.stream_of(table, self._next_id, draft.at_seconds)
+        first = rules.next_sequence(self.last, draft.at_seconds)
+        shards = [rules.first_shard(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
+        draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_number(stream.stream_id + 1))
+        draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
+        _put_shards(draft, shards)
+        draft.afterwards.append(lambda: self._begun(StreamLine(stream, shards), first))
+
+    def _begun(self, line: StreamLine, first: rules.Sequence) -> None:
+        stream = line.stream
+        self._next_id = stream.stream_id + 1
+        self.by_id[stream.stream_id] = self.by_table[stream.table_id] = line
+        self.last = max(self.last, first)
+
+    def end(self, draft: Draft, line: StreamLine, table: Table | None) -> None:
+        """A table's stream is switched off, or the table is gone (`table` is None): all shards end."""
+        last = rules.next_sequence(self.last, draft.at_seconds)
+        closed = [one._replace(last=last) for one in line.open]
+        stream = rules.ended_stream(line.stream, table, draft.at_seconds)
+        draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
+        _put_shards(draft, closed)
+        draft.afterwards.append(lambda: self._ended(line, stream, closed, last))
+
+    def _ended(self, line: StreamLine, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
+        line.stream = stream
+        line.set(closed)
+        del self.by_table[stream.table_id]
+        self.last = max(self.last, last)
+
+    def succeed(self, draft: Draft, line: StreamLine, heirs: Mapping[Shard, Sequence[Partition]]) -> None:
+        """Open shards end, and each is followed by one for every partition that takes over."""
+        last = rules.next_sequence(self.last, draft.at_seconds)
+        first, number = last + 1, max(line.shards) + 1
+        changed: list[Shard] = []
+        for parent, partitions in heirs.items():
+            changed.append(parent._replace(last=last))
+            for partition in partitions:
+                child = rules.first_shard(parent.stream_id, number, partition, first)
+                changed.append(child._replace(parent=parent.number))
+                number += 1
+        _put_shards(draft, changed)
+        draft.afterwards.append(lambda: self._succeeded(line, changed, first))
+
+    def _succeeded(self, line: StreamLine, changed: Sequence[Shard], first: rules.Sequence) -> None:
+        line.set(changed)
+        self.last = max(self.last, first)
+
+    # --- what follows from time --------------------------------------------------------------------
+
+    def tend(self, draft: Draft) -> float | None:
+        """Shards that were open long enough are followed by others, and what is too old goes, of one stream.
+
+        Returns the seconds of service time until there is more to do, 0 when something was done; None when there is no stream.
+        """
+        now_seconds = draft.at_seconds
+        dues: list[float] = []
+        for line in self.by_id.values():
+            due_seconds = self._tend(draft, line, now_seconds)
+            if due_seconds <= now_seconds:
+                return 0.0
+            dues.append(due_seconds)
+        return min(dues) - now_seconds if dues else None
+
+    def _tend(self, draft: Draft, line: StreamLine, now_seconds: float) -> float:
+        """When there is something to do for the stream; what is due by now has been done."""
+        stream = line.stream
+        ends = {one: rules.sequence_seconds(one.first) + SHARD_SECONDS for one in line.open}
+        overdue = [one for one, end_seconds in ends.items() if end_seconds <= now_seconds]
+        if overdue:
+            source = source_id(stream.table_id)
+            heirs = {one: (Partition(source, one.partition, one.hashes),) for one in overdue}
+            self.succeed(draft, line, heirs)
+            return now_seconds
+        gone_at = {
+            one: rules.sequence_seconds(one.last) + RETENTION_SECONDS
+            for one in line.shards.values()
+            if one.last is not None
+        }
+        gone = [one for one, at_seconds in gone_at.items() if at_seconds <= now_seconds]
+        if gone:
+            self._drop(draft, line, gone)
+            return now_seconds
+        return min([*ends.values(), *gone_at.values()])
+
+    def _drop(self, draft: Draft, line: StreamLine, gone: Sequence[Shard]) -> None:
+        """Delete shards with all their records; with the last of them the stream, which has ended."""
+        for one in gone:
+            prefix = layout.shard_records_prefix(one.stream_id, one.number)
+            draft.batch.delete(layout.shard_key(one.stream_id, one.number))
+            draft.batch.delete_range(prefix, prefix_upper_bound(prefix))
+        is_last = len(gone) == len(line.shards)
+        if is_last:
+            draft.batch.delete(layout.stream_key(line.stream.stream_id))
+        draft.afterwards.append(lambda: self._dropped(line, gone, is_last=is_last))
+
+    def _dropped(self, line: StreamLine, gone: Sequence[Shard], *, is_last: bool) -> None:
+        for one in gone:
+            del line.shards[one.number]
+        if is_last:
+            del self.by_id[line.stream.stream_id]
+
+
+def _put_shards(draft: Draft, shards: Sequence[Shard]) -> None:
+    for one in shards:
+        draft.batch.put(layout.shard_key(one.stream_id, one.number), layout.encode_shard(one))
+
+
+def _last_record(engine: Engine, shard: Shard) -> rules.Sequence:
+    """Sequence number of the last record of a shard; 0 when it has none."""
+    prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
+    cursor = Cursor(engine, prefix, prefix_upper_bound(prefix), is_reverse=True)
+    try:
+        return next((layout.record_sequence(engine_key) for engine_key, _ in cursor.read(1)), 0)
+    finally:
+        cursor.drop()

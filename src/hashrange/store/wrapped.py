@@ -1,0 +1,18 @@
+"""What do wrappers of a store have in common? That most of what they promise is what the store below them promises."""
+
+from hashrange.store.interface import WholeStore
+
+
+class WrappedStore:
+    """Base of wrappers: figures, streams, durability and maintenance are those of the inner store; rows and tables are the wrapper's own affair."""
+
+    def __init__(self, inner: WholeStore) -> None:
+        self.streams = inner.streams
+        self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
+        self.position, self.durable_position = inner.position, inner.durable_position
+        self.position_of, self.when_durable = inner.position_of, inner.when_durable
+        self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
+        self.apply_delayed, self.expire = inner.apply_delayed, inner.expire
+        self.tend_streams, self.split_partitions = inner.tend_streams, inner.split_partitions
+        self.settle, self.on_work = inner.settle, inner.on_work
+        self.close = inner.close

@@ -1,0 +1,121 @@
+"""What does a stream tell of a write? A record: the item's keys, and as much of it before and after as the stream's view type asks for.
+
+    version 1 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ keys ‖ old row ‖ new row
+
+Numbers are big-endian; the keys are JSON, empty where a row holds them; rows are as the table has them (docs/formats/streams.md). So a record
+is put together at a write without decoding, and a reply splices its images. Source: developer guide, "Streams" record of 2026.
+"""
+
+from struct import Struct
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.items.row_layout import row_json, row_size_bytes
+from hashrange.items.rows import decode_attributes
+from hashrange.items.sizes import item_size_bytes
+from hashrange.items.types import Row
+from hashrange.tables.change import Change
+from hashrange.tables.schema import StreamViewType
+from hashrange.tables.streams import Sequence, Stream, sequence_text
+
+EventName = Literal["INSERT", "MODIFY", "REMOVE"]
+
+VERSION = 1
+INSERT, MODIFY, REMOVE = range(3)
+_NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
+_BY_CLIENT, _BY_TIME_TO_LIVE = range(2)
+_UNRECORDED = ("import", "restore")
+"""Origins of changes of which no stream tells."""
+_USER_IDENTITY = b'"userIdentity":{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"},'
+
+_header = Struct(">BBBII")
+_encode = msgspec.json.Encoder().encode
+
+
+class RecordFaces(NamedTuple):
+    """What the records of one stream have in common, made once for each page of them."""
+
+    view_type: StreamViewType
+    key_names: tuple[str, ...]
+    event_prefix: str
+    """Of all eventIDs: 8 hexadecimal digits of the stream."""
+    event: bytes
+    """Members between the event's name and its content."""
+    end: bytes
+    """The last member of the content, and the brackets behind it."""
+
+
+def is_recorded(change: Change) -> bool:
+    """Does a stream tell of this change, which changes something?"""
+    return change.origin not in _UNRECORDED
+
+
+def encode_record(change: Change, view_type: StreamViewType, key_names: tuple[str, ...]) -> bytes:
+    """The record of a change. 0.8 µs, and 2 more where no image holds the keys."""
+    old, new = change.old, change.new
+    event = MODIFY if old is not None and new is not None else INSERT if old is None else REMOVE
+    by = _BY_TIME_TO_LIVE if change.origin == "ttl" else _BY_CLIENT
+    before: bytes = old or b""
+    after: bytes = new or b""
+    if view_type == "KEYS_ONLY":
+        before = after = b""
+    elif view_type == "NEW_IMAGE":
+        before = b""
+    elif view_type == "OLD_IMAGE":
+        after = b""
+    keys = b"" if before or after else _encode_keys(change, key_names)
+    return _header.pack(VERSION, event, by, len(keys), len(before)) + keys + before + after
+
+
+def _encode_keys(change: Change, key_names: tuple[str, ...]) -> bytes:
+    item = change.new_item or change.old_item
+    if item is None:
+        row = change.new or change.old
+        assert row is not None
+        item = decode_attributes(row, key_names)
+    return _encode({name: item[name] for name in key_names})
+
+
+def faces_of(stream: Stream) -> RecordFaces:
+    """Of a stream's records. 3 µs."""
+    region, view_type = _encode(stream.region), stream.view_type
+    return RecordFaces(
+        view_type,
+        stream.keys.partition_names + stream.keys.sort_names,
+        f"{stream.stream_id & 0xFFFFFFFF:08x}",
+        b'","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":%b,' % region,
+        b',"StreamViewType":"%b"}}' % view_type.encode(),
+    )
+
+
+def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
+    """The record as replies tell it. Raises StorageCorruption, StorageFormatUnknown. 4 µs for 1.1 KB with both images."""
+    try:
+        version, event, by, keys_bytes, old_bytes = _header.unpack_from(record)
+    except Exception as error:
+        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its header") from error
+    if version != VERSION or event > REMOVE:
+        raise StorageFormatUnknown(f"a stream record has format version {version} and event {event}")
+    keys_end = _header.size + keys_bytes
+    old, new = Row(record[keys_end : keys_end + old_bytes]), Row(record[keys_end + old_bytes :])
+    keys_json = record[_header.size : keys_end]
+    if keys_json:
+        keys = msgspec.json.decode(keys_json)
+    else:
+        keys = decode_attributes(new or old, faces.key_names)
+        keys_json = _encode(keys)
+    size_bytes = item_size_bytes(keys)
+    images = b""
+    if new:
+        images = b',"NewImage":' + row_json(new)
+        size_bytes += row_size_bytes(new)
+    if old:
+        images += b',"OldImage":' + row_json(old)
+        size_bytes += row_size_bytes(old)
+    return b'{"eventID":"%b%024x","eventName":"%b%b%b"dynamodb":{"ApproximateCreationDateTime":%d,"Keys":%b%b,"SequenceNumber":"%b","SizeBytes":%d%b' % (
+        faces.event_prefix.encode(), sequence, _NAMES[event].encode(), faces.event,
+        _USER_IDENTITY if by == _BY_TIME_TO_LIVE else b"",
+        (sequence >> 32) // 1000, keys_json, images, sequence_text(sequence).encode(), size_bytes, faces.end,
+    )  # fmt: skip
