@@ -115,6 +115,9 @@ ON_DEMAND_PARTITIONS = 4
 PARTITIONS_MAX = 4_096
 """Of a source, ours."""
 
+BATCH_GET_JSON_MAX_BYTES = 32 * 1024 * 1024
+"""Of the reply, ours: items of very many tiny values have seven times as much JSON as they count bytes."""
+
 # --- streams ---
 # Source: developer guide, streams and their API; service model of November 2026.
 

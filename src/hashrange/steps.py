@@ -29,6 +29,11 @@ TOGETHER_MEMBERS = 2_048
 LARGE_BYTES = 256 * 1024
 """This much takes so much time and memory that few may do it at a time."""
 
+REPLY_BYTES = 4 * 1024 * 1024
+"""Of a reply that many may make at a time."""
+REPLY_ALONE_BYTES = 32 * 1024 * 1024
+"""What a larger one is taken for."""
+
 _left = LOOK_STEPS
 _ways_given = 0
 _look: Callable[[], None] | None = None
@@ -63,6 +68,12 @@ def spend_decoding(size_bytes: int) -> None:
     if size_bytes >= PIECE_BYTES and _queue is not None and not _is_undisturbed:
         _queue(size_bytes)
     spend(size_bytes >> 6)
+
+
+def grow_reply(before_bytes: int, after_bytes: int) -> None:
+    """A reply that is being made has grown: beyond some megabytes such replies are made one after the other, for each takes as much memory again."""
+    if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and not _is_undisturbed:
+        _queue(REPLY_ALONE_BYTES)
 
 
 def walk(members: Collection[T]) -> Iterable[T]:

@@ -222,7 +222,7 @@ class Dispatcher:
 
         def durable(error: StorageError | None) -> None:
             if error is None:
-                _answer(answers)
+                self.workers.run(_answer, answers)
                 return
             for request, respond, _ in answers:
                 self._fail(request, respond, error)
@@ -282,7 +282,7 @@ class Dispatcher:
 
         def durable(error: StorageError | None) -> None:
             if error is None:
-                call.respond(status, body)
+                self.workers.run(call.respond, status, body)
             else:
                 self._fail(call.request, call.respond, error)
 

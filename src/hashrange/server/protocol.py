@@ -222,16 +222,9 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
-        """Answer the request in work. Never raises: others are answered in the same turn."""
+        """Answer the request in work; a large reply that is compressed gives way meanwhile. Never raises: others are answered in the same turn."""
         request = self.request
         assert request is not None
-        self.is_busy = False
-        self.request = None
-        self.is_dear = len(body) >= LARGE_BYTES
-        if self.share.answering_bytes and not self.ready:
-            self.share.answer()
-        if self.transport.is_closing():
-            return
         connections = self.connections
         if connections.is_stopping:
             request.keeps_alive = False
@@ -241,6 +234,16 @@ class Connection(asyncio.Protocol):
                 reply = connections.writer.ok(request, body, now)
             else:
                 reply = connections.writer.reply(request, status, body, now, content_type, extra)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+            self.lose(error)
+        self.is_busy = False
+        self.request = None
+        self.is_dear = len(body) >= LARGE_BYTES
+        if self.share.answering_bytes and not self.ready:
+            self.share.answer()
+        if self.transport.is_closing():
+            return
+        try:
             connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
             if connections.access_log is not None:
                 connections.access_log(request, status, len(body), self.transport.get_extra_info("peername"))

@@ -5,6 +5,7 @@ suspend yields None first: whoever drives it by hand then wraps it into a task, 
 """
 
 from collections.abc import Generator
+from threading import Event
 
 
 class Pause:
@@ -18,3 +19,8 @@ class Pause:
 
 
 PAUSE = Pause()
+
+
+def wait_here(seconds: float) -> None:
+    """Let nothing run meanwhile: only for what stands before anybody is served."""
+    Event().wait(seconds)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.items.row_layout import is_same_item
-from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.rows import decode_attributes, decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -75,6 +75,12 @@ def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | 
     assert entry_key is not None
     own_key = entry_key(item, key)
     return None if own_key is None else Entry(own_key, _entry_row(source, item, row))
+
+
+def derive_stored_entry(source: ReadSource, key: Key, row: Row) -> Entry | None:
+    """The same of an item that nobody has decoded: only what the index carries of it is, which for an index with ALL is its key."""
+    names = source.key_names if source.projected_names is None else tuple(sorted(source.projected_names))
+    return derive_entry(source, key, decode_attributes(row, names), row)
 
 
 def _entry_row(source: ReadSource, item: Item, row: Row) -> Row:

@@ -12,10 +12,12 @@ from hashrange.errors import StorageBusy
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
-from hashrange.store.embedded import EmbeddedStore, late_entries, layout, open_store
+from hashrange.store.embedded import EmbeddedStore, commits, late_entries, layout, open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, open_engine
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
 from hashrange.store.interface import Step
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
@@ -178,6 +180,30 @@ def test_what_a_kill_left_is_written_when_the_store_opens(store: EmbeddedStore, 
     again = open_store(folder, VirtualClock(), None)
     assert (entries(again), left(again.engine)) == ([1] * INDEXES, 0)
     end(write(again, "a", "three", SMALL))
+    again.close_now()
+    assert check_store(folder).faults == []
+
+
+def test_a_start_waits_out_a_stalled_engine(store: EmbeddedStore, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a kill in the midst of much writing, the engine has to make room first."""
+    writing = write(store, "a", "one", LARGE)
+    begin(writing, 1)
+    writing.close()
+    store.close_now()
+    stalls = iter(range(5))
+    waited: list[float] = []
+    written = Draft.write
+
+    def stalled(draft: Draft) -> None:
+        if next(stalls, None) is not None:
+            raise Exception("Result incomplete: Write stall")  # noqa: TRY002 - as the engine raises it
+        written(draft)
+
+    monkeypatch.setattr(Draft, "write", stalled)
+    monkeypatch.setattr(commits, "wait_here", waited.append)
+    again = open_store(folder, VirtualClock(), None)
+    assert (entries(again), left(again.engine)) == ([1] * INDEXES, 0)
+    assert waited == list(STALL_DELAYS_SECONDS[:5])
     again.close_now()
     assert check_store(folder).faults == []
 

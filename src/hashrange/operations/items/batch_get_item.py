@@ -22,7 +22,12 @@ from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json, row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
-from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_PARTITION_MAX_BYTES, BATCH_GET_SIZE_MAX_BYTES
+from hashrange.limits import (
+    BATCH_GET_JSON_MAX_BYTES,
+    BATCH_GET_KEYS_MAX,
+    BATCH_GET_PARTITION_MAX_BYTES,
+    BATCH_GET_SIZE_MAX_BYTES,
+)
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
@@ -32,7 +37,7 @@ from hashrange.operations.items.projections import check_attributes_to_get, requ
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.replies import ENCODER, capacities_member, join_members, project_row
-from hashrange.steps import spend
+from hashrange.steps import grow_reply, spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
@@ -80,10 +85,12 @@ class TableReply(NamedTuple):
 class Room:
     """How much more the reply may hold."""
 
-    __slots__ = ("is_full", "left_bytes", "stall")
+    __slots__ = ("is_full", "json_bytes", "left_bytes", "stall")
 
     def __init__(self) -> None:
         self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
+        self.json_bytes = 0
+        """That it holds."""
         self.is_full = False
         """True from the first item that did not fit, or could not be read."""
         self.stall: StorageBusy | None = None
@@ -233,7 +240,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             continue
         spend(len(row) >> 10)
         size_bytes = row_size_bytes(row)
-        if size_bytes > room.left_bytes:
+        if size_bytes > room.left_bytes or room.json_bytes > BATCH_GET_JSON_MAX_BYTES:
             room.is_full = True
             unprocessed.append(position)
             continue
@@ -248,7 +255,10 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
         sizes_bytes.append(size_bytes)
         if parts:
             parts.append(b",")
+        json_bytes = room.json_bytes
         parts.append(row_json(row) if projection is None else project_row(projection, row))
+        room.json_bytes += len(parts[-1])
+        grow_reply(json_bytes, room.json_bytes)
     return TableReply(parts, sizes_bytes, unprocessed)
 
 

@@ -15,7 +15,7 @@ from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.operations.operation import Scope
 from hashrange.operations.replies import ENCODER, capacity_member
-from hashrange.steps import spend
+from hashrange.steps import grow_reply, spend
 from hashrange.store.interface import Page, Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.capacity import read_units
@@ -84,7 +84,7 @@ async def read_page(
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
     bytes_left = fetched_left_bytes = limit_bytes
     items_json: list[bytes] = []
-    count = scanned_count = 0
+    count = scanned_count = json_bytes = 0
     fetched_units = 0.0
     while True:
         page = await store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
@@ -100,6 +100,9 @@ async def read_page(
             count += len(rows)
             if not wanted.is_count:
                 items_json += rows_json(rows)
+                read_bytes = sum(map(len, rows))
+                grow_reply(json_bytes, json_bytes + read_bytes)
+                json_bytes += read_bytes
         rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
         if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:

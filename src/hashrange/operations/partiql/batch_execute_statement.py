@@ -32,6 +32,7 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.partiql.writes import Write, check_table, check_write, locate_write, plan_write, returned_item
 from hashrange.operations.replies import ENCODER, capacities_member, join_members
 from hashrange.operations.transactions.reasons import CODES, message_of
+from hashrange.steps import grow_reply
 from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import IndexUnits, change_units, index_units, read_units
 
@@ -80,6 +81,7 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
     """A reply for each statement, in their order."""
     replies: list[bytes] = [b"{}"] * len(request.Statements)
     capacities: list[tuple[str, float, list[IndexUnits]]] = []
+    reply_bytes = 0
     for asked in _located(scope, _checked(request.Statements, replies), replies):
         try:
             done = await (_read(scope, asked) if asked.write is None else _write(scope, asked.statement, asked.write))
@@ -94,7 +96,9 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
         members = [b'"TableName":' + ENCODER.encode(done.table_name)]
         if done.item_json is not None:
             members.append(b'"Item":' + done.item_json)
-        replies[asked.position] = join_members(members)
+        replies[asked.position] = reply = join_members(members)
+        grow_reply(reply_bytes, reply_bytes + len(reply))
+        reply_bytes += len(reply)
         capacities.append((done.table_name, done.units, done.indexes))
     members = [b'"Responses":[' + b",".join(replies) + b"]"]
     detail = request.ReturnConsumedCapacity

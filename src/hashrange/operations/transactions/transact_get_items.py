@@ -29,7 +29,7 @@ from hashrange.operations.replies import project_row
 from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.figures import names_as_given, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.steps import spend
+from hashrange.steps import grow_reply, spend
 from hashrange.tables.open_table import OpenTable
 
 
@@ -69,6 +69,7 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> 
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
     rows = await read_places(scope, places)
+    grow_reply(0, sum([len(row) for row in rows if row is not None]))
     parts = [b'{"Responses":[', *_responses(lookups, rows), b"]"]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":

@@ -15,11 +15,12 @@ looked at again. A stalled engine is waited out, and the road begins anew. Why: 
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any, TypeVar
 
 import msgspec
 
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.steps import gave_way, spend
@@ -30,10 +31,11 @@ from hashrange.store.embedded.foundations import Foundations, Overtaken
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.parts import Parts, parts_of, require_willing
-from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.site import STALL_DELAYS_SECONDS, Site
 from hashrange.store.embedded.tokens import Former, Tokens
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
+from hashrange.store.pause import wait_here
 from hashrange.store.request_ids import RequestId
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
@@ -45,12 +47,19 @@ ReadRow = Callable[[Engine, bytes], Row | None]
 """Of the read cache."""
 READ_BYTES_PER_STEP_BITS = 10
 """Reading 1 KB of a row is a step."""
+OPENING_STALLS_MAX = 30
+"""Of the longest delay: 50 s, beside which the engine writes some gigabytes."""
 NOBODY_ASKS = 0.0
 """In place of a service time that nobody asks for."""
 
 
 class Stalled(Exception):
-    """The engine did not take the write now; nothing was written. Its own error is the cause."""
+    """The engine did not take the write now; nothing was written."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+        """The engine's own."""
 
 
 class Commits:
@@ -121,8 +130,7 @@ class Commits:
         try:
             while True:
                 if isinstance(reason, Stalled):
-                    assert isinstance(reason.__cause__, Exception)
-                    await self._site.wait_out_stall(reason.__cause__, stalls)
+                    await self._site.wait_out_stall(reason.error, stalls)
                     stalls += 1
                 elif reason is not None and not has_claim:
                     await self._claims.claim(places)
@@ -147,11 +155,15 @@ class Commits:
         await finish(self.commit)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
-        """The same before anybody is served. Raises the engine's bare exceptions."""
-        try:
-            return self._commit(make)
-        except Stalled as stalled:
-            raise stalled.__cause__ or stalled from None
+        """The same before anybody is served, so that everything may wait for a stalled engine. Raises the engine's bare exceptions."""
+        for delay_seconds in (*STALL_DELAYS_SECONDS, *repeat(STALL_DELAYS_SECONDS[-1], OPENING_STALLS_MAX)):
+            try:
+                return self._commit(make)
+            except Stalled as stalled:
+                if not isinstance(self._site.fail(stalled.error), StorageBusy):
+                    raise stalled.error from None
+            wait_here(delay_seconds)
+        return self._commit(make)
 
     # --- one attempt ----------------------------------------------------------------------------
 
@@ -196,7 +208,7 @@ class Commits:
         try:
             engine.put(engine_key, new)
         except Exception as error:
-            raise Stalled from error
+            raise Stalled(error) from error
         site.reads.written(engine_key, old, new)
         barrier.commit()
         site.changed_at[table.table_id] = position
@@ -236,7 +248,7 @@ class Commits:
             try:
                 self._tokens.add(draft, token, former)
             except Exception as error:
-                raise Stalled from error
+                raise Stalled(error) from error
         self._write(draft, written)
         return Transacted(changes)
 
@@ -301,7 +313,7 @@ class Commits:
         except (ApiError, TransactionRefused, AssertionError):
             raise
         except Exception as error:
-            raise Stalled from error
+            raise Stalled(error) from error
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
         """Figures, write, afterwards, barrier. Raises Stalled."""
@@ -310,7 +322,7 @@ class Commits:
         try:
             draft.write()
         except Exception as error:
-            raise Stalled from error
+            raise Stalled(error) from error
         site.barrier.commit()
         if figures is not None:
             site.figures.added(figures)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from hashrange.items.rows import decode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import late_entries
 from hashrange.store.embedded.draft import Draft
@@ -16,7 +15,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.late_entries import LateEntries
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
-from hashrange.tables.entries import derive_entry
+from hashrange.tables.entries import derive_stored_entry
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import source_id
@@ -79,7 +78,7 @@ class IndexEntries(Participant):
         """The entries of these items."""
         index = next(one for one in table.indexes if one.source == source)
         for key, row in rows:
-            entry = derive_entry(index, key, decode_row(row), row)
+            entry = derive_stored_entry(index, key, row)
             if entry is not None:
                 draft.batch.put(source + entry.key, entry.row)
                 draft.count(source, None, entry.row)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import StorageCorruption
-from hashrange.items.rows import decode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Commit, Draft
@@ -24,7 +23,7 @@ from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
-from hashrange.tables.entries import derive_entry
+from hashrange.tables.entries import derive_stored_entry
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.source_id import table_id_of
 
@@ -166,6 +165,6 @@ def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | N
     row = engine.get(index.table.source + late.key)
     if row is None:
         return None
-    entry = derive_entry(index, Key(late.key), decode_row(Row(row)), Row(row))
+    entry = derive_stored_entry(index, Key(late.key), Row(row))
     assert entry is not None
     return DelayedWrite(late.source, late.old_key, late.old_header, entry.key, entry.row)

@@ -26,8 +26,8 @@ from hashrange.tables.source_id import key_in_source, table_prefix
 
 SLICE_BYTES_MAX = 256 * 1024
 """Rows decoded in one slice: some 3 ms."""
-_FIRST_CHUNK_ROWS = 8
-"""Rows read before their length is known: 3 MB at most."""
+_FIRST_CHUNK_ROWS = 1
+"""Rows read before their length is known: their JSON has up to 4 MB."""
 _CHUNK_ROWS = 128
 _START = Key(b"")
 
