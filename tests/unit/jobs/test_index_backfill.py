@@ -13,6 +13,7 @@ from hashrange.items.values import check_item
 from hashrange.jobs.index_backfill import SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
+from hashrange.store.embedded.reading import Cursor
 from hashrange.store.interface import Step
 from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World, drive, item
@@ -258,6 +259,26 @@ def test_a_slice_of_large_rows_is_short(tmp_path: Path) -> None:
     while world.slice() is not None:
         counts.append(world.index()["ItemCount"])
     assert counts == [3, 6, 9, 12, 12]
+    assert world.close() == []
+
+
+def test_no_more_large_rows_are_read_than_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight of an item of 199,000 nulls take 30 ms to read."""
+    world = World(tmp_path / "data")
+    world.put(6, text={"S": "x" * 300_000})
+    asked: list[int] = []
+    read = Cursor.read
+
+    def note(cursor: Cursor, limit_rows: int) -> list[tuple[bytes, bytes]]:
+        asked.append(limit_rows)
+        return read(cursor, limit_rows)
+
+    world.create()
+    monkeypatch.setattr(Cursor, "read", note)
+    assert world.finish() >= 5
+    assert set(asked) == {1}
+    monkeypatch.undo()
+    assert len(world.entries()) == 6
     assert world.close() == []
 
 

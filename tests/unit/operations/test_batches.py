@@ -6,10 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange import steps
 from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException, StorageBusy, TransactionConflictException, ValidationException
-from hashrange.operations.items import batch_get_item, batch_write_item
+from hashrange.operations.items import batch_get_item, batch_write_item, scan
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.partiql import batch_execute_statement
+from hashrange.operations.transactions import transact_get_items
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.faulty import FaultyStore, Method
@@ -65,6 +68,42 @@ def test_large_batches_give_way_at_every_item(scope: Scope) -> None:
     for projection in ({}, {"ProjectionExpression": "pk"}):
         asked = {"RequestItems": {"orders": {"Keys": keys} | projection}}
         assert give_way_always(started(scope, batch_get_item.OPERATION, asked))[0] >= 25
+
+
+def test_a_reply_holds_so_much_json_and_leaves_the_rest(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items of tiny values have much more of it than they count bytes."""
+    nulls = {"L": [{"NULL": True}] * 1_000}
+    requests = [{"PutRequest": {"Item": key(place) | {"nulls": nulls}}} for place in range(20)]
+    finish(started(scope, batch_write_item.OPERATION, {"RequestItems": {"orders": requests}}))
+    monkeypatch.setattr(batch_get_item, "BATCH_GET_JSON_MAX_BYTES", 50_000)
+    asked = {"RequestItems": {"orders": {"Keys": [key(place) for place in range(20)]}}}
+    reply = msgspec.json.decode(finish(started(scope, batch_get_item.OPERATION, asked)))
+    found, left = reply["Responses"]["orders"], reply["UnprocessedKeys"]["orders"]["Keys"]
+    assert (len(found), len(left)) == (4, 16)
+    assert left == [key(place) for place in range(4, 20)]
+
+
+def test_large_replies_are_made_one_after_the_other(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty of 30 MB each at a time would take more memory than a machine has."""
+    finish(started(scope, batch_write_item.OPERATION, writes("x" * 40_000)))
+    monkeypatch.setattr(steps, "REPLY_BYTES", 300_000)
+    held: list[int] = []
+    monkeypatch.setattr(steps, "_queue", held.append)
+    keys = [key(place) for place in range(25)]
+    statements = [{"Statement": f"SELECT * FROM orders WHERE pk='{one['pk']['S']}' AND sk='s'"} for one in keys]
+    requests: list[tuple[Operation, dict[str, Any]]] = [
+        (batch_get_item.OPERATION, {"RequestItems": {"orders": {"Keys": keys}}}),
+        (scan.OPERATION, {"TableName": "orders"}),
+        (batch_execute_statement.OPERATION, {"Statements": statements}),
+        (
+            transact_get_items.OPERATION,
+            {"TransactItems": [{"Get": {"TableName": "orders", "Key": one}} for one in keys]},
+        ),
+    ]
+    for operation, body in requests:
+        held.clear()
+        finish(started(scope, operation, body))
+        assert held.count(steps.REPLY_ALONE_BYTES) == 1, operation.name
 
 
 def test_large_maps_as_keys_are_refused_at_once(scope: Scope) -> None:

@@ -1,12 +1,19 @@
 """Compressed bodies and replies."""
 
 import gzip
+import json
+import random
 import zlib
+from typing import Any
 
 import pytest
 
+from hashrange import steps
+from hashrange.operations.operation import Operation, Scope
+from hashrange.server.workers import Workers
 from hashrange.wire.http import BODY_BYTES_MAX
-from tests.unit.server.harness import FrontEnd, reply
+from tests.support.working import HurriedClock, Turns
+from tests.unit.server.harness import EchoRequest, FrontEnd, replies, reply
 
 
 @pytest.fixture
@@ -94,3 +101,33 @@ def test_large_replies_are_compressed_for_who_asks(front: FrontEnd) -> None:
     assert zlib.decompress(deflated.body) == plain.body
     small = reply(front.ask(front.request(headers={"Accept-Encoding": "gzip"})))
     assert "content-encoding" not in small.headers
+
+
+def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its connection's next request waits until it is out."""
+    monkeypatch.setattr(steps, "_look", None)  # what a dispatcher installs is taken back
+    monkeypatch.setattr(steps, "_queue", None)
+    text = "".join(random.Random(1).choices("abcdefgh", k=1 << 20))
+
+    async def long(scope: Scope, request: EchoRequest) -> bytes:
+        return b'{"text":"%b"}' % (text if request.TableName == "long" else "short").encode()
+
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, long)})
+    clock = HurriedClock(front.clock.service_time())
+    turns = Turns()
+    loop: Any = turns
+    front.dispatcher.workers = workers = Workers(clock)
+    workers.take_turns(loop)
+    connection, transport = front.connect()
+    headers = {"Accept-Encoding": "gzip"}
+    connection.data_received(front.request(b'{"TableName":"long"}', headers=headers))
+    connection.data_received(front.request(b'{"TableName":"short"}', headers=headers))
+    count = 0
+    while turns.due:
+        assert transport.written.count(b"HTTP/1.1 200 OK") <= 2
+        turns.turn()
+        count += 1
+    assert count > 16
+    first, second = replies(transport.written)
+    assert json.loads(gzip.decompress(first.body)) == {"text": text}
+    assert json.loads(second.body) == {"text": "short"}
