@@ -36,7 +36,7 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER, capacities_member, join_members, project_row
+from hashrange.operations.replies import ENCODER, capacities_member, join_members, join_reply, project_row
 from hashrange.steps import grow_reply, spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable
@@ -112,6 +112,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
         name = ENCODER.encode(read.name)
         parts += (name if read is reads[0] else b"," + name, b":[")
         parts += reply.parts
+        reply.parts.clear()
         parts.append(b"]")
         if reply.unprocessed:
             keys = [read.entry.Keys[position] for position in reply.unprocessed]
@@ -128,7 +129,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
         tables = [(name, table_units, ()) for name, table_units in units.items()]
         parts.append(b"," + capacities_member(tables, detail))
     parts.append(b"}")
-    return b"".join(parts)
+    return join_reply(parts)
 
 
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:

@@ -14,7 +14,7 @@ from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.operations.operation import Scope
-from hashrange.operations.replies import ENCODER, capacity_member
+from hashrange.operations.replies import ENCODER, capacity_member, join_reply
 from hashrange.steps import grow_reply, spend
 from hashrange.store.interface import Page, Store
 from hashrange.store.pause import PAUSE
@@ -180,4 +180,4 @@ def page_reply(
     # One join makes the body: each further copy of a page of 1 MB takes 1 ms.
     items_json[0] = b'{"Items":[' + items_json[0]
     items_json[-1] += b"]," + tail
-    return b",".join(items_json)
+    return join_reply(items_json, b",")

@@ -30,7 +30,7 @@ from hashrange.operations.partiql.statements import (
     is_select_text,
 )
 from hashrange.operations.partiql.writes import Write, check_table, check_write, locate_write, plan_write, returned_item
-from hashrange.operations.replies import ENCODER, capacities_member, join_members
+from hashrange.operations.replies import ENCODER, capacities_member, join_reply
 from hashrange.operations.transactions.reasons import CODES, message_of
 from hashrange.steps import grow_reply
 from hashrange.store.request_ids import new_request_id
@@ -93,18 +93,19 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
                 raise
             replies[asked.position] = _error(InternalServerError(INTERNAL_ERROR), asked.statement)
             continue
-        members = [b'"TableName":' + ENCODER.encode(done.table_name)]
-        if done.item_json is not None:
-            members.append(b'"Item":' + done.item_json)
-        replies[asked.position] = reply = join_members(members)
-        grow_reply(reply_bytes, reply_bytes + len(reply))
-        reply_bytes += len(reply)
+        name = ENCODER.encode(done.table_name)
+        item_json = b"" if done.item_json is None else done.item_json
+        replies[asked.position] = b'{"TableName":%b%b%b}' % (name, b',"Item":' if item_json else b"", item_json)
+        grow_reply(reply_bytes, reply_bytes + len(item_json))
+        reply_bytes += len(item_json)
         capacities.append((done.table_name, done.units, done.indexes))
-    members = [b'"Responses":[' + b",".join(replies) + b"]"]
+    end = b"]}"
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
-        members.append(capacities_member(capacities, detail))
-    return join_members(members)
+        end = b"],%b}" % capacities_member(capacities, detail)
+    replies[0] = b'{"Responses":[' + replies[0]
+    replies[-1] += end
+    return join_reply(replies, b",")
 
 
 def _checked(requests: list[BatchStatementRequest], replies: list[bytes]) -> list[Asked]:

@@ -25,7 +25,7 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import project_row
+from hashrange.operations.replies import join_reply, project_row
 from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.figures import names_as_given, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
@@ -76,7 +76,7 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> 
         given = names_as_given(lookup.table_name for lookup in lookups)
         parts += (b",", read_capacity_member(places, rows, detail, given))
     parts.append(b"}")
-    return b"".join(parts)
+    return join_reply(parts)
 
 
 def _checked_lookup(get: Get) -> Lookup:
