@@ -13,7 +13,7 @@ from hashrange.tables.capacity import IndexUnits, consumed_capacity
 ENCODER = msgspec.json.Encoder()
 
 
-def join_reply(parts: list[bytes], between: bytes = b"") -> bytes:
+def join_reply(parts: list[bytes] | list[bytes | memoryview], between: bytes = b"") -> bytes:
     """A reply's body of its parts, in one copy, for each takes half a millisecond a MB; others have their turn before and behind a large one. Uses up the parts."""
     look()
     body = between.join(parts)
