@@ -13,9 +13,9 @@ import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.row_layout import row_json, row_size_bytes
-from hashrange.items.rows import decode_attributes
+from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.items.sizes import item_size_bytes
-from hashrange.items.types import Row
+from hashrange.items.types import Item, Row
 from hashrange.tables.change import Change
 from hashrange.tables.schema import StreamViewType
 from hashrange.tables.streams import Sequence, Stream, sequence_text
@@ -32,6 +32,18 @@ _USER_IDENTITY = b'"userIdentity":{"Type":"Service","PrincipalId":"dynamodb.amaz
 
 _header = Struct(">BBBII")
 _encode = msgspec.json.Encoder().encode
+_decode_item = msgspec.json.Decoder(Item).decode
+
+
+class StreamRecord(NamedTuple):
+    """A record, taken apart."""
+
+    event: int
+    by: int
+    keys_json: bytes
+    """Empty where a row holds them."""
+    old: Row | None
+    new: Row | None
 
 
 class RecordFaces(NamedTuple):
@@ -90,8 +102,33 @@ def faces_of(stream: Stream) -> RecordFaces:
     )
 
 
-def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
-    """The record as replies tell it. Raises StorageCorruption, StorageFormatUnknown. 4 µs for 1.1 KB with both images."""
+def decode_record(record: bytes, view_type: StreamViewType) -> StreamRecord:
+    """What is in it, all of which is looked at: for tools. Raises StorageCorruption, StorageFormatUnknown."""
+    found = _parts_of(record)
+    has_old = found.event != INSERT and view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+    has_new = found.event != REMOVE and view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
+    is_whole = (found.old is not None, found.new is not None) == (has_old, has_new)
+    if not is_whole or found.by > _BY_TIME_TO_LIVE or bool(found.keys_json) == (has_old or has_new):
+        raise StorageCorruption("a stream record lacks what its stream tells of a change, or has more")
+    for row in (found.old, found.new):
+        if row is not None and item_size_bytes(decode_row(row)) != row_size_bytes(row):
+            raise StorageCorruption("an image in a stream record has another size than it says")
+    return found
+
+
+def keys_of(record: StreamRecord, key_names: tuple[str, ...]) -> Item:
+    """Key attributes of the item. Raises StorageCorruption."""
+    row = record.new or record.old
+    if row is not None:
+        return decode_attributes(row, key_names)
+    try:
+        return _decode_item(record.keys_json)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StorageCorruption(f"the keys of a stream record cannot be read: {error}") from error
+
+
+def _parts_of(record: bytes) -> StreamRecord:
+    """Raises StorageCorruption, StorageFormatUnknown."""
     try:
         version, event, by, keys_bytes, old_bytes = _header.unpack_from(record)
     except Exception as error:
@@ -99,12 +136,20 @@ def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
     if version != VERSION or event > REMOVE:
         raise StorageFormatUnknown(f"a stream record has format version {version} and event {event}")
     keys_end = _header.size + keys_bytes
-    old, new = Row(record[keys_end : keys_end + old_bytes]), Row(record[keys_end + old_bytes :])
-    keys_json = record[_header.size : keys_end]
-    if keys_json:
-        keys = msgspec.json.decode(keys_json)
-    else:
-        keys = decode_attributes(new or old, faces.key_names)
+    if len(record) < keys_end + old_bytes:
+        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts")
+    old, new = record[keys_end : keys_end + old_bytes], record[keys_end + old_bytes :]
+    return StreamRecord(
+        event, by, record[_header.size : keys_end], Row(old) if old else None, Row(new) if new else None
+    )
+
+
+def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
+    """The record as replies tell it. Raises StorageCorruption, StorageFormatUnknown. 4 µs for 1.1 KB with both images."""
+    found = _parts_of(record)
+    event, by, keys_json, old, new = found
+    keys = keys_of(found, faces.key_names)
+    if not keys_json:
         keys_json = _encode(keys)
     size_bytes = item_size_bytes(keys)
     images = b""

@@ -21,6 +21,8 @@ Sequence = int
 
 _COUNTER_BITS = 32
 _COUNTER_DIGITS = 10
+_FLOAT_ERROR_MS = 0.0005
+"""Times of this century have an error of at most 0.00025 ms."""
 SEQUENCE_BYTES = 12
 SEQUENCE_MAX: Sequence = (1 << 8 * SEQUENCE_BYTES) - 1
 
@@ -31,8 +33,8 @@ def next_sequence(last: Sequence, now_seconds: float) -> Sequence:
 
 
 def sequence_at(at_seconds: float) -> Sequence:
-    """The first one of that millisecond of service time."""
-    return int(at_seconds * 1000) << _COUNTER_BITS
+    """The first one of that millisecond of service time. A time that was given in milliseconds may, as a float, lie just before its own."""
+    return int(at_seconds * 1000 + _FLOAT_ERROR_MS) << _COUNTER_BITS
 
 
 def sequence_seconds(sequence: Sequence) -> float:

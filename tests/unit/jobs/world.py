@@ -12,6 +12,10 @@ from hashrange.errors import ApiError
 from hashrange.jobs.expiry import Expiry
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
+from hashrange.jobs.job import Job
+from hashrange.jobs.partition_splits import PartitionSplits
+from hashrange.jobs.stream_shards import StreamShards
+from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
@@ -49,12 +53,14 @@ class World:
         index_delay: Callable[[], float] | None = None,
         clock: Steered | None = None,
         ttl_delay_seconds: float = 0.0,
+        partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
     ) -> None:
         self.data_dir = None if data_dir is None else str(data_dir)
         self.is_suspending = is_suspending
         self.settings = Settings(table_state_delay_seconds=delay_seconds)
         self.index_delay = index_delay
         self.ttl_delay_seconds = ttl_delay_seconds
+        self.partition_size_max_bytes = partition_size_max_bytes
         self.clock: Steered = clock or VirtualClock()
         self.open()
         self.ask(
@@ -67,13 +73,20 @@ class World:
 
     def open(self) -> None:
         self.embedded: EmbeddedStore = open_store(
-            self.data_dir, self.clock, None, self.index_delay, ttl_delay_seconds=self.ttl_delay_seconds
+            self.data_dir,
+            self.clock,
+            None,
+            self.index_delay,
+            ttl_delay_seconds=self.ttl_delay_seconds,
+            partition_size_max_bytes=self.partition_size_max_bytes,
         )
         store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
         self.job = IndexBackfill(store, self.clock)
         self.delay_job = IndexDelay(store)
         self.expiry_job = Expiry(store)
+        self.shards_job = StreamShards(store)
+        self.splits_job = PartitionSplits(store)
 
     def restart(self) -> None:
         """Close and open again, on disk only."""
@@ -151,17 +164,19 @@ class World:
 
     def apply(self) -> float | None:
         """Let the delay's job do all that is due; returns the pause that it asks for."""
-        while True:
-            pause_seconds: float | None = drive(self.delay_job.run_slice())
-            if pause_seconds is None or pause_seconds > 0:
-                return pause_seconds
+        return _until_done(self.delay_job)
 
     def expire(self) -> float | None:
         """Let the job of expiries do all that is due; returns the pause that it asks for."""
-        while True:
-            pause_seconds: float | None = drive(self.expiry_job.run_slice())
-            if pause_seconds is None or pause_seconds > 0:
-                return pause_seconds
+        return _until_done(self.expiry_job)
+
+    def tend(self) -> float | None:
+        """Let the job of shards do all that is due; returns the pause that it asks for."""
+        return _until_done(self.shards_job)
+
+    def split(self) -> float | None:
+        """Let the job of partitions split all that have grown; returns the pause that it asks for."""
+        return _until_done(self.splits_job)
 
     def described(self) -> Any:
         return self.ask("DescribeTable")["Table"]
@@ -174,6 +189,13 @@ class World:
     def entries(self, name: str = "by-status") -> dict[str, Item]:
         """Item id → entry, of the whole index."""
         return {entry["id"]["S"]: entry for entry in self.ask("Scan", IndexName=name)["Items"]}
+
+
+def _until_done(job: Job) -> float | None:
+    while True:
+        pause_seconds: float | None = drive(job.run_slice())
+        if pause_seconds is None or pause_seconds > 0:
+            return pause_seconds
 
 
 def item(number: int) -> Item:

@@ -15,7 +15,7 @@ from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessExcepti
 from hashrange.limits import GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES
 from hashrange.messages import streams as say
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.streams.iterators import Position, decode_iterator, encode_iterator
+from hashrange.operations.streams.iterators import Position, decode_iterator, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import find_stream, readable_shards
 from hashrange.steps import spend
 from hashrange.tables.stream_records import faces_of, record_json
@@ -50,7 +50,7 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> bytes:
     elif shard.last is not None:
         return b"{%b}" % members[0]
     else:
-        first = max([first, last + 1, *[sequence + 1 for sequence, _ in page.records[-1:]]])
+        first = max([first, end_of_records(last, now_seconds), *[sequence + 1 for sequence, _ in page.records[-1:]]])
     following = encode_iterator(arn, Position(stream.stream_id, shard.number, first), now_seconds)
     members.append(b'"NextShardIterator":%b' % msgspec.json.encode(following))
     return b"{%b}" % b",".join(members)

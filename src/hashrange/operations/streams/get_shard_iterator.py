@@ -11,7 +11,7 @@ from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessExcepti
 from hashrange.messages import streams as say
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.streams import members
-from hashrange.operations.streams.iterators import Position, encode_iterator
+from hashrange.operations.streams.iterators import Position, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import (
     find_stream,
     parse_stream_arn,
@@ -73,7 +73,7 @@ def _place(
     """Where to begin, and whether that is the oldest record that is left by then. Raises TrimmedDataAccessException."""
     kind, oldest = request.ShardIteratorType, horizon(now_seconds)
     if kind == "LATEST":
-        return max(shard.first, scope.store.streams.last() + 1), False
+        return max(shard.first, end_of_records(scope.store.streams.last(), now_seconds)), False
     if kind == "TRIM_HORIZON" or (kind == "AT_TIMESTAMP" and sequence <= max(shard.first, oldest)):
         return shard.first, True
     if sequence < oldest:

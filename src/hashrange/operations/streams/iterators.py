@@ -12,7 +12,7 @@ from zlib import crc32
 
 from hashrange.errors import ExpiredIteratorException, ValidationException
 from hashrange.messages.streams import INVALID_ITERATOR, ITERATOR_EXPIRED
-from hashrange.tables.streams import SEQUENCE_BYTES, Sequence
+from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, horizon
 
 LIFE_SECONDS = 15 * 60.0
 _VERSION = 1
@@ -58,6 +58,11 @@ def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
     if milliseconds / 1000 + LIFE_SECONDS < now_seconds:
         raise ExpiredIteratorException(ITERATOR_EXPIRED)
     return arn, Position(stream_id, shard_number, int.from_bytes(first, "big"), kind == _FROM_HORIZON)
+
+
+def end_of_records(last: Sequence, now_seconds: float) -> Sequence:
+    """Behind the last record that any stream has, and not too old as long as the iterator is good: streams may have been idle for a day."""
+    return max(last + 1, horizon(now_seconds + LIFE_SECONDS))
 
 
 def _check(arn: str, content: bytes) -> int:

@@ -3,7 +3,8 @@
 Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
 key; every item has its index entries, and every entry its item; figures and sizes of item collections equal a recount; partitions cover
 all hashes; every
-table id was given out; items that expire stand in the queue of their table, and nothing else does; no row belongs to a table that does not exist; tokens and their expiry belong together.
+table id was given out; items that expire stand in the queue of their table, and nothing else does; no row belongs to a table that does not exist; tokens and their expiry belong together;
+streams agree with their tables, and records with items (`check_streams.py`).
 """
 
 from collections import defaultdict
@@ -20,6 +21,7 @@ from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.check_collections import collection_faults
 from hashrange.store.embedded.check_expiries import ExpiryCheck
 from hashrange.store.embedded.check_indexes import IndexCheck
+from hashrange.store.embedded.check_streams import StreamCheck
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import READING, storage_error
 from hashrange.store.embedded.figures import TableFigures, read_figures
@@ -27,7 +29,7 @@ from hashrange.store.embedded.offline import format_version, read_offline, read_
 from hashrange.store.embedded.partitions import partition_faults
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
-from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION
+from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, STREAMS_SINCE_VERSION
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import key_in_source, source_of, table_id_of, table_prefix
@@ -106,6 +108,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     yield from collection_faults(engine, tables)
     if format_version(engine) >= PARTITIONS_SINCE_VERSION:
         yield from partition_faults(engine, [table.schema for table in tables])
+    if format_version(engine) >= STREAMS_SINCE_VERSION:
+        yield from StreamCheck(engine, [table.schema for table in tables]).faults()
     yield from _check_tokens(engine)
 
 

@@ -34,8 +34,10 @@ class Figures:
         self._on_growth = on_growth
 
     def load(self, engine: Engine) -> None:
-        """Read everything from a newly opened engine. Raises StorageCorruption."""
+        """Read everything from a newly opened engine, whose sources have no limits yet. Raises StorageCorruption."""
         self._by_table = read_figures(engine)
+        self.size_limits.clear()
+        self.grown.clear()
 
     def of(self, source: bytes) -> Statistics:
         """Item count and size of a source."""

@@ -7,6 +7,7 @@ others go on. What is older than a day goes: whole shards, and streams that have
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
+from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
@@ -70,7 +71,12 @@ class Streams:
             shard = layout.decode_shard(engine_key, row)
             found.setdefault(shard.stream_id, []).append(shard)
         for stream_id, shards in found.items():
+            if stream_id not in self.by_id:
+                raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
             self.by_id[stream_id].set(shards)
+        for line in self.by_id.values():
+            if not line.open if line.stream.is_on else not line.shards:
+                raise StorageCorruption(f"stream {line.stream.arn} has no shard")
         self.by_table = {line.stream.table_id: line for line in self.by_id.values() if line.stream.is_on}
         ends = [
             end for line in self.by_id.values() for one in line.shards.values() for end in (one.first, one.last or 0)

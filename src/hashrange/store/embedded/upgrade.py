@@ -9,6 +9,7 @@ from hashrange.store.embedded import layout
 from hashrange.tables.partitions import first_partitions
 
 PARTITIONS_SINCE_VERSION = 5
+STREAMS_SINCE_VERSION = 6
 
 
 def check_format(engine: Any, place: str) -> None:

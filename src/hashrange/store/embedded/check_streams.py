@@ -1,0 +1,174 @@
+"""Do streams and their records agree with the tables? What `check` asks of the rows of streams, shards and records.
+
+A table with a stream has one that is on, whose open shards are those of the table's partitions; whatever else there is has ended. Records lie
+within their shard, can be read, and the last record of an item tells what is stored.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.row_layout import is_same_item
+from hashrange.items.types import Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.partitions import read_partitions
+from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
+from hashrange.tables.keys import key_functions
+from hashrange.tables.partitions import HashRange
+from hashrange.tables.schema import Table
+from hashrange.tables.source_id import HASH_BYTES, source_id
+from hashrange.tables.stream_records import StreamRecord, decode_record, keys_of
+from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream, has_stream
+
+LAST_RECORDS_MAX = 100_000
+"""Of so many items of a stream, those that changed last, the last record is compared with the item: 20 MB of keys at most, of the usual length."""
+_HAS_NEW_IMAGE = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
+_SEQUENCE_AT = len(layout.RECORD_PREFIX) + 8
+
+
+class StreamCheck:
+    """Of all streams of a folder. Raises whatever spoilt bytes lead to, as long as no row is asked for."""
+
+    def __init__(self, engine: Engine, tables: Sequence[Table]) -> None:
+        self._engine = engine
+        self._tables = {table.table_id: table for table in tables}
+        self._streams: dict[int, Stream] = {}
+        self._shards: dict[tuple[int, int], Shard] = {}
+        for engine_key, row in scan_prefix(engine, layout.STREAM_PREFIX):
+            self._streams[int.from_bytes(engine_key[len(layout.STREAM_PREFIX) :], "big")] = layout.decode_stream(row)
+        for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
+            shard = layout.decode_shard(engine_key, row)
+            self._shards[shard.stream_id, shard.number] = shard
+
+    def faults(self) -> Iterator[str]:
+        """All that is wrong. 10 µs a record, and once more as much for the last of an item."""
+        yield from self._stream_faults()
+        yield from self._shard_faults()
+        yield from self._record_faults()
+        for stream in self._streams.values():
+            if stream.is_on and stream.view_type in _HAS_NEW_IMAGE and stream.table_id in self._tables:
+                yield from self._item_faults(stream)
+
+    # --- streams and shards -----------------------------------------------------------------------
+
+    def _stream_faults(self) -> Iterator[str]:
+        counter = self._engine.get(layout.NEXT_STREAM_ID_KEY)
+        next_id = 1 if counter is None else layout.decode_number(counter)
+        on: dict[int, int] = {}
+        for stream_id, stream in self._streams.items():
+            if stream.stream_id != stream_id or not 0 < stream_id < next_id:
+                yield f"stream {stream_id} says that it is {stream.stream_id}, and the next id to be given out is {next_id}"
+            if stream.is_on:
+                on[stream.table_id] = on.get(stream.table_id, 0) + 1
+                yield from _description_faults(stream, self._tables.get(stream.table_id))
+            elif stream.ended_at_seconds < stream.created_at_seconds:
+                yield f"stream {stream.arn} is off and ended before it began"
+        for table in self._tables.values():
+            if has_stream(table) and on.get(table.table_id, 0) != 1:
+                yield f"table {table.name} has a stream, and {on.get(table.table_id, 0)} of its streams are on"
+
+    def _shard_faults(self) -> Iterator[str]:
+        by_stream: dict[int, list[Shard]] = {stream_id: [] for stream_id in self._streams}
+        for shard in self._shards.values():
+            place = f"shard {shard.number} of stream {shard.stream_id}"
+            if shard.stream_id not in by_stream:
+                yield f"{place} belongs to no stream"
+                continue
+            by_stream[shard.stream_id].append(shard)
+            if shard.last is not None and shard.last < shard.first:
+                yield f"{place} ends before it begins"
+            parent = self._shards.get((shard.stream_id, shard.parent))
+            if shard.parent and shard.parent >= shard.number:
+                yield f"{place} is said to follow shard {shard.parent}"
+            elif parent is not None and (
+                parent.last is None or parent.last >= shard.first or not _is_within(shard.hashes, parent.hashes)
+            ):
+                yield f"{place} begins before its parent ends, or holds other hashes"
+        partitions = read_partitions(self._engine)
+        for stream_id, shards in by_stream.items():
+            stream = self._streams[stream_id]
+            open_shards = sorted((one.hashes, one.partition) for one in shards if one.last is None)
+            of_table = partitions.get(source_id(stream.table_id), []) if stream.is_on else []
+            if not shards or open_shards != [(one.hashes, one.number) for one in of_table]:
+                yield f"the open shards of stream {stream.arn} are not those of its table's partitions"
+
+    # --- records ----------------------------------------------------------------------------------
+
+    def _record_faults(self) -> Iterator[str]:
+        for engine_key, row in scan_prefix(self._engine, layout.RECORD_PREFIX):
+            shard = self._shards.get(_place_of(engine_key))
+            stream = None if shard is None else self._streams.get(shard.stream_id)
+            place = f"stream record {engine_key.hex()}"
+            if shard is None or stream is None:
+                yield f"{place} belongs to no shard of a stream"
+                continue
+            sequence = layout.record_sequence(engine_key)
+            if sequence < shard.first or (shard.last is not None and sequence > shard.last):
+                yield f"{place} lies beyond the sequence numbers of its shard"
+            try:
+                record = decode_record(row, stream.view_type)
+                hash_ = int.from_bytes(_key_of(stream, record)[:HASH_BYTES], "big")
+            except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
+                yield f"{place} cannot be read: {type(error).__name__}: {error}"
+                continue
+            if not _is_within(HashRange(hash_, hash_), shard.hashes):
+                yield f"{place} is of an item whose hash is not in its shard"
+
+    def _item_faults(self, stream: Stream) -> Iterator[str]:
+        """Records from the last one back: the first that is met of an item is its last."""
+        source, seen = source_id(stream.table_id), set[bytes]()
+        for engine_key, row in self._newest_first(stream):
+            try:
+                record = decode_record(row, stream.view_type)
+                key = _key_of(stream, record)
+            except Exception:  # noqa: BLE001, S112 - told already
+                continue
+            if key in seen:
+                continue
+            seen.add(key)
+            stored = self._engine.get(source + key)
+            if not is_same_item(record.new, None if stored is None else Row(stored)):
+                yield f"stream record {engine_key.hex()} is the last of row {(source + key).hex()}, which is another one"
+            if len(seen) >= LAST_RECORDS_MAX:
+                return
+
+    def _newest_first(self, stream: Stream) -> Iterator[tuple[bytes, bytes]]:
+        """A child's number is greater than its parent's, so an item's records come in reverse order."""
+        for stream_id, number in sorted(self._shards, reverse=True):
+            if stream_id == stream.stream_id:
+                prefix = layout.shard_records_prefix(stream_id, number)
+                upper = prefix_upper_bound(prefix)
+                cursor = Cursor(self._engine, prefix, upper, is_reverse=True, skipped_keys_max=0)
+                try:
+                    while chunk := cursor.read(CHUNK_ROWS):
+                        yield from chunk
+                        if len(chunk) < CHUNK_ROWS:
+                            break
+                finally:
+                    cursor.drop()
+
+
+def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
+    if table is None or not has_stream(table):
+        yield f"stream {stream.arn} is on, and its table is gone or has none"
+        return
+    of_table = (table.account, table.region, table.name, table.stream_label, table.keys, table.stream_view_type)
+    if of_table != (stream.account, stream.region, stream.table_name, stream.label, stream.keys, stream.view_type):
+        yield f"stream {stream.arn} is not as table {table.name} describes it"
+
+
+def _place_of(engine_key: bytes) -> tuple[int, int]:
+    """Stream and shard of a record."""
+    place = engine_key[len(layout.RECORD_PREFIX) : _SEQUENCE_AT]
+    if len(engine_key) != _SEQUENCE_AT + SEQUENCE_BYTES:
+        return 0, 0
+    return int.from_bytes(place[:4], "big"), int.from_bytes(place[4:], "big")
+
+
+def _key_of(stream: Stream, record: StreamRecord) -> bytes:
+    key_names = stream.keys.partition_names + stream.keys.sort_names
+    return key_functions(stream.keys).item(keys_of(record, key_names))
+
+
+def _is_within(inner: HashRange, outer: HashRange) -> bool:
+    return outer.first <= inner.first and inner.last <= outer.last

@@ -1,0 +1,181 @@
+"""A stream begins and ends with what its table says, and is readable for a day after; its job rests until there is something to do."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.errors import ApiError
+from hashrange.jobs.job import AT_ONCE
+from tests.unit.jobs.streaming import (
+    DAY,
+    HOUR,
+    ROLL,
+    begin,
+    change,
+    described,
+    is_open,
+    pass_time,
+    refused,
+    rows,
+    switch_off,
+    switch_on,
+    values,
+)
+from tests.unit.jobs.world import TABLE, World, drive
+
+
+@pytest.fixture(params=["memory", "disk", "suspending"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    folder = tmp_path / "data" if request.param != "memory" else None
+    made = World(folder, is_suspending=request.param == "suspending", partition_size_max_bytes=4_000)
+    yield made
+    assert made.close() == []
+
+
+# --- streams that have ended ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_stream_that_has_ended_is_readable_for_a_day(world: World, is_deleted: bool) -> None:
+    arn = switch_on(world)
+    change(world, 1, 1)
+    pass_time(world, HOUR)
+    change(world, 1, 2)
+    if is_deleted:
+        world.ask("DeleteTable")
+    else:
+        switch_off(world)
+        change(world, 1, 3)
+    description = described(world, arn)
+    assert description["StreamStatus"] == "DISABLED"
+    assert not any(is_open(one) for one in description["Shards"])
+    assert values(world, arn, 1) == [1, 2]
+    assert world.tend() == pytest.approx(DAY, abs=0.002)
+    world.clock.advance(DAY - 1)
+    assert values(world, arn, 1) == [2]
+    assert [one["StreamArn"] for one in world.ask("ListStreams")["Streams"]] == [arn]
+    if world.data_dir is not None:
+        world.restart()
+    assert world.tend() == pytest.approx(1, abs=0.002)
+    iterator = begin(world, arn, description["Shards"][0]["ShardId"])
+    world.clock.advance(1)
+    for _ in range(2):
+        assert refused(world, "DescribeStream", StreamArn=arn) == "ResourceNotFoundException"
+        assert refused(world, "GetRecords", ShardIterator=iterator) == "ResourceNotFoundException"
+        assert world.ask("ListStreams")["Streams"] == []
+        assert world.request("ListStreams")["Streams"] == []
+        assert world.tend() is None
+    assert rows(world) == 0
+
+
+def test_streams_of_the_same_moment_have_different_labels(world: World) -> None:
+    arns = []
+    for value in range(4):
+        arns.append(switch_on(world))
+        change(world, 1, value)
+        switch_off(world)
+    assert len(set(arns)) == 4
+    assert [values(world, arn, 1) for arn in arns] == [[0], [1], [2], [3]]
+    world.ask("DeleteTable")
+    world.ask("CreateTable", **CREATED)
+    arns.append(world.described()["LatestStreamArn"])
+    assert len(set(arns)) == 5
+    assert sorted(arns) == [one["StreamArn"] for one in world.ask("ListStreams")["Streams"]]
+    assert world.tend() == pytest.approx(ROLL, abs=0.002)
+
+
+CREATED: dict[str, Any] = {
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+}
+
+
+def test_another_change_of_the_table_in_the_moment_of_its_stream(world: World) -> None:
+    """It is the same stream."""
+    arn = switch_on(world)
+    world.ask("UpdateTable", DeletionProtectionEnabled=True)
+    assert world.described()["LatestStreamArn"] == arn
+    assert described(world, arn)["StreamStatus"] == "ENABLED"
+    world.ask("UpdateTable", DeletionProtectionEnabled=False)
+    world.ask("CreateTable", TableName="second", **CREATED)
+    arn = world.ask("DescribeTable", TableName="second")["Table"]["LatestStreamArn"]
+    world.create()
+    world.ask("UpdateTable", TableName="second", DeletionProtectionEnabled=True)
+    assert world.ask("DescribeTable", TableName="second")["Table"]["LatestStreamArn"] == arn
+    assert len(world.request("ListStreams")["Streams"]) == 2
+    world.finish()
+
+
+def test_states_that_last(tmp_path: Path) -> None:
+    world = World(tmp_path / "data", delay_seconds=20.0)
+    arn = switch_on(world)
+    assert described(world, arn)["StreamStatus"] == "ENABLING"
+    world.clock.advance(19.9)
+    assert described(world, arn)["StreamStatus"] == "ENABLING"
+    world.restart()
+    world.clock.advance(0.2)
+    assert described(world, arn)["StreamStatus"] == "ENABLED"
+    change(world, 1, 1)
+    switch_off(world)
+    assert described(world, arn)["StreamStatus"] == "DISABLING"
+    world.clock.advance(20)
+    assert described(world, arn)["StreamStatus"] == "DISABLED"
+    assert values(world, arn, 1) == [1]
+    assert world.close() == []
+
+
+# --- the job ----------------------------------------------------------------------------------------
+
+
+def test_there_is_nothing_to_do_without_streams(world: World) -> None:
+    assert world.tend() is None
+    change(world, 1, 1)
+    assert rows(world) == 0
+
+
+def test_the_job_asks_for_the_next_due_moment(world: World) -> None:
+    first = switch_on(world)
+    world.clock.advance(HOUR)
+    world.ask("CreateTable", TableName="second", **CREATED)
+    assert world.tend() == ROLL - HOUR
+    assert pass_time(world, ROLL - HOUR) == HOUR
+    assert pass_time(world, HOUR) == ROLL - HOUR
+    switch_off(world)
+    for _ in range(4):
+        assert pass_time(world, ROLL) is not None
+    pause_seconds = world.tend()
+    assert pause_seconds is not None
+    dues = []
+    while refused_or_none(world, first) is None:
+        pause_seconds = pass_time(world, pause_seconds)
+        assert pause_seconds is not None
+        assert pause_seconds > 0
+        dues.append(pause_seconds)
+    assert len(dues) < 20, "never in vain"
+
+
+def refused_or_none(world: World, arn: str) -> str | None:
+    try:
+        described(world, arn)
+    except ApiError as error:
+        return error.code
+    return None
+
+
+def test_a_hundred_idle_streams_rest(world: World) -> None:
+    for number in range(100):
+        world.ask("CreateTable", TableName=f"table{number}", **CREATED)
+    assert drive(world.shards_job.run_slice()) == ROLL
+    world.clock.advance(ROLL - 1)
+    assert drive(world.shards_job.run_slice()) == 1
+    world.clock.advance(1)
+    slices = 0
+    while drive(world.shards_job.run_slice()) == AT_ONCE:
+        slices += 1
+    assert slices == 100
+    assert len(world.request("ListStreams", Limit=100)["Streams"]) == 100
+    assert TABLE not in {one["TableName"] for one in world.request("ListStreams")["Streams"]}
