@@ -6,6 +6,7 @@ Numbers are big-endian; the keys are JSON, empty where a row holds them; rows ar
 is put together at a write without decoding, and a reply splices its images. Source: developer guide, "Streams" record of 2026.
 """
 
+from collections.abc import Callable
 from struct import Struct
 from typing import Literal, NamedTuple
 
@@ -13,12 +14,12 @@ import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.row_layout import row_json, row_size_bytes
-from hashrange.items.rows import decode_attributes, decode_row
-from hashrange.items.sizes import item_size_bytes
-from hashrange.items.types import Item, Row
+from hashrange.items.rows import attributes_reader, decode_attributes, decode_row
+from hashrange.items.sizes import item_size_bytes, text_size_bytes, value_size_bytes
+from hashrange.items.types import Item, Row, Value
 from hashrange.tables.change import Change
 from hashrange.tables.schema import StreamViewType
-from hashrange.tables.streams import Sequence, Stream, sequence_text
+from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, SEQUENCE_COUNTER_MAX, Sequence, Stream
 
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
@@ -26,12 +27,15 @@ VERSION = 1
 INSERT, MODIFY, REMOVE = range(3)
 _NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
 _BY_CLIENT, _BY_TIME_TO_LIVE = range(2)
-_UNRECORDED = ("import", "restore")
+UNRECORDED = ("import", "restore")
 """Origins of changes of which no stream tells."""
 _USER_IDENTITY = b'"userIdentity":{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"},'
 
 _header = Struct(">BBBII")
+_unpack = _header.unpack_from
 _encode = msgspec.json.Encoder().encode
+_decode_value = msgspec.json.Decoder(Value).decode
+_TEXT_START, _TEXT_END = b'{"S":"', b'"}'
 _decode_item = msgspec.json.Decoder(Item).decode
 
 
@@ -49,56 +53,72 @@ class StreamRecord(NamedTuple):
 class RecordFaces(NamedTuple):
     """What the records of one stream have in common, made once for each page of them."""
 
-    view_type: StreamViewType
-    key_names: tuple[str, ...]
-    event_prefix: str
-    """Of all eventIDs: 8 hexadecimal digits of the stream."""
-    event: bytes
-    """Members between the event's name and its content."""
+    read_values: Callable[[Row], list[bytes]]
+    """From a row to the JSON of its key attributes' values."""
+    key_heads: tuple[bytes, ...]
+    """What stands before each of them."""
+    key_names_bytes: int
+    """What the names count."""
+    start: bytes
+    """Up to what tells the eventIDs of the stream apart."""
+    events: tuple[tuple[bytes, bytes], ...]
+    """By event, and by whom: what stands between the eventID and the time."""
     end: bytes
     """The last member of the content, and the brackets behind it."""
 
 
-def is_recorded(change: Change) -> bool:
-    """Does a stream tell of this change, which changes something?"""
-    return change.origin not in _UNRECORDED
+def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
+    """A function from a change to its record. 0.6 µs, and 1.5 more where no image holds the keys."""
+    has_old, has_new = (
+        view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"),
+        view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
+    )
+    heads, read_values = _key_heads(key_names), attributes_reader(key_names)
+    pack = _header.pack
 
-
-def encode_record(change: Change, view_type: StreamViewType, key_names: tuple[str, ...]) -> bytes:
-    """The record of a change. 0.8 µs, and 2 more where no image holds the keys."""
-    old, new = change.old, change.new
-    event = MODIFY if old is not None and new is not None else INSERT if old is None else REMOVE
-    by = _BY_TIME_TO_LIVE if change.origin == "ttl" else _BY_CLIENT
-    before: bytes = old or b""
-    after: bytes = new or b""
-    if view_type == "KEYS_ONLY":
-        before = after = b""
-    elif view_type == "NEW_IMAGE":
-        before = b""
-    elif view_type == "OLD_IMAGE":
-        after = b""
-    keys = b"" if before or after else _encode_keys(change, key_names)
-    return _header.pack(VERSION, event, by, len(keys), len(before)) + keys + before + after
-
-
-def _encode_keys(change: Change, key_names: tuple[str, ...]) -> bytes:
-    item = change.new_item or change.old_item
-    if item is None:
-        row = change.new or change.old
+    def encode(change: Change) -> bytes:
+        old, new = change.old, change.new
+        event = INSERT if old is None else MODIFY if new is not None else REMOVE
+        by = _BY_TIME_TO_LIVE if change.origin == "ttl" else _BY_CLIENT
+        before: bytes = old if has_old and old is not None else b""
+        after: bytes = new if has_new and new is not None else b""
+        if before or after:
+            return pack(VERSION, event, by, 0, len(before)) + before + after
+        row = new or old
         assert row is not None
-        item = decode_attributes(row, key_names)
-    return _encode({name: item[name] for name in key_names})
+        keys = _join_keys(heads, read_values(row))
+        return pack(VERSION, event, by, len(keys), 0) + keys
+
+    return encode
+
+
+def _key_heads(key_names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple([(b"," if place else b"{") + _encode(name) + b":" for place, name in enumerate(key_names)])
+
+
+def _join_keys(heads: tuple[bytes, ...], values: list[bytes]) -> bytes:
+    if len(heads) == 1:
+        return b"%b%b}" % (heads[0], values[0])
+    return b"%b%b%b%b}" % (heads[0], values[0], heads[1], values[1])
 
 
 def faces_of(stream: Stream) -> RecordFaces:
-    """Of a stream's records. 3 µs."""
-    region, view_type = _encode(stream.region), stream.view_type
+    """Of a stream's records. 6 µs."""
+    key_names = stream.keys.partition_names + stream.keys.sort_names
+    common = b'"eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":%b,' % _encode(stream.region)
+    times = b'"dynamodb":{"ApproximateCreationDateTime":'
     return RecordFaces(
-        view_type,
-        stream.keys.partition_names + stream.keys.sort_names,
-        f"{stream.stream_id & 0xFFFFFFFF:08x}",
-        b'","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":%b,' % region,
-        b',"StreamViewType":"%b"}}' % view_type.encode(),
+        attributes_reader(key_names),
+        _key_heads(key_names),
+        sum(map(text_size_bytes, key_names)),
+        b'{"eventID":"%08x' % (stream.stream_id & 0xFFFFFFFF),
+        tuple(
+            [
+                (head + times, head + _USER_IDENTITY + times)
+                for head in [b'","eventName":"%b",%b' % (name.encode(), common) for name in _NAMES]
+            ]
+        ),
+        b',"StreamViewType":"%b"}}' % stream.view_type.encode(),
     )
 
 
@@ -121,46 +141,70 @@ def keys_of(record: StreamRecord, key_names: tuple[str, ...]) -> Item:
     row = record.new or record.old
     if row is not None:
         return decode_attributes(row, key_names)
+    return _decode_keys(record.keys_json)
+
+
+def _decode_keys(keys_json: bytes) -> Item:
+    """Raises StorageCorruption."""
     try:
-        return _decode_item(record.keys_json)
+        return _decode_item(keys_json)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StorageCorruption(f"the keys of a stream record cannot be read: {error}") from error
 
 
 def _parts_of(record: bytes) -> StreamRecord:
     """Raises StorageCorruption, StorageFormatUnknown."""
-    try:
-        version, event, by, keys_bytes, old_bytes = _header.unpack_from(record)
-    except Exception as error:
-        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its header") from error
-    if version != VERSION or event > REMOVE:
-        raise StorageFormatUnknown(f"a stream record has format version {version} and event {event}")
-    keys_end = _header.size + keys_bytes
-    if len(record) < keys_end + old_bytes:
-        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts")
-    old, new = record[keys_end : keys_end + old_bytes], record[keys_end + old_bytes :]
+    event, by, keys_end, old_end = _ends_of(record)
+    old, new = record[keys_end:old_end], record[old_end:]
     return StreamRecord(
         event, by, record[_header.size : keys_end], Row(old) if old else None, Row(new) if new else None
     )
 
 
+def _ends_of(record: bytes) -> tuple[int, int, int, int]:
+    """Event, by whom, and where the keys and the old row end. Raises StorageCorruption, StorageFormatUnknown."""
+    try:
+        version, event, by, keys_bytes, old_bytes = _unpack(record)
+    except Exception as error:
+        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its header") from error
+    if version != VERSION or event > REMOVE:
+        raise StorageFormatUnknown(f"a stream record has format version {version} and event {event}")
+    keys_end = _header.size + keys_bytes
+    old_end = keys_end + old_bytes
+    if len(record) < old_end:
+        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts")
+    return event, by, keys_end, old_end
+
+
 def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
     """The record as replies tell it. Raises StorageCorruption, StorageFormatUnknown. 4 µs for 1.1 KB with both images."""
-    found = _parts_of(record)
-    event, by, keys_json, old, new = found
-    keys = keys_of(found, faces.key_names)
-    if not keys_json:
-        keys_json = _encode(keys)
-    size_bytes = item_size_bytes(keys)
+    event, by, keys_end, old_end = _ends_of(record)
     images = b""
-    if new:
-        images = b',"NewImage":' + row_json(new)
-        size_bytes += row_size_bytes(new)
-    if old:
-        images += b',"OldImage":' + row_json(old)
-        size_bytes += row_size_bytes(old)
-    return b'{"eventID":"%b%024x","eventName":"%b%b%b"dynamodb":{"ApproximateCreationDateTime":%d,"Keys":%b%b,"SequenceNumber":"%b","SizeBytes":%d%b' % (
-        faces.event_prefix.encode(), sequence, _NAMES[event].encode(), faces.event,
-        _USER_IDENTITY if by == _BY_TIME_TO_LIVE else b"",
-        (sequence >> 32) // 1000, keys_json, images, sequence_text(sequence).encode(), size_bytes, faces.end,
+    size_bytes = 0
+    row = Row(record[old_end:])
+    if row:
+        images = b',"NewImage":' + row_json(row)
+        size_bytes = row_size_bytes(row)
+    if old_end > keys_end:
+        row = Row(record[keys_end:old_end])
+        images += b',"OldImage":' + row_json(row)
+        size_bytes += row_size_bytes(row)
+    if row:
+        values = faces.read_values(row)
+        keys_json = _join_keys(faces.key_heads, values)
+        size_bytes += faces.key_names_bytes + sum([_scalar_size_bytes(value) for value in values])
+    else:
+        keys_json = record[_header.size : keys_end]
+        size_bytes = item_size_bytes(_decode_keys(keys_json))
+    milliseconds, counter = sequence >> SEQUENCE_COUNTER_BITS, sequence & SEQUENCE_COUNTER_MAX
+    return b'%b%024x%b%d,"Keys":%b%b,"SequenceNumber":"%013d%010d","SizeBytes":%d%b' % (
+        faces.start, sequence, faces.events[event][by == _BY_TIME_TO_LIVE], milliseconds // 1000,
+        keys_json, images, milliseconds, counter, size_bytes, faces.end,
     )  # fmt: skip
+
+
+def _scalar_size_bytes(value_json: bytes) -> int:
+    """Of a key attribute's value. 0.2 µs for a text."""
+    if value_json.startswith(_TEXT_START) and b"\\" not in value_json:
+        return len(value_json) - len(_TEXT_START) - len(_TEXT_END)
+    return value_size_bytes(_decode_value(value_json))

@@ -19,7 +19,8 @@ SHARD_SECONDS = 4 * 3600.0
 Sequence = int
 """When a record was written: milliseconds of service time since the epoch ‖ a counter of 4 bytes; unique in a store, and never falling."""
 
-_COUNTER_BITS = 32
+SEQUENCE_COUNTER_BITS = 32
+SEQUENCE_COUNTER_MAX = (1 << SEQUENCE_COUNTER_BITS) - 1
 _COUNTER_DIGITS = 10
 _FLOAT_ERROR_MS = 0.0005
 """Times of this century have an error of at most 0.00025 ms."""
@@ -34,23 +35,23 @@ def next_sequence(last: Sequence, now_seconds: float) -> Sequence:
 
 def sequence_at(at_seconds: float) -> Sequence:
     """The first one of that millisecond of service time. A time that was given in milliseconds may, as a float, lie just before its own."""
-    return int(at_seconds * 1000 + _FLOAT_ERROR_MS) << _COUNTER_BITS
+    return int(at_seconds * 1000 + _FLOAT_ERROR_MS) << SEQUENCE_COUNTER_BITS
 
 
 def sequence_seconds(sequence: Sequence) -> float:
     """Service time of it, in whole milliseconds."""
-    return (sequence >> _COUNTER_BITS) / 1000
+    return (sequence >> SEQUENCE_COUNTER_BITS) / 1000
 
 
 def sequence_text(sequence: Sequence) -> str:
     """As clients see it: milliseconds in 13 digits, the counter in 10. Read as numbers, texts have the order of what they stand for."""
-    return f"{sequence >> _COUNTER_BITS:013d}{sequence & 0xFFFFFFFF:0{_COUNTER_DIGITS}d}"
+    return f"{sequence >> SEQUENCE_COUNTER_BITS:013d}{sequence & SEQUENCE_COUNTER_MAX:0{_COUNTER_DIGITS}d}"
 
 
 def parse_sequence(text: str) -> Sequence:
     """Of any text of digits; what never was given out is in its place among the others."""
     milliseconds, counter = divmod(int(text), 10**_COUNTER_DIGITS)
-    sequence: Sequence = (milliseconds << _COUNTER_BITS) + min(counter, 0xFFFFFFFF)
+    sequence: Sequence = (milliseconds << SEQUENCE_COUNTER_BITS) + min(counter, SEQUENCE_COUNTER_MAX)
     return min(sequence, SEQUENCE_MAX)
 
 
@@ -98,7 +99,7 @@ class Shard(NamedTuple):
     @property
     def shard_id(self) -> str:
         """As clients name it: when it began, in milliseconds, and its number."""
-        return f"shardId-{self.first >> _COUNTER_BITS:020d}-{self.number:08x}"
+        return f"shardId-{self.first >> SEQUENCE_COUNTER_BITS:020d}-{self.number:08x}"
 
 
 def stream_arn(account: str, region: str, table_name: str, label: str) -> str:

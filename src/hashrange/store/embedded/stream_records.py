@@ -7,9 +7,9 @@ Why: docs/adr/0031-streams.md.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from hashrange.items.row_layout import is_same_item
-from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant, Terms
@@ -17,8 +17,8 @@ from hashrange.tables.change import Change
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.stream_records import encode_record, is_recorded
-from hashrange.tables.streams import has_stream, next_sequence
+from hashrange.tables.stream_records import UNRECORDED
+from hashrange.tables.streams import SEQUENCE_BYTES, has_stream, sequence_at
 
 
 class StreamRecords(Participant):
@@ -49,16 +49,17 @@ class StreamRecords(Participant):
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """A record for each change of an item, but for those that came with an import. 2 µs, and the engine's time for the row."""
-        streams, last = self._streams, self._streams.last
+        streams, put = self._streams, draft.batch.put
+        last, now = streams.last, sequence_at(draft.at_seconds)
         for change in changes:
-            if not is_recorded(change) or is_same_item(change.old, change.new):
+            if change.origin in UNRECORDED or is_same_item(change.old, change.new):
                 continue
             line = streams.by_table[change.table.table_id]
-            last = next_sequence(last, draft.at_seconds)
-            shard = bisect_right(line.places, change.key[:HASH_BYTES]) if line.places else 0
-            key = line.record_prefixes[shard] + layout.encode_sequence(last)
-            draft.batch.put(key, encode_record(change, line.stream.view_type, line.key_names))
-        draft.afterwards.append(lambda: streams.given_out(last))
+            last = now if now > last else last + 1
+            places = line.places
+            prefix = line.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), line.encode(change))
+        draft.afterwards.append(partial(streams.given_out, last))
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

@@ -17,17 +17,18 @@ from hashrange.tables import streams as rules
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import source_id
+from hashrange.tables.stream_records import record_encoder
 from hashrange.tables.streams import RETENTION_SECONDS, SHARD_SECONDS, Shard, Stream
 
 
 class StreamLine:
     """One stream, as the process knows it."""
 
-    __slots__ = ("key_names", "open", "places", "record_prefixes", "shards", "stream")
+    __slots__ = ("encode", "open", "places", "record_prefixes", "shards", "stream")
 
     def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
         self.stream = stream
-        self.key_names = stream.keys.partition_names + stream.keys.sort_names
+        self.encode = record_encoder(stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
         self.shards: dict[int, Shard] = {}
         """Number → shard, in order."""
         self.open: list[Shard] = []
