@@ -19,6 +19,7 @@ from hashrange.clock import SystemClock
 from hashrange.operations.items.put_item import PutItemRequest, put_item
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.process import settle_collector
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 
@@ -125,6 +126,7 @@ async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -
     store = open_store(place, clock, asyncio.get_running_loop())
     scope = Scope("000000000000", "us-east-1", store, clock, Settings())
     make_tables(scope)
+    settle_collector()
     mode = 0 if place is None else 1
     found = least(rounds, scope)
     tell(f"| PutItem of 400 B, replacing, {('memory', 'disk')[mode]} | {found['plain']:.1f} | | |")

@@ -68,7 +68,7 @@ class RecordFaces(NamedTuple):
 
 
 def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
-    """A function from a change to its record. 0.6 µs, and 1.5 more where no image holds the keys."""
+    """A function from a change to its record. 0.6 µs, and 0.5 to 1.5 more where no image holds the keys."""
     has_old, has_new = (
         view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"),
         view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
@@ -84,9 +84,13 @@ def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Cal
         after: bytes = new if has_new and new is not None else b""
         if before or after:
             return pack(VERSION, event, by, 0, len(before)) + before + after
-        row = new or old
-        assert row is not None
-        keys = _join_keys(heads, read_values(row))
+        item = change.new_item or change.old_item
+        if item is None:
+            row = new or old
+            assert row is not None
+            keys = _join_keys(heads, read_values(row))
+        else:
+            keys = _join_keys(heads, [_encode(item[name]) for name in key_names])
         return pack(VERSION, event, by, len(keys), 0) + keys
 
     return encode

@@ -358,4 +358,5 @@ def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
             draft.batch.delete(source + change.key)
         else:
             draft.batch.put(source + change.key, new)
-        draft.count(source, change.old, new)
+        if difference(change.old, new) == FIGURES:
+            draft.count(source, change.old, new)
