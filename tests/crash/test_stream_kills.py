@@ -85,9 +85,9 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
             steps = [Step(table, Key(key), lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
             finish(store.transact(steps, None))
         else:
-            key, changed = rows.popitem()
-            rows = {key: changed}
-            finish(store.mutate(table, Key(key), lambda _, row=changed: row))  # type: ignore[misc]
+            written, changed = rows.popitem()
+            rows = {written: changed}
+            finish(store.mutate(table, Key(written), lambda _, row=changed: row))  # type: ignore[misc]
         pipe.send_bytes(json.dumps([[key.hex(), row and row.hex()] for key, row in rows.items()]).encode())
         if chance.random() < 0.1:
             finish(store.split_partitions(store.lease()))
