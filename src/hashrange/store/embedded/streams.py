@@ -20,6 +20,14 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import source_id
 from hashrange.tables.streams import RETENTION_SECONDS, SHARD_SECONDS, Shard, Stream
 
+StreamName = tuple[str, str, str, str]
+"""Account, Region, name of the table, and label: no two streams of a store have the same."""
+
+
+def name_of(stream: Stream) -> StreamName:
+    """What stands in its ARN."""
+    return stream.account, stream.region, stream.table_name, stream.label
+
 
 class StreamLine:
     """One stream, as the process knows it."""
@@ -69,6 +77,7 @@ class Streams:
 
     def __init__(self) -> None:
         self.by_id: dict[int, StreamLine] = {}
+        self.by_name: dict[StreamName, StreamLine] = {}
         self.by_table: dict[int, StreamLine] = {}
         """Id of a table → the stream that its writes go to."""
         self.last: rules.Sequence = 0
@@ -94,6 +103,7 @@ class Streams:
         for line in self.by_id.values():
             if not (line.open if line.stream.is_on else line.shards):
                 raise StorageCorruption(f"stream {line.stream.arn} has no shard")
+        self.by_name = {name_of(line.stream): line for line in self.by_id.values()}
         self.by_table = {line.stream.table_id: line for line in self.by_id.values() if line.stream.is_on}
         ends = [
             end for line in self.by_id.values() for one in line.shards.values() for end in (one.first, one.last or 0)
@@ -127,7 +137,7 @@ class Streams:
     def _begun(self, line: StreamLine, first: rules.Sequence) -> None:
         stream = line.stream
         self._next_id = stream.stream_id + 1
-        self.by_id[stream.stream_id] = self.by_table[stream.table_id] = line
+        self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = self.by_table[stream.table_id] = line
         self.last = max(self.last, first)
 
     def end(self, draft: Draft, line: StreamLine, table: Table | None) -> None:
@@ -199,7 +209,7 @@ class Streams:
     def _dropped(self, line: StreamLine, gone: Sequence[Shard], *, is_last: bool) -> None:
         line.forget(gone)
         if is_last:
-            del self.by_id[line.stream.stream_id]
+            del self.by_id[line.stream.stream_id], self.by_name[name_of(line.stream)]
 
 
 def _put_shards(draft: Draft, shards: Sequence[Shard]) -> None:
