@@ -197,3 +197,4 @@ def test_a_stream_among_many_is_found_by_its_name(world: World) -> None:
         pass_time(world, number * HOUR)
         assert [refused(world, "DescribeStream", StreamArn=arn) for arn in arns] == ["ResourceNotFoundException"] * 2
     assert rows(world) == 0
+    assert not world.embedded.streams._streams.by_name, "nothing is kept of what is gone"
