@@ -179,3 +179,22 @@ def test_a_hundred_idle_streams_rest(world: World) -> None:
     assert slices == 100
     assert len(world.request("ListStreams", Limit=100)["Streams"]) == 100
     assert TABLE not in {one["TableName"] for one in world.request("ListStreams")["Streams"]}
+
+
+def test_a_stream_among_many_is_found_by_its_name(world: World) -> None:
+    """Also after others have gone, and after a restart."""
+    for number in range(3):
+        for name in ("table0", "table1"):
+            world.ask("CreateTable", TableName=name, **CREATED)
+        arns = [one["StreamArn"] for one in world.request("ListStreams")["Streams"]]
+        assert len(arns) == 2
+        assert [described(world, arn)["StreamArn"] for arn in arns] == arns
+        for name in ("table0", "table1"):
+            world.ask("DeleteTable", TableName=name)
+        pass_time(world, DAY - number * HOUR)
+        if world.data_dir is not None:
+            world.restart()
+        pass_time(world, number * HOUR)
+        assert [refused(world, "DescribeStream", StreamArn=arn) for arn in arns] == ["ResourceNotFoundException"] * 2
+    assert rows(world) == 0
+    assert not world.embedded.streams._streams.by_name, "nothing is kept of what is gone"

@@ -55,9 +55,10 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
     if kind == "AT_TIMESTAMP":
         if at_seconds is None:
             raise ValidationException(say.TIMESTAMP_MISSING)
-        if sequence_at(at_seconds) > sequence_at(now_seconds):
+        sequence = sequence_at(min(max(0.0, at_seconds), now_seconds + 1.0))
+        if sequence > sequence_at(now_seconds):
             raise ValidationException(say.TIMESTAMP_AHEAD)
-        return sequence_at(max(0.0, at_seconds))
+        return sequence
     if at_seconds is not None:
         raise ValidationException(say.TIMESTAMP_SUPERFLUOUS.format(kind=kind))
     if number is None:

@@ -24,9 +24,8 @@ class StreamReads:
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
         """The stream of that table with that label, also after it has ended; None when there is none."""
-        return next(
-            (one for one in self.of(account, region) if (one.table_name, one.label) == (table_name, label)), None
-        )
+        line = self._streams.by_name.get((account, region, table_name, label))
+        return None if line is None else line.stream
 
     def of(self, account: str, region: str) -> Sequence[Stream]:
         """All streams of an account and Region."""
