@@ -8,6 +8,7 @@ import boto3
 TABLE = "journal"
 PADDING_BYTES = 1_000
 BATCH_SIZE = 25
+PHOTO = bytes([0, 255, 7])
 
 
 class Change(NamedTuple):
@@ -23,6 +24,7 @@ class Journal:
     """The table, written with boto3; remembers the changes of each item."""
 
     def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
         options: dict[str, Any] = {
             "endpoint_url": endpoint,
             "region_name": "eu-west-1",
@@ -48,9 +50,20 @@ class Journal:
             history = self.written.setdefault(name(number), [])
             version = len(history) + 1
             history.append(("MODIFY" if history else "INSERT", version))
-            item = {"pk": {"S": name(number)}, "version": {"N": str(version)}, "padding": {"S": "x" * PADDING_BYTES}}
-            requests.append({"PutRequest": {"Item": item}})
+            requests.append({"PutRequest": {"Item": self.item(number, version)}})
         self._send(requests)
+
+    @staticmethod
+    def item(number: int, version: int) -> dict[str, Any]:
+        """As it is written."""
+        return {
+            "pk": {"S": name(number)},
+            "version": {"N": str(version)},
+            "padding": {"S": "x" * PADDING_BYTES},
+            "photo": {"B": PHOTO},
+            "tags": {"SS": ["a", "b"]},
+            "place": {"M": {"street": {"NULL": True}, "floors": {"L": [{"N": "-1.5"}, {"BOOL": False}]}}},
+        }
 
     def remove(self, numbers: Iterable[int]) -> None:
         """These items, for good."""
@@ -80,6 +93,10 @@ class Journal:
             if "LastEvaluatedShardId" not in page:
                 return found
             more = {"ExclusiveStartShardId": page["LastEvaluatedShardId"]}
+
+    def open_shards(self) -> set[str]:
+        """Those that changes are still written to."""
+        return {one["ShardId"] for one in self.shards() if "EndingSequenceNumber" not in one["SequenceNumberRange"]}
 
     def check(self, heard: list[Change]) -> None:
         """Every change once, and those of an item in their order."""

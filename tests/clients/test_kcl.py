@@ -7,8 +7,9 @@ import json
 import os
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from tests.support.waiting import wait_until
 
 FOLDER = HERE / "kcl"
 PARTITION_BYTES = 65_536
-OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-Dorg.slf4j.simpleLogger.showDateTime=true")
+OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 pytestmark = pytest.mark.packaging
 
@@ -28,16 +29,18 @@ pytestmark = pytest.mark.packaging
 class Application:
     """The program of tests/clients/kcl, and the lines that it has said."""
 
-    def __init__(self, endpoint: str, stream_arn: str, errors: IO[str]) -> None:
+    def __init__(self, endpoint: str, stream_arn: str, errors: Path) -> None:
         classes = os.pathsep.join(("target/classes", str(Path("target/lib/*"))))
-        self.process = subprocess.Popen(
-            [java(FOLDER), *OPTIONS, "-cp", classes, "kcl.Main", endpoint, stream_arn],
-            cwd=FOLDER,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            encoding="utf-8",
-        )
+        self.errors = errors
+        with errors.open("w") as written:
+            self.process = subprocess.Popen(
+                [java(FOLDER), *OPTIONS, "-cp", classes, "kcl.Main", endpoint, stream_arn],
+                cwd=FOLDER,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=written,
+                encoding="utf-8",
+            )
         self.lines: list[dict[str, Any]] = []
         self.listener = threading.Thread(target=self._listen)
         self.listener.start()
@@ -51,18 +54,20 @@ class Application:
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
 
+    def said(self, member: str) -> list[dict[str, Any]]:
+        """The lines with that member, so far."""
+        assert self.process.poll() is None, self.errors.read_text()
+        return [line for line in list(self.lines) if member in line]
+
+    def heard(self) -> list[Change]:
+        """All changes, so far."""
+        return [Change(*change) for line in self.said("heard") for change in line["heard"]]
+
     def stop_worker(self) -> None:
         """Wherever it is."""
         before = len(self.said("stopped"))
         self.tell("stop")
         wait_until(lambda: len(self.said("stopped")) > before)
-
-    def said(self, member: str) -> list[dict[str, Any]]:
-        assert self.process.poll() is None, "the program has ended"
-        return [line for line in list(self.lines) if member in line]
-
-    def heard(self) -> list[Change]:
-        return [Change(*change) for line in self.said("heard") for change in line["heard"]]
 
     def end(self) -> None:
         """Whatever its workers do."""
@@ -71,51 +76,72 @@ class Application:
         self.listener.join()
 
 
-def test_workers_hear_every_change_once_and_in_order_while_shards_split(tmp_path: Path) -> None:
+@pytest.fixture
+def journal() -> Iterator[Journal]:
+    """A table whose partitions split early, alone on its server."""
     java(FOLDER)
     server = ServerProcess(None, "--partition-size", str(PARTITION_BYTES))
+    yield Journal(server.endpoint)
+    server.stop()
+
+
+def test_workers_hear_every_change_once_and_in_order_while_shards_split(journal: Journal, tmp_path: Path) -> None:
+    application = Application(journal.endpoint, journal.stream_arn, tmp_path / "errors")
     try:
-        journal = Journal(server.endpoint)
-        with (tmp_path / "errors").open("w") as errors:
-            application = Application(server.endpoint, journal.stream_arn, errors)
-            try:
-                lines = work(journal, application)
-            finally:
-                application.end()
-        check_lineage(journal, lines)
-        print((tmp_path / "errors").read_text())
+        open_shard = first_worker(journal, application)
+        count_of_lines = len(application.lines)
+        second_worker(journal, application)
     finally:
-        server.stop()
+        application.end()
+    journal.check([Change(*change) for line in application.lines for change in line.get("heard", [])])
+    check_lineage(journal.shards(), application.lines)
+    check_going_on(open_shard, application.lines[:count_of_lines], application.lines[count_of_lines:])
 
 
-def work(journal: Journal, application: Application) -> list[dict[str, Any]]:
-    """Two workers, one after the other, while the table grows; what they have said."""
+def first_worker(journal: Journal, application: Application) -> str:
+    """It reads while the first shard splits, and is stopped in the middle; a shard that it has not read to its end."""
     journal.put(range(40))
     application.tell("start one")
     wait_until(lambda: len(application.heard()) == journal.count())
     assert len(journal.shards()) == 1
     journal.put(range(200))
-    wait_until(lambda: len(application.said("ended")) > 0)
+    wait_until(lambda: application.said("ended"))
     journal.put(range(200))
+    open_shards: set[str] = set()
+    wait_until(
+        lambda: (
+            open_shards.update(journal.open_shards() & {line["shard"] for line in application.said("heard")})
+            or open_shards
+        )
+    )
     application.stop_worker()
-    heard_by_the_first = len(application.heard())
+    return open_shards.pop()
+
+
+def second_worker(journal: Journal, application: Application) -> None:
+    """It goes on, through shards that have split while nobody read them."""
     journal.put(range(100, 400))
     journal.remove(range(0, 400, 3))
+    assert 0 < len(application.heard()) < journal.count()
     application.tell("start two")
     wait_until(lambda: len(application.heard()) >= journal.count())
     application.stop_worker()
-    assert 0 < heard_by_the_first < journal.count()
-    journal.check(application.heard())
-    return application.lines
 
 
-def check_lineage(journal: Journal, lines: list[dict[str, Any]]) -> None:
+def check_lineage(shards: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
     """Each shard was begun only after its parent had ended."""
-    shards = journal.shards()
     parents = {one["ShardId"]: one["ParentShardId"] for one in shards if "ParentShardId" in one}
     assert len(parents) == len(shards) - 1
     assert len(set(parents.values())) > 1
     for shard, parent in parents.items():
-        begun = next(number for number, line in enumerate(lines) if line.get("shard") == shard)
+        begun = min(number for number, line in enumerate(lines) if line.get("shard") == shard)
         ended = max(number for number, line in enumerate(lines) if line.get("shard") == parent)
+        assert "ended" in lines[ended]
         assert ended < begun
+
+
+def check_going_on(shard: str, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
+    """The second worker began where the first one had put its checkpoint."""
+    last = [line["heard"][-1] for line in before if line.get("shard") == shard and "heard" in line][-1]
+    begun = next(line["begun"] for line in after if line.get("shard") == shard)
+    assert begun == Change(*last).sequence
