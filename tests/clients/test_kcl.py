@@ -63,6 +63,10 @@ class Application:
         """All changes, so far."""
         return [Change(*change) for line in self.said("heard") for change in line["heard"]]
 
+    def shards_heard(self) -> set[str]:
+        """Those of which a change was heard."""
+        return {line["shard"] for line in self.said("heard")}
+
     def stop_worker(self) -> None:
         """Wherever it is."""
         before = len(self.said("stopped"))
@@ -107,15 +111,9 @@ def first_worker(journal: Journal, application: Application) -> str:
     journal.put(range(200))
     wait_until(lambda: application.said("ended"))
     journal.put(range(200))
-    open_shards: set[str] = set()
-    wait_until(
-        lambda: (
-            open_shards.update(journal.open_shards() & {line["shard"] for line in application.said("heard")})
-            or open_shards
-        )
-    )
+    wait_until(lambda: journal.open_shards() & application.shards_heard())
     application.stop_worker()
-    return open_shards.pop()
+    return min(journal.open_shards() & application.shards_heard())
 
 
 def second_worker(journal: Journal, application: Application) -> None:
