@@ -24,7 +24,6 @@ class Journal:
     """The table, written with boto3; remembers the changes of each item."""
 
     def __init__(self, endpoint: str) -> None:
-        self.endpoint = endpoint
         options: dict[str, Any] = {
             "endpoint_url": endpoint,
             "region_name": "eu-west-1",

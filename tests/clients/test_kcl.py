@@ -81,19 +81,21 @@ class Application:
 
 
 @pytest.fixture
-def journal() -> Iterator[Journal]:
-    """A table whose partitions split early, alone on its server."""
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    """Partitions split early; on disk, to be restarted."""
+    running = ServerProcess(tmp_path / "data", "--partition-size", str(PARTITION_BYTES))
+    yield running
+    running.stop()
+
+
+def test_workers_hear_every_change_once_and_in_order_while_shards_split(server: ServerProcess, tmp_path: Path) -> None:
     java(FOLDER)
-    server = ServerProcess(None, "--partition-size", str(PARTITION_BYTES))
-    yield Journal(server.endpoint)
-    server.stop()
-
-
-def test_workers_hear_every_change_once_and_in_order_while_shards_split(journal: Journal, tmp_path: Path) -> None:
-    application = Application(journal.endpoint, journal.stream_arn, tmp_path / "errors")
+    journal = Journal(server.endpoint)
+    application = Application(server.endpoint, journal.stream_arn, tmp_path / "errors")
     try:
         open_shard = first_worker(journal, application)
         count_of_lines = len(application.lines)
+        server.restart()
         second_worker(journal, application)
     finally:
         application.end()

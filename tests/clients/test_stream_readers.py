@@ -21,22 +21,29 @@ PARTITIONS = 4
 
 
 @pytest.fixture(scope="module")
-def journal() -> Iterator[Journal]:
+def server() -> Iterator[ServerProcess]:
+    """Partitions split early."""
+    running = ServerProcess(None, "--partition-size", str(PARTITION_BYTES))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def journal(server: ServerProcess) -> Journal:
     """A table whose partitions have split, thrice."""
-    server = ServerProcess(None, "--partition-size", str(PARTITION_BYTES))
     made = Journal(server.endpoint)
     made.put(range(ITEMS))
     wait_until(lambda: len(made.open_shards()) == PARTITIONS)
     made.put(range(50, ITEMS))
     made.remove(range(0, ITEMS, 20))
-    yield made
-    server.stop()
+    return made
 
 
 @pytest.fixture(scope="module")
-def boto3_heard(journal: Journal) -> list[dict[str, Any]]:
+def boto3_heard(server: ServerProcess, journal: Journal) -> list[dict[str, Any]]:
     """What boto3 hears."""
-    return StreamReader(journal.endpoint, TABLE).read()
+    del journal
+    return StreamReader(server.endpoint, TABLE).read()
 
 
 def test_boto3_hears_every_change_through_splits(journal: Journal, boto3_heard: list[dict[str, Any]]) -> None:
@@ -50,16 +57,16 @@ def test_boto3_hears_every_change_through_splits(journal: Journal, boto3_heard: 
 
 
 @pytest.mark.packaging
-def test_javascript_hears_what_boto3_hears(journal: Journal, boto3_heard: list[dict[str, Any]]) -> None:
+def test_javascript_hears_what_boto3_hears(server: ServerProcess, boto3_heard: list[dict[str, Any]]) -> None:
     folder = HERE / "javascript"
-    assert heard([node(folder), "--no-warnings", "stream.mjs", journal.endpoint, TABLE], folder) == boto3_heard
+    assert heard([node(folder), "--no-warnings", "stream.mjs", server.endpoint, TABLE], folder) == boto3_heard
 
 
 @pytest.mark.packaging
-def test_java_hears_what_boto3_hears(journal: Journal, boto3_heard: list[dict[str, Any]]) -> None:
+def test_java_hears_what_boto3_hears(server: ServerProcess, boto3_heard: list[dict[str, Any]]) -> None:
     folder = HERE / "java"
     classes = os.pathsep.join(("target/classes", str(Path("target/lib/*"))))
-    command = [java(folder), "-XX:TieredStopAtLevel=1", "-cp", classes, "shop.StreamReader", journal.endpoint, TABLE]
+    command = [java(folder), "-XX:TieredStopAtLevel=1", "-cp", classes, "shop.StreamReader", server.endpoint, TABLE]
     assert heard(command, folder) == boto3_heard
 
 

@@ -27,6 +27,7 @@ final class Worker {
       InitialPositionInStreamExtended.newInitialPosition(InitialPositionInStream.TRIM_HORIZON);
   private static final long LOOK_MILLISECONDS = 100;
   private static final long LEASE_MILLISECONDS = 3_000;
+  private static final long REPORT_MILLISECONDS = 1_000;
   private static final long TABLE_SECONDS = 30;
 
   private final StreamTracker streams;
@@ -54,10 +55,12 @@ final class Worker {
         .failoverTimeMillis(LEASE_MILLISECONDS)
         .shardSyncIntervalMillis(0)
         .leaseAssignmentIntervalMillis(LOOK_MILLISECONDS);
-    // How busy the machine is, an instance of EC2 or ECS would be asked. Leases are assigned once a worker has said that it is there.
+    // How busy the machine is would be asked of EC2 or ECS. What is reported is that the worker is there; as long as two
+    // reports may be missing, leases are assigned to one that has stopped.
     leases.workerUtilizationAwareAssignmentConfig()
         .disableWorkerMetrics(true)
-        .inMemoryWorkerMetricsCaptureFrequencyMillis(LOOK_MILLISECONDS);
+        .inMemoryWorkerMetricsCaptureFrequencyMillis(LOOK_MILLISECONDS)
+        .workerMetricsReporterFreqInMillis(REPORT_MILLISECONDS);
     scheduler = StreamsSchedulerFactory.createScheduler(
         configs.checkpointConfig(),
         configs.coordinatorConfig()
