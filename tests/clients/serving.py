@@ -11,14 +11,14 @@ from pathlib import Path
 class ServerProcess:
     """`hashrange serve`; without a folder it keeps everything in memory."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.place = ["--in-memory"] if folder is None else ["--data-dir", str(folder)]
+    def __init__(self, folder: Path | None = None, *options: str) -> None:
+        self.options = [*(["--in-memory"] if folder is None else ["--data-dir", str(folder)]), *options]
         self.port = 0
         self.start()
 
     def start(self) -> None:
         """On the port that it had before, if it had one."""
-        command = [sys.executable, "-m", "hashrange", "serve", "--port", str(self.port), *self.place]
+        command = [sys.executable, "-m", "hashrange", "serve", "--port", str(self.port), *self.options]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         self.process = subprocess.Popen(
             command,

@@ -18,16 +18,17 @@ pytestmark = pytest.mark.packaging
 
 
 class CommandLine:
-    """`aws dynamodb …` against one server."""
+    """`aws dynamodb …`, or that of another service, against one server."""
 
-    def __init__(self, endpoint: str) -> None:
-        self.command = [*aws_cli(HERE / "aws_cli"), "dynamodb"]
+    def __init__(self, endpoint: str, service: str = "dynamodb") -> None:
+        self.command = [*aws_cli(HERE / "aws_cli"), service]
         self.environment = {
             **os.environ,
             "AWS_ACCESS_KEY_ID": "key",
             "AWS_SECRET_ACCESS_KEY": "secret",
             "AWS_DEFAULT_REGION": "eu-west-1",
             "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+            "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": endpoint,
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         }
@@ -98,4 +99,40 @@ def test_refusals_are_shown_in_the_service_s_words(aws: CommandLine) -> None:
     assert unknown.stderr.strip() == (
         "An error occurred (ResourceNotFoundException) when calling the DescribeTable operation: "
         "Requested resource not found: Table: music not found"
+    )
+
+
+def test_a_stream_is_read(aws: CommandLine, server: ServerProcess) -> None:
+    streams = CommandLine(server.endpoint, "dynamodbstreams")
+    aws(
+        *("update-table", "--table-name", "Music"),
+        *("--stream-specification", "StreamEnabled=true,StreamViewType=NEW_IMAGE"),
+    )
+    put(aws, "One")
+    put(aws, "Two")
+    arn = streams(
+        *("list-streams", "--table-name", "Music", "--query", "Streams[0].StreamArn", "--output", "text")
+    ).strip()
+    described = json.loads(streams("describe-stream", "--stream-arn", arn))["StreamDescription"]
+    assert (described["StreamStatus"], described["StreamViewType"]) == ("ENABLED", "NEW_IMAGE")
+    (shard,) = described["Shards"]
+    of_shard = ("get-shard-iterator", "--stream-arn", arn, "--shard-id", shard["ShardId"], "--query", "ShardIterator")
+
+    def heard(*place: str) -> Any:
+        iterator = streams(*of_shard, *place, "--output", "text").strip()
+        return json.loads(streams("get-records", "--shard-iterator", iterator))
+
+    page = heard("--shard-iterator-type", "TRIM_HORIZON")
+    changes = [(one["eventName"], one["dynamodb"]["NewImage"]["Song"]["S"]) for one in page["Records"]]
+    assert changes == [("INSERT", "One"), ("INSERT", "Two")]
+    first, second = (one["dynamodb"]["SequenceNumber"] for one in page["Records"])
+    after = heard("--shard-iterator-type", "AFTER_SEQUENCE_NUMBER", "--sequence-number", first)
+    assert [one["dynamodb"]["SequenceNumber"] for one in after["Records"]] == [second]
+    assert heard("--shard-iterator-type", "LATEST")["Records"] == []
+
+    refused = streams.run("describe-stream", "--stream-arn", arn.replace("Music", "music"))
+    assert refused.returncode == REFUSED
+    assert refused.stderr.strip() == (
+        "An error occurred (ResourceNotFoundException) when calling the DescribeStream operation: "
+        f"Requested resource not found: Stream: {arn.replace('Music', 'music')} not found"
     )
