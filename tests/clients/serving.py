@@ -5,14 +5,15 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
 class ServerProcess:
     """`hashrange serve`; without a folder it keeps everything in memory."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.place = ["--in-memory"] if folder is None else ["--data-dir", str(folder)]
+    def __init__(self, folder: Path | None = None, options: Sequence[str] = ()) -> None:
+        self.place = [*(["--in-memory"] if folder is None else ["--data-dir", str(folder)]), *options]
         self.port = 0
         self.start()
 
