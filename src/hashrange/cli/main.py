@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "serve DynamoDB's API over HTTP",
     "check": "verify that a data folder is sound",
     "inspect": "show a data folder's tables, or the item at a key",
+    "tail": "print a table's changes as they come, from a running server",
     "version": "print the versions of Hashrange and of what it stands on",
 }
 

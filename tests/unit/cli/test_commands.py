@@ -44,7 +44,7 @@ def test_no_command_is_wrong_use_and_shows_the_help(capsys: Printed) -> None:
 def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     assert main(["server"]) == WRONG_USE
     assert capsys.readouterr().err == (
-        "hashrange: there is no command server; the commands are serve, check, inspect, version.\n"
+        "hashrange: there is no command server; the commands are serve, check, inspect, tail, version.\n"
     )
 
 
@@ -73,6 +73,13 @@ def test_version_names_what_is_running(capsys: Printed) -> None:
         (["check"], "`hashrange check` needs DIR; `hashrange check --help` tells more."),
         (["inspect"], "`hashrange inspect` needs DIR; `hashrange inspect --help` tells more."),
         (["inspect", "--table"], "--table needs a value behind it: --table NAME."),
+        (["tail"], "`hashrange tail` needs TABLE; `hashrange tail --help` tells more."),
+        (["tail", "--endpoint"], "--endpoint needs a value behind it: --endpoint URL."),
+        (["tail", "Users", "--endpoint", "localhost:8000"], '--endpoint is "localhost:8000"; it must be a URL'),
+        (["tail", "Users", "--endpoint", "http://[::1"], '--endpoint is "http://[::1"; it must be a URL'),
+        (["tail", "Users", "--endpoint", "http://a/b"], '--endpoint is "http://a/b"; it must be a URL'),
+        (["tail", "Users", "--once=1"], "--once takes no value: it stands alone."),
+        (["tail", "Users", "--follow"], "`hashrange tail` does not know --follow."),
         (["serve", "--config", ""], '--config is ""; it must be the name of a TOML file.'),
         (["serve", "--config", "no.toml"], "the settings file no.toml cannot be read"),
     ],

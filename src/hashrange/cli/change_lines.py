@@ -1,0 +1,103 @@
+"""How does a person read a change? As one line: time, event, key, and what became of which attribute.
+
+    2026-11-22 20:20:22  MODIFY  pk "user-1": visits 1 → 2, + email "a@b.c", - name "Ada"
+
+Time is UTC. Values stand as in PartiQL, but with the quotation marks of JSON; maps are compared member by member, everything else as a whole. Long
+values are cut, and nothing that a terminal would take as an instruction is printed.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+Item = Mapping[str, Mapping[str, Any]]
+
+VALUE_CHARACTERS_MAX = 80
+NOTHING: Item = {}
+
+_is_plain_name = re.compile(r"[A-Za-z0-9_-]+").fullmatch
+
+
+def change_line(record: Mapping[str, Any]) -> str:
+    """The line of a stream record, without its end."""
+    content = record["dynamodb"]
+    keys: Item = content["Keys"]
+    at = datetime.fromtimestamp(content["ApproximateCreationDateTime"], UTC).strftime("%Y-%m-%d %H:%M:%S")
+    key = ", ".join(f"{_name(name)} {_value(value)}" for name, value in keys.items())
+    by = " by time to live" if record.get("userIdentity", {}).get("PrincipalId") == "dynamodb.amazonaws.com" else ""
+    changes = ", ".join(_changes(record["eventName"], content))
+    return f"{at}  {record['eventName']}{by}  {key}{': ' if changes else ''}{changes}"
+
+
+def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
+    """What is known of the attributes behind the key; a stream with one image of two tells only that."""
+    keys, view = content["Keys"], content["StreamViewType"]
+    old, new = ({k: v for k, v in content.get(n, NOTHING).items() if k not in keys} for n in ("OldImage", "NewImage"))
+    if event == "MODIFY" and view == "NEW_IMAGE":
+        yield from (f"now {_name(name)} {_value(value)}" for name, value in new.items())
+    elif event == "MODIFY" and view == "OLD_IMAGE":
+        yield from (f"was {_name(name)} {_value(value)}" for name, value in old.items())
+    else:
+        yield from _differences(old, new, "")
+
+
+def _differences(old: Item, new: Item, path: str) -> Iterator[str]:
+    """Changed, then added, then removed; each in the order of its image."""
+    for name, value in new.items():
+        before = old.get(name)
+        if before is None or before == value:
+            continue
+        if "M" in before and "M" in value:
+            yield from _differences(before["M"], value["M"], f"{path}{_name(name)}.")
+        elif not _is_same_set(before, value):
+            yield f"{path}{_name(name)} {_value(before)} → {_value(value)}"
+    yield from (f"+ {path}{_name(name)} {_value(value)}" for name, value in new.items() if name not in old)
+    yield from (f"- {path}{_name(name)} {_value(value)}" for name, value in old.items() if name not in new)
+
+
+def _is_same_set(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """The members of a set have no order."""
+    ((old_type, old_value),), ((new_type, new_value),) = old.items(), new.items()
+    return old_type == new_type and old_type in {"SS", "NS", "BS"} and sorted(old_value) == sorted(new_value)
+
+
+def _name(name: str) -> str:
+    return name if _is_plain_name(name) else _quoted(name)
+
+
+def _value(value: Mapping[str, Any]) -> str:
+    text = _whole(value)
+    if len(text) <= VALUE_CHARACTERS_MAX:
+        return text
+    return f"{text[:VALUE_CHARACTERS_MAX]}… ({len(text):,} characters)"
+
+
+def _whole(value: Mapping[str, Any]) -> str:
+    """A value in full."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return _quoted(content)
+        case "BOOL":
+            return "true" if content else "false"
+        case "NULL":
+            return "null"
+        case "B":
+            return f"b64 {_quoted(content)}"
+        case "SS" | "NS" | "BS":
+            return f"<<{', '.join(_whole({kind[0]: member}) for member in content)}>>"
+        case "L":
+            return f"[{', '.join(map(_whole, content))}]"
+        case "M":
+            return f"{{{', '.join(f'{_name(name)}: {_whole(member)}' for name, member in content.items())}}}"
+    return str(content)
+
+
+def _quoted(text: str) -> str:
+    """In quotation marks; what cannot be seen is escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    if quoted.isprintable():
+        return quoted
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in quoted)

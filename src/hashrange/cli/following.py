@@ -1,0 +1,172 @@
+"""Which changes has a stream told since the last look? Follows all shards, children after their parents, each record once.
+
+An item's changes are in one line of shards, so that whoever reads a parent to its end before its children has them in order. What the members
+mean: developer guide, "Streams" record of 2026. No part of this waits; whoever looks decides when to look again.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from hashrange.cli.remote import Refusal
+
+Record = dict[str, Any]
+
+PAGE_RECORDS_MAX = 1000
+SHARDS_AT_ONCE = 32
+"""Their pages, of 1 MB at most, are held and put in order together."""
+
+
+class Asking(Protocol):
+    """A server, as `Remote`."""
+
+    @property
+    def replied_at_seconds(self) -> float:
+        """When the server answered last, in whole seconds of its own time."""
+        ...
+
+    def ask(self, operation: str, service: str = ..., **members: Any) -> Any:
+        """The reply. Raises Refusal."""
+        ...
+
+
+class StreamGone(Exception):
+    """The stream is not there any more: it ended more than a day ago."""
+
+
+class FollowedShard:
+    """One shard, and how far it has been read."""
+
+    __slots__ = ("is_at_end", "is_drained", "iterator", "parent", "place", "shard_id")
+
+    def __init__(self, shard_id: str, parent: str | None, kind: str) -> None:
+        """`kind` of the first iterator: TRIM_HORIZON or LATEST."""
+        self.shard_id = shard_id
+        self.parent = parent
+        self.place: dict[str, Any] = {"ShardIteratorType": kind}
+        """Members of GetShardIterator for where to go on."""
+        self.iterator: str | None = None
+        self.is_at_end = False
+        """Has everything been read that was there when the stream was looked at first?"""
+        self.is_drained = False
+        """The shard is closed, and was read to its end; or it was closed before anybody looked."""
+
+
+class Following:
+    """How far a stream has been read."""
+
+    def __init__(self, server: Asking, arn: str, *, is_from_start: bool) -> None:
+        """Begins with all records that are left, or else behind the last one that is there. Raises RemoteError."""
+        self._server = server
+        self._arn = arn
+        self._is_on = True
+        self._shards: dict[str, FollowedShard] = {}
+        described = self._described()
+        self._began_at_seconds = server.replied_at_seconds
+        open_ids = {one["ShardId"] for one in described if is_open(one)}
+        for one in described:
+            # A parent that was open when it was listed, before its child was, has told nothing yet.
+            is_whole = is_from_start or one.get("ParentShardId") in open_ids
+            shard = self._add(one, "TRIM_HORIZON" if is_whole else "LATEST")
+            shard.is_drained = not is_from_start and not is_open(one)
+            if not is_whole and not shard.is_drained:
+                self._renew(shard)
+
+    @property
+    def is_at_end(self) -> bool:
+        """Has everything been read that was there when the stream was looked at first?"""
+        return not self._lacks_children() and all(one.is_drained or one.is_at_end for one in self._shards.values())
+
+    @property
+    def has_ended(self) -> bool:
+        """Has the stream ended, and been read to its end?"""
+        return not self._is_on and all(one.is_drained for one in self._shards.values())
+
+    def look(self) -> Iterator[list[Record]]:
+        """New records, in parts, each in the order of its sequence numbers. Raises RemoteError, StreamGone."""
+        if self._lacks_children():
+            self._find_new_shards()
+        ready = [one for one in self._shards.values() if not one.is_drained and self._has_read_parent(one)]
+        for start in range(0, len(ready), SHARDS_AT_ONCE):
+            records = [record for one in ready[start : start + SHARDS_AT_ONCE] for record in self._read(one)]
+            yield sorted(records, key=lambda record: int(record["dynamodb"]["SequenceNumber"]))
+
+    def _has_read_parent(self, shard: FollowedShard) -> bool:
+        parent = self._shards.get(shard.parent or "")
+        return parent is None or parent.is_drained
+
+    def _lacks_children(self) -> bool:
+        """Was a shard read to its end, and none is known that goes on? While a stream is on, each has one or two."""
+        parents = {one.parent for one in self._shards.values()}
+        return self._is_on and any(one.is_drained and one.shard_id not in parents for one in self._shards.values())
+
+    def _find_new_shards(self) -> None:
+        described = self._described()
+        for one in described:
+            if one["ShardId"] not in self._shards:
+                self._add(one, "TRIM_HORIZON")
+        listed = {one["ShardId"] for one in described}
+        self._shards = {
+            key: shard for key, shard in self._shards.items() if not (shard.is_drained and key not in listed)
+        }
+
+    def _add(self, described: dict[str, Any], kind: str) -> FollowedShard:
+        shard = FollowedShard(described["ShardId"], described.get("ParentShardId"), kind)
+        self._shards[shard.shard_id] = shard
+        return shard
+
+    def _described(self) -> list[dict[str, Any]]:
+        """All shards of the stream."""
+        shards: list[dict[str, Any]] = []
+        start: dict[str, str] = {}
+        while True:
+            reply = self._ask_stream("DescribeStream", StreamArn=self._arn, **start)["StreamDescription"]
+            shards += reply["Shards"]
+            self._is_on = reply["StreamStatus"] in {"ENABLED", "ENABLING"}
+            if "LastEvaluatedShardId" not in reply:
+                return shards
+            start = {"ExclusiveStartShardId": reply["LastEvaluatedShardId"]}
+
+    def _read(self, shard: FollowedShard) -> list[Record]:
+        """The next page of a shard."""
+        if shard.iterator is None:
+            self._renew(shard)
+        try:
+            page = self._ask_stream("GetRecords", ShardIterator=shard.iterator, Limit=PAGE_RECORDS_MAX)
+        except Refusal as refusal:
+            if refusal.code != "ExpiredIteratorException":
+                raise
+            self._renew(shard)  # the process was stopped for more than a quarter of an hour
+            page = self._ask_stream("GetRecords", ShardIterator=shard.iterator, Limit=PAGE_RECORDS_MAX)
+        records: list[Record] = page["Records"]
+        shard.iterator = page.get("NextShardIterator")
+        shard.is_drained = shard.iterator is None
+        shard.is_at_end = not records
+        if records:
+            last = records[-1]["dynamodb"]
+            # Where changes never end, what is newer than the beginning does.
+            is_newer = last["ApproximateCreationDateTime"] > self._began_at_seconds
+            shard.is_at_end = is_newer and len(records) < PAGE_RECORDS_MAX
+            shard.place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last["SequenceNumber"]}
+        return records
+
+    def _renew(self, shard: FollowedShard) -> None:
+        """An iterator for where the shard goes on."""
+        reply = self._ask_stream("GetShardIterator", StreamArn=self._arn, ShardId=shard.shard_id, **shard.place)
+        shard.iterator = reply["ShardIterator"]
+        if (
+            shard.place["ShardIteratorType"] == "LATEST"
+        ):  # should this iterator expire unused, a later LATEST is another place
+            shard.place = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": self._server.replied_at_seconds}
+
+    def _ask_stream(self, operation: str, **members: Any) -> Any:
+        try:
+            return self._server.ask(operation, "streams", **members)
+        except Refusal as refusal:
+            if refusal.code == "ResourceNotFoundException":
+                raise StreamGone from refusal
+            raise
+
+
+def is_open(described: dict[str, Any]) -> bool:
+    """May a shard, as DescribeStream tells it, get further records?"""
+    return "EndingSequenceNumber" not in described["SequenceNumberRange"]

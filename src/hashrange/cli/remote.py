@@ -1,0 +1,177 @@
+"""How does a command ask a running server? As any client: one signed request over HTTP after the other, on a connection that is kept.
+
+A server without credentials takes any signature, so that without keys in the environment the requests are signed with made-up ones.
+"""
+
+import hmac
+import json
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from hashrange.cli.parsing import UsageError
+from hashrange.clock import SystemClock
+from hashrange.errors import HashrangeError
+from hashrange.wire.canonical import signing_key
+from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, amz_date
+
+TARGETS = {"dynamodb": "DynamoDB_20120810", "streams": "DynamoDBStreams_20120810"}
+SERVICE = "dynamodb"
+DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
+DEFAULT_REGION = "us-east-1"
+MADE_UP = "hashrange"
+REPLY_SECONDS_MAX = 60.0
+"""A server that has not answered by then is told as one that does not answer."""
+
+_KEY_FAULTS = {
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+    "ExpiredTokenException",
+    "MissingAuthenticationTokenException",
+}
+
+
+class RemoteError(HashrangeError):
+    """The server cannot be reached, or does not answer as one: the message says which, and the way out."""
+
+
+class Refusal(RemoteError):
+    """The server refused a request: its code and message."""
+
+    def __init__(self, code: str, message: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.message = message
+
+
+class Remote:
+    """A server at an endpoint, for one Region. Not for several threads."""
+
+    def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
+        """Raises UsageError for what is no URL; nothing is asked yet."""
+        self._url = _parsed(endpoint)
+        self.endpoint = endpoint
+        self.region = region
+        self._access_key = environment.get("AWS_ACCESS_KEY_ID") or MADE_UP
+        self._secret = environment.get("AWS_SECRET_ACCESS_KEY") or MADE_UP
+        self._token = environment.get("AWS_SESSION_TOKEN")
+        self._has_keys = bool(environment.get("AWS_ACCESS_KEY_ID"))
+        self._wall_time = SystemClock.wall_time
+        self._connection: HTTPConnection | None = None
+        self.replied_at_seconds = 0.0
+        """When the server answered last, in whole seconds of its own time."""
+
+    def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
+        """The reply. Raises Refusal when the server refuses, RemoteError when it cannot be asked."""
+        body = json.dumps(members).encode()
+        headers = self._signed(f"{TARGETS[service]}.{operation}", body)
+        is_kept = self._connection is not None
+        try:
+            status, reply = self._send(headers, body)
+        except (OSError, HTTPException) as error:
+            if not is_kept or isinstance(error, TimeoutError):
+                raise self._unreachable(error) from None
+            try:  # the server may have ended a connection that was kept, or have been started anew
+                status, reply = self._send(headers, body)
+            except (OSError, HTTPException) as second_error:
+                raise self._unreachable(second_error) from None
+        return self._understood(operation, status, reply)
+
+    def close(self) -> None:
+        """Until the next request."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _send(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """Status and body. Raises OSError, HTTPException."""
+        try:
+            if self._connection is None:
+                make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
+                self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
+            self._connection.request("POST", "/", body, dict(headers))
+            reply = self._connection.getresponse()
+            date = reply.getheader("Date")
+            self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
+            return reply.status, reply.read()
+        except BaseException:
+            self.close()
+            raise
+
+    def _signed(self, target: str, body: bytes) -> dict[str, str]:
+        """The headers of a request, with its signature."""
+        date = amz_date(self._wall_time())
+        headers = {"host": self._url.netloc, "x-amz-date": date, "x-amz-target": target}
+        if self._token:
+            headers["x-amz-security-token"] = self._token
+        names = sorted(headers)
+        canonical = "\n".join(
+            [
+                "POST",
+                "/",
+                "",
+                *[f"{name}:{headers[name]}" for name in names],
+                "",
+                ";".join(names),
+                sha256(body).hexdigest(),
+            ]
+        )
+        scope = f"{date[:8]}/{self.region}/{SERVICE}/{TERMINATOR}"
+        to_sign = "\n".join([ALGORITHM, date, scope, sha256(canonical.encode()).hexdigest()])
+        key = signing_key(self._secret, date[:8], self.region, SERVICE)
+        signature = hmac.new(key, to_sign.encode(), sha256).hexdigest()
+        credential = f"Credential={self._access_key}/{scope}"
+        return {
+            **headers,
+            "content-type": "application/x-amz-json-1.0",
+            "authorization": f"{ALGORITHM} {credential}, SignedHeaders={';'.join(names)}, Signature={signature}",
+        }
+
+    def _understood(self, operation: str, status: int, body: bytes) -> Any:
+        try:
+            reply = json.loads(body)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict) or (status != 200 and "__type" not in reply):
+            raise RemoteError(
+                f"what answers at {self.endpoint} is no DynamoDB server (HTTP {status}). Name one with --endpoint."
+            )
+        if status == 200:
+            return reply
+        code = str(reply["__type"]).rpartition("#")[2]
+        message = str(reply.get("message") or reply.get("Message") or "")
+        raise Refusal(code, message, self._refused(operation, code, message))
+
+    def _refused(self, operation: str, code: str, message: str) -> str:
+        """Messages of signatures that do not match have several lines, the first of which says it."""
+        reason = f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}"
+        if code not in _KEY_FAULTS:
+            return f"the server at {self.endpoint} refused {operation}: {reason}"
+        way_out = (
+            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and --region must be those of its credentials file."
+            if self._has_keys
+            else "It has a credentials file: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key of it."
+        )
+        return f"the server at {self.endpoint} does not let this caller in ({reason}). {way_out}"
+
+    def _unreachable(self, error: Exception) -> RemoteError:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return RemoteError(
+            f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or name another with --endpoint."
+        )
+
+
+def _parsed(endpoint: str) -> SplitResult:
+    """The parts of an endpoint; raises UsageError."""
+    try:
+        url = urlsplit(endpoint)
+        is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0
+        is_sound = is_sound and endpoint.isascii() and url.username is None and not url.query
+    except ValueError:
+        is_sound = False
+    if not is_sound:
+        raise UsageError(f'--endpoint is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
+    return url

@@ -1,0 +1,175 @@
+"""`hashrange tail TABLE`: what changes in a table of a running server? A line for each change, as it comes, from the table's stream."""
+
+import json
+import select
+import sys
+import threading
+from typing import Any
+
+from hashrange.cli.following import Following, Record, StreamGone
+from hashrange.cli.main import DONE, FAILED, refuse
+from hashrange.cli.output import OutputError, say
+from hashrange.cli.parsing import Parser, command_parser, parse
+from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, Refusal, Remote
+from hashrange.cli.sources import current_environment
+
+EXAMPLE = """example:
+  hashrange tail Users --from-start
+
+A line tells when (UTC), what happened, to which item, and what is different. The table needs a stream; with the view type
+NEW_AND_OLD_IMAGES it tells what was changed into what. A stream keeps changes for 24 hours. Requests are signed with
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, which only a server with a credentials file asks for.
+"""
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
+REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+PAUSE_SECONDS = 0.25
+"""Between two looks that find nothing: four requests a second for each shard, of the five that the service allows."""
+NAMES_TOLD_MAX = 10
+TRIMMED = (
+    "changes of table {table} were missed: they are kept for 24 hours, and this was stopped for longer. Start it again."
+)
+
+
+def run(words: list[str]) -> int:
+    """Print changes until interrupted, or once; returns the exit code."""
+    options = parse(build_parser(), words)
+    environment = current_environment()
+    first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
+    endpoint: str = options.endpoint or first
+    region: str = options.region or next(
+        (environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION
+    )
+    server = Remote(endpoint.removesuffix("/"), region, environment)
+    reconfigure: Any = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")  # a terminal may know fewer characters than items have
+    try:
+        arn = stream_of(server, options.table)
+        if arn is None:
+            return FAILED
+        following = Following(server, arn, is_from_start=options.is_from_start or options.is_once)
+        if not options.is_once:
+            begun = f"following table {options.table} at {server.endpoint} in Region {server.region}; Ctrl-C ends it."
+            print(f"hashrange: {begun}", file=sys.stderr, flush=True)
+        return follow(following, options)
+    except StreamGone:
+        return refuse(ended(options.table), FAILED)
+    except Refusal as refusal:
+        if refusal.code == "TrimmedDataAccessException":
+            return refuse(TRIMMED.format(table=options.table), FAILED)
+        raise
+    finally:
+        server.close()
+
+
+def build_parser() -> Parser:
+    """The command's arguments."""
+    parser = command_parser("tail", "Print the changes of a running server's table, as they come.", EXAMPLE)
+    parser.set_defaults(endpoint=None, region=None, is_from_start=False, is_once=False, is_json=False)
+    parser.add_argument("table", metavar="TABLE", help="Name of the table.")
+    parser.add_argument(
+        "--endpoint",
+        metavar="URL",
+        help=f"Where the server is; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{DEFAULT_ENDPOINT}]",
+    )
+    parser.add_argument(
+        "--region",
+        metavar="NAME",
+        help=f"Region of the table; AWS_REGION and AWS_DEFAULT_REGION are heard too. [{DEFAULT_REGION}]",
+    )
+    parser.add_argument(
+        "--from-start",
+        dest="is_from_start",
+        action="store_true",
+        help="Begin with the oldest change that is still there, not with the next one.",
+    )
+    parser.add_argument(
+        "--once", dest="is_once", action="store_true", help="Print all changes that are still there, and end."
+    )
+    parser.add_argument(
+        "--json",
+        dest="is_json",
+        action="store_true",
+        help="Print each change as GetRecords tells it, as JSON in one line.",
+    )
+    return parser
+
+
+def follow(following: Following, options: Any) -> int:
+    """Look, print, wait; returns the exit code."""
+    while True:
+        has_found = False
+        for records in following.look():
+            has_found = has_found or bool(records)
+            show(records, is_json=options.is_json)
+        if options.is_once and following.is_at_end:
+            return DONE
+        if following.has_ended:
+            return DONE if options.is_once else refuse(ended(options.table), FAILED)
+        if not has_found:
+            pause()
+
+
+def show(records: list[Record], *, is_json: bool) -> None:
+    """A line for each, which can be read at once. Raises OutputError."""
+    from hashrange.cli.change_lines import change_line
+
+    if records:
+        to_line = json.dumps if is_json else change_line
+        say("\n".join(map(to_line, records)), is_flushed=True)
+
+
+def pause() -> None:
+    """Wait a moment; raises OutputError at once when nobody reads the output any more."""
+    if not hasattr(select, "poll"):
+        threading.Event().wait(PAUSE_SECONDS)
+        return
+    poll = select.poll()
+    try:
+        poll.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):  # a test's output, say, has no descriptor
+        threading.Event().wait(PAUSE_SECONDS)
+        return
+    events = poll.poll(PAUSE_SECONDS * 1000)
+    if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
+        raise OutputError(BrokenPipeError())
+    if events:  # of what cannot be watched, poll says so without waiting
+        threading.Event().wait(PAUSE_SECONDS)
+
+
+def stream_of(server: Remote, table_name: str) -> str | None:
+    """ARN of the table's stream; None once it has been said why there is none. Raises RemoteError."""
+    try:
+        table = server.ask("DescribeTable", TableName=table_name)["Table"]
+    except Refusal as refusal:
+        if refusal.code not in {"ResourceNotFoundException", "ValidationException"}:
+            raise
+        refuse(
+            f"there is no table {table_name} at {server.endpoint} in Region {server.region}. {others(server)}", FAILED
+        )
+        return None
+    arn: str | None = table.get("LatestStreamArn")
+    if arn is None or not table.get("StreamSpecification", {}).get("StreamEnabled"):
+        refuse(
+            f"table {table_name} has no stream, which tells of its changes. Switch one on: aws dynamodb update-table"
+            f" --table-name {table_name} --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES"
+            f" --endpoint-url {server.endpoint} --region {server.region}",
+            FAILED,
+        )
+        return None
+    return arn
+
+
+def others(server: Remote) -> str:
+    """What else could have been meant."""
+    names = server.ask("ListTables", Limit=NAMES_TOLD_MAX)["TableNames"]
+    if not names:
+        return "It has no tables at all; --region names another Region."
+    more = ", …" if len(names) == NAMES_TOLD_MAX else ""
+    return f"It has {', '.join(names)}{more}; --region names another Region."
+
+
+def ended(table_name: str) -> str:
+    """The sentence of a stream that tells nothing more."""
+    return f"the stream of table {table_name} has ended: it was switched off, or the table was deleted."
