@@ -8,6 +8,7 @@ import pytest
 
 from hashrange.errors import ApiError
 from hashrange.jobs.job import AT_ONCE
+from hashrange.store.embedded.reading import Cursor
 from tests.unit.jobs.streaming import (
     DAY,
     HOUR,
@@ -198,3 +199,26 @@ def test_a_stream_among_many_is_found_by_its_name(world: World) -> None:
         assert [refused(world, "DescribeStream", StreamArn=arn) for arn in arns] == ["ResourceNotFoundException"] * 2
     assert rows(world) == 0
     assert not world.embedded.streams._streams.by_name, "nothing is kept of what is gone"
+
+
+def test_no_more_large_records_are_read_than_a_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two images of an item may have 6 MB of JSON."""
+    world = World(tmp_path / "data")
+    world.ask("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    for number in range(12):
+        world.ask("PutItem", Item={"id": {"S": "a"}, "n": {"N": str(number)}, "text": {"S": "x" * 300_000}})
+    asked: list[int] = []
+    read = Cursor.read
+
+    def note(cursor: Cursor, limit_rows: int) -> list[tuple[bytes, bytes]]:
+        asked.append(limit_rows)
+        return read(cursor, limit_rows)
+
+    monkeypatch.setattr(Cursor, "read", note)
+    (stream,) = world.scope.store.streams.of("000000000000", "us-east-1")
+    (shard,) = world.scope.store.streams.shards(stream)
+    page = drive(world.scope.store.streams.records(shard, 0, 1_000, 1 << 20))
+    assert len(page.records) == 2
+    assert sum(asked) <= 4
+    monkeypatch.undo()
+    assert world.close() == []

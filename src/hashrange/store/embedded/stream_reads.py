@@ -12,7 +12,7 @@ from hashrange.tables import streams as rules
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
-"""Read at once; rows may be long."""
+"""Read at once, once it is known how long rows are: up to 8 MB each."""
 
 
 class StreamReads:
@@ -47,24 +47,32 @@ class StreamReads:
     async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
         """Records of a shard from `first` on, until one of the limits is reached. Never suspends. Raises StorageError."""
         prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
-        records: list[tuple[rules.Sequence, bytes]] = []
         site = self._site
         try:
             lower = prefix + layout.encode_sequence(first)
             cursor = Cursor(site.engine, lower, prefix_upper_bound(prefix), is_reverse=False)
             try:
-                while len(records) < limit_records:
-                    wanted = min(CHUNK_ROWS, limit_records - len(records))
-                    chunk = cursor.read(wanted)
-                    for engine_key, row in chunk:
-                        limit_bytes -= len(row)
-                        if limit_bytes < 0 and records:
-                            return RecordPage(records, is_end=False)
-                        records.append((layout.record_sequence(engine_key), row))
-                    if len(chunk) < wanted:
-                        return RecordPage(records, is_end=True)
+                return _read(cursor, limit_records, limit_bytes)
             finally:
                 cursor.drop()
         except Exception as error:
             raise site.fail(error) from error
-        return RecordPage(records, is_end=False)
+
+
+def _read(cursor: Cursor, limit_records: int, limit_bytes: int) -> RecordPage:
+    """Until one of the limits is reached; hardly more is read than that. Raises the engine's bare exceptions."""
+    records: list[tuple[rules.Sequence, bytes]] = []
+    left_bytes, wanted = limit_bytes, 1
+    while True:
+        chunk = cursor.read(wanted)
+        for engine_key, row in chunk:
+            left_bytes -= len(row)
+            if left_bytes < 0 and records:
+                return RecordPage(records, is_end=False)
+            records.append((layout.record_sequence(engine_key), row))
+        if len(chunk) < wanted:
+            return RecordPage(records, is_end=True)
+        if len(records) == limit_records or left_bytes <= 0:
+            return RecordPage(records, is_end=False)
+        fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1
+        wanted = min(CHUNK_ROWS, limit_records - len(records), fitting)
