@@ -72,6 +72,8 @@ class Expiries(Participant):
         """Source of a table → its queue."""
         self._awaited_seconds = NEVER
         """The time in a row for which the job waits."""
+        self._followed: tuple[Change, str | None, str | None] | None = None
+        """A change that is about to be followed, with its numbers before and after."""
 
     def load(self, engine: Engine) -> None:
         """Which tables have a queue? What stands in it is found when it is looked at."""
@@ -90,7 +92,10 @@ class Expiries(Participant):
         time_to_live = change.table.schema.time_to_live
         assert time_to_live is not None
         before, after = _numbers(change, time_to_live.attribute)
-        return before != after
+        if before == after:
+            return False
+        self._followed = (change, before, after)
+        return True
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """The rows of items whose time comes, changes or goes. 1.5 µs when it stays as it is."""
@@ -98,7 +103,11 @@ class Expiries(Participant):
             table = change.table
             time_to_live = table.schema.time_to_live
             assert time_to_live is not None
-            before, after = _numbers(change, time_to_live.attribute)
+            followed, self._followed = self._followed, None
+            if followed is not None and followed[0] is change:
+                _, before, after = followed
+            else:
+                before, after = _numbers(change, time_to_live.attribute)
             if before == after or not self._has_passed(table.source, change.key):
                 continue
             queue = self._lines[table.source].queue
