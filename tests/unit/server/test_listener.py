@@ -14,7 +14,15 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.server import listener
-from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, read_secrets, tls_context
+from hashrange.server.listener import (
+    TLS_END_SECONDS_MAX,
+    ListenError,
+    Server,
+    TlsFilesError,
+    listen_failure,
+    read_secrets,
+    tls_context,
+)
 from hashrange.server.process import run_on_best_loop
 from hashrange.settings import Settings
 from tests.support.signing import sign
@@ -110,6 +118,28 @@ def test_tls(play: Callable[..., None]) -> None:
         await close(writer)
 
     play(scenario, tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key"))
+
+
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_clients_that_do_not_end_tls_hold_up_the_servers_end_for_a_second(
+    *, has_tls: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library would wait for half a minute. What it is told is looked at, for it is its own time that would have to be waited for."""
+    told: dict[str, Any] = {}
+
+    async def create_server(loop: asyncio.AbstractEventLoop, *arguments: Any, **options: Any) -> None:
+        told.update(options)
+        raise OSError("for the test")
+
+    monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "create_server", create_server)
+    files = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")} if has_tls else {}
+    settings = Settings(port=0, data_dir=None, **files)
+    store: Any = StubStore()
+    server = Server(store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
+    with pytest.raises(ListenError):
+        asyncio.run(server.start())
+    assert told["ssl_shutdown_timeout"] == (TLS_END_SECONDS_MAX if has_tls else None)
+    assert TLS_END_SECONDS_MAX == 1
 
 
 def test_a_tls_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
