@@ -132,7 +132,9 @@ def test_clients_that_do_not_end_tls_hold_up_the_servers_end_for_a_second(
         raise OSError("for the test")
 
     monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "create_server", create_server)
-    files = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")} if has_tls else {}
+    files: dict[str, Any] = {}
+    if has_tls:
+        files = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")}
     settings = Settings(port=0, data_dir=None, **files)
     store: Any = StubStore()
     server = Server(store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
