@@ -17,9 +17,9 @@ from hashrange.operations.waits import end_endless_waits
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
-from hashrange.store.embedded.expiries import Expiries
-from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, new_batch
+from hashrange.store.embedded.expiries import Expiries, queue_key
+from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables.change import Change
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import TABLE, World, drive, item
@@ -525,6 +525,37 @@ def test_a_write_that_leaves_time_and_size_as_they_are_asks_nobody(monkeypatch: 
     world.clock.advance(10)
     assert world.expire() == 10
     assert world.close() == []
+
+
+def test_a_hundred_thousand_items_to_expire_cost_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing looks again until the first of them is due, however many there are."""
+    world = World(None)
+    enable(world)
+    (table,) = world.embedded.catalog.all_tables()
+    due_seconds = int(world.clock.service_time()) + 10_000
+    prefix = layout.TIME_TO_LIVE_PREFIX + table.source
+    batch = new_batch()
+    for number in range(100_000):
+        batch.put(prefix + queue_key(due_seconds + number, table.item_key(item(number))), b"")
+    world.embedded.engine.write(batch)
+    world.embedded.load()
+    read_rows: list[int] = []
+    read = Cursor.read
+
+    def note(cursor: Cursor, limit_rows: int) -> list[tuple[bytes, bytes]]:
+        rows: list[tuple[bytes, bytes]] = read(cursor, limit_rows)
+        read_rows.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(Cursor, "read", note)
+    assert world.expire() == due_seconds - world.clock.service_time()
+    assert sum(read_rows) <= SLICE_ROWS
+    read_rows.clear()
+    for _ in range(9):
+        world.clock.advance(1_000)
+        assert world.expire() == due_seconds - world.clock.service_time()
+    assert read_rows == []
+    world.close()
 
 
 def test_writes_wake_the_job_only_for_what_expires_sooner() -> None:
