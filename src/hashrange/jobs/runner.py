@@ -10,7 +10,8 @@ somebody moves it, which wakes every job; the runner knows when all rest again (
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
@@ -25,6 +26,9 @@ PAUSE_PER_WAITING = 8
 """A pause is so many times as long as it took to do what had waited for the slice to end."""
 RETRY_SECONDS = 1.0
 """After a failure, in real time; a wake ends this pause as well."""
+
+Slice = Coroutine[Any, Any, float | None]
+InTurns = Callable[[Slice], Awaitable[float | None]]
 
 _log = logging.getLogger("hashrange.jobs")
 
@@ -45,8 +49,10 @@ class _Line:
 class Runner:
     """Runs jobs on the event loop from `start` to `stop`."""
 
-    def __init__(self, jobs: Sequence[Job], clock: Clock) -> None:
+    def __init__(self, jobs: Sequence[Job], clock: Clock, in_turns: InTurns = lambda work: work) -> None:
+        """`in_turns` makes of a slice what ends when the slice has, and lets others have their turn in the midst of it."""
         self.jobs = jobs
+        self._in_turns = in_turns
         self._clock = clock
         self._monotonic = clock.monotonic
         self._tasks: list[asyncio.Task[None]] = []
@@ -93,7 +99,7 @@ class Runner:
         while True:
             line.wake.clear()
             try:
-                pause_seconds = await job.run_slice()
+                pause_seconds = await self._in_turns(job.run_slice())
             except Exception as error:  # noqa: BLE001 - whatever failed, the server goes on
                 if line.failure is None:
                     _log_failure(job, error)

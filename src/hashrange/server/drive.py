@@ -7,12 +7,13 @@ On the embedded store an operation rarely suspends, and its first step is its la
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from hashrange.server.workers import Workers
 
-Ended = Callable[[bytes | None, BaseException | None], None]
-"""ended(body, None) or ended(None, error)."""
+T = TypeVar("T")
+Ended = Callable[[Any, BaseException | None], None]
+"""ended(result, None) or ended(None, error)."""
 
 
 class Driver:
@@ -20,9 +21,7 @@ class Driver:
 
     __slots__ = ("coroutine", "ended", "workers")
 
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, bytes], waits_for: object, ended: Ended, workers: Workers
-    ) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], waits_for: object, ended: Ended, workers: Workers) -> None:
         self.coroutine = coroutine
         self.ended = ended
         self.workers = workers
@@ -51,3 +50,19 @@ class Driver:
             self.ended(None, error)
         else:
             self.wait(waits_for)
+
+
+def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers) -> "asyncio.Future[T]":
+    """Run it as operations are run, so that its long work gives way to them; done when it has ended. Nobody waits once that is cancelled."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def ended(result: T, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    Driver(coroutine, None, ended, workers)
+    return future

@@ -24,6 +24,7 @@ from hashrange.server.bounds import HEAD_SECONDS_MAX
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
+from hashrange.server.drive import in_turns
 from hashrange.server.protocol import Connection
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
@@ -87,6 +88,7 @@ class Server:
                 Settle(store),
             ],
             clock,
+            partial(in_turns, workers=self.dispatcher.workers),
         )
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None

@@ -1,5 +1,6 @@
 """Long work among short: it gives way where it stands, goes on in order, and loses neither results nor errors."""
 
+import asyncio
 import contextlib
 import gc
 import weakref
@@ -7,12 +8,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from greenlet import getcurrent
 
 from hashrange import steps
-from hashrange.clock import VirtualClock
-from hashrange.server.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Workers
+from hashrange.clock import SystemClock, VirtualClock
+from hashrange.errors import StorageBusy
+from hashrange.server.drive import in_turns
+from hashrange.server.listener import Server, read_secrets
+from hashrange.server.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
+from hashrange.settings import Settings
 from hashrange.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
-from tests.unit.server.harness import Turns
+from hashrange.store.pause import PAUSE
+from tests.support.waiting import until
+from tests.support.working import HurriedClock
+from tests.unit.server.harness import ECHO_OPERATIONS, StubStore, Turns
 
 
 @pytest.fixture
@@ -240,3 +249,64 @@ def test_a_worker_keeps_nothing_of_its_work(workers: Workers, fails: bool) -> No
         workers.run(make, Large())
     gc.collect()
     assert [one() for one in made] == [None, None]
+
+
+# --- slices of jobs -------------------------------------------------------------------------------
+
+
+def test_a_slice_of_a_job_runs_as_operations_do_and_gives_way() -> None:
+    workers = Workers(HurriedClock())
+    before = steps._look, steps._queue
+    others: list[int] = []
+
+    async def slice_of_a_job() -> float:
+        for _ in range(5):
+            steps.look()
+            others.append(0)
+        await PAUSE
+        await asyncio.sleep(0)
+        steps.look()
+        return 1.5
+
+    async def failing() -> float:
+        steps.look()
+        raise StorageBusy("for the test")
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        workers.take_turns(loop)
+        loop.call_soon(others.append, 1)
+        assert await in_turns(slice_of_a_job(), workers) == 1.5
+        assert others.index(1) < len(others) - 1
+        with pytest.raises(StorageBusy):
+            await in_turns(failing(), workers)
+        cancelled = in_turns(slice_of_a_job(), workers)
+        cancelled.cancel()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(others) == 11
+
+    try:
+        asyncio.run(run())
+    finally:
+        steps._look, steps._queue = before
+
+
+def test_a_servers_jobs_run_so() -> None:
+    store: Any = StubStore()
+    settings = Settings(port=0, data_dir=None)
+    server = Server(store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
+    ran_in: list[type] = []
+
+    async def expire(lease: object, limit_rows: int) -> None:
+        ran_in.append(type(getcurrent()))
+
+    store.expire = expire
+
+    async def run() -> None:
+        await server.start()
+        await until(lambda: ran_in)
+        await server.stop()
+
+    asyncio.run(run())
+    assert ran_in[0] is Worker
