@@ -265,6 +265,23 @@ def test_a_transaction_claims_all_its_items(store: EmbeddedStore) -> None:
     assert left(store.engine) == 0
 
 
+def test_a_transaction_that_changes_nothing_of_a_table_with_indexes(store: EmbeddedStore) -> None:
+    """Who follows the writes of a table is not asked when there are none."""
+    table = table_of(store)
+    other = finish(store.catalog.create(table_maker("other")))
+    assert other is not None
+    item = item_of("a", "one", SMALL)
+    row, other_row = encode_row(*check_item(item)), encode_row(*check_item({"pk": {"S": "b"}, "sk": {"S": "b"}}))
+    end(write(store, "a", "one", SMALL))
+    steps = [
+        Step(table, table.item_key(item), lambda old: old),
+        Step(other, other.item_key({"pk": {"S": "b"}, "sk": {"S": "b"}}), lambda _: other_row),
+    ]
+    transacted = end(store.transact(steps, None))
+    assert [change.new for change in transacted.changes] == [row, other_row]
+    assert entries(store) == [1] * INDEXES
+
+
 def test_another_engine_ends_it(store: EmbeddedStore, tmp_path: Path) -> None:
     writing = write(store, "a", "one", LARGE)
     begin(writing, 2)

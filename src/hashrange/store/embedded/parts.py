@@ -13,15 +13,16 @@ Parts = Sequence[tuple[Participant, Sequence[Change]]]
 
 
 def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
-    """Every participant of a transaction's tables, in order, with the changes of those tables that it chose."""
+    """Every participant of a transaction's tables, in order, with the changes of those tables that it chose; none that has none."""
     if not any(one.participants for one in opened):
         return ()
     participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
     chosen = {one.table_id: one.participants for one in opened}
-    return [
+    parts = [
         (participant, [change for change in written if participant in chosen[change.table.table_id]])
         for participant in sorted(participants, key=lambda participant: participant.place)
     ]
+    return [(participant, changes) for participant, changes in parts if changes]
 
 
 def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
