@@ -29,6 +29,8 @@ SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 
 TABLE = "fuzzed"
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
+STREAM_ARN = f"{ARN}/stream/2026-10-01T12:00:00.123"
+SHARD_ID = "shardId-00000001800000000000-00000001"
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = KEY | {
     "text": {"S": "é"}, "bytes": {"B": "AAE="}, "flag": {"BOOL": True}, "none": {"NULL": True},
@@ -318,6 +320,21 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "ListImports": [{"TableArn": ARN, "PageSize": 5, "NextToken": "0123456789abcdef" * 7}],
     "DescribeEndpoints": [{}],
     "DescribeLimits": [{}],
+    "ListStreams": [{"TableName": TABLE, "Limit": 5, "ExclusiveStartStreamArn": STREAM_ARN}],
+    "DescribeStream": [
+        {"StreamArn": STREAM_ARN, "Limit": 5, "ExclusiveStartShardId": SHARD_ID},
+        {"StreamArn": STREAM_ARN, "ShardFilter": {"Type": "CHILD_SHARDS", "ShardId": SHARD_ID}},
+    ],
+    "GetShardIterator": [
+        {
+            "StreamArn": STREAM_ARN,
+            "ShardId": SHARD_ID,
+            "ShardIteratorType": "AT_SEQUENCE_NUMBER",
+            "SequenceNumber": "1" * 23,
+        },
+        {"StreamArn": STREAM_ARN, "ShardId": SHARD_ID, "ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 1.5},
+    ],
+    "GetRecords": [{"ShardIterator": f"{STREAM_ARN}|1|AQAAAAABAAAAAQ==", "Limit": 5}],
 }
 
 
@@ -333,7 +350,7 @@ class FuzzClient:
         headers = {
             "Host": self.netloc,
             "Content-Type": "application/x-amz-json-1.0",
-            "X-Amz-Target": f"DynamoDB_20120810.{operation_name}",
+            "X-Amz-Target": f"{OPERATIONS[operation_name].service}.{operation_name}",
         }
         self.connection.request("POST", "/", body, sign(headers, body, seconds=time.time()))
         reply = self.connection.getresponse()
