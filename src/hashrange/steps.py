@@ -6,11 +6,10 @@ is over, and go on in a later turn of the event loop. Where nobody has said anyt
 look does nothing. Must not know an event loop.
 
 Code that gives way may find the world changed behind a walk. On the embedded store that matters between reading a row and
-committing what was planned from it: `gave_way` tells, and `undisturbed` prevents it. Figures: docs/adr/0023-giving-way.md.
+committing what was planned from it: `gave_way` tells, and `Undisturbed` prevents it. Figures: docs/adr/0023-giving-way.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -106,15 +105,20 @@ def _collections(members: Iterable[T], at_once: int) -> Iterator[list[T]]:
         yield some
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Meanwhile nothing gives way: for short work that reads, and then commits what rests on it."""
-    global _is_undisturbed
-    before, _is_undisturbed = _is_undisturbed, True
-    try:
-        yield
-    finally:
-        _is_undisturbed = before
+class Undisturbed:
+    """`with Undisturbed():` nothing gives way meanwhile: for short work that reads, and then commits what rests on it. 0.3 µs."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        """From now on."""
+        global _is_undisturbed
+        self._before, _is_undisturbed = _is_undisturbed, True
+
+    def __exit__(self, *_failure: object) -> None:
+        """As it was before."""
+        global _is_undisturbed
+        _is_undisturbed = self._before
 
 
 def gave_way() -> int:

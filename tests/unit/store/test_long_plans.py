@@ -4,15 +4,21 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from hashrange import steps
+from hashrange.clock import VirtualClock
 from hashrange.errors import IdempotentParameterMismatchException, ResourceNotFoundException
-from hashrange.items.types import Key, Row
+from hashrange.items.rows import encode_row
+from hashrange.items.sizes import item_size_bytes
+from hashrange.items.types import Item, Key, Row
 from hashrange.steps import note_way_given
-from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Step, Token
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
-from tests.support.samples import finish, row_of
+from hashrange.tables.schema import Table
+from tests.support.samples import finish, row_of, table_maker
 
 A, B = Key(b"a"), Key(b"b")
 Meanwhile = Callable[[], None]
@@ -217,3 +223,49 @@ def test_a_transaction_does_not_pass_by_a_claim_that_came_meanwhile(store: Embed
     with pytest.raises(StopIteration):
         transacting.send(None)
     assert (len(plan.seen), get(store, table, A), get(store, table, B)) == (2, row_of(10, b"+"), row_of(10, b"+"))
+
+
+# --- what follows from a plan ---------------------------------------------------------------------
+
+
+def test_nothing_gives_way_between_a_plan_and_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another write would come in between: of the same row, with the same position and sequence number."""
+    store = open_store(None, VirtualClock(), None)
+    streamed: dict[str, Any] = {"stream_view_type": "KEYS_ONLY", "stream_label": "2026-10-01T12:00:00.123"}
+    table = finish(store.catalog.create(lambda number: replace(table_maker("t")(number), **streamed)))
+    assert table is not None
+    item: Item = {"pk": {"S": "a"}, "sk": {"S": "a"}, "text": {"S": "x" * 300_000}}
+    row = encode_row(item, item_size_bytes(item))
+    key = table.item_key(item)
+    looks: list[str] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append("a look"))
+
+    def delete(old: Row | None) -> None:
+        looks.clear()
+
+    finish(store.mutate(table, key, lambda old: row))
+    finish(store.mutate(table, key, delete))
+    assert looks == []
+    finish(store.mutate(table, key, lambda old: row))
+    finish(store.transact([Step(table, key, delete)], None))
+    assert looks == []
+    (stream,) = store.streams.of(table.schema.account, table.schema.region)
+    (shard,) = store.streams.shards(stream)
+    assert len(finish(store.streams.records(shard, 0, 10, 1 << 20)).records) == 4
+    store.close_now()
+
+
+def test_what_makes_any_other_commit_does_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(None, VirtualClock(), None)
+    looks: list[str] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append("a look"))
+
+    def make(table_id: int) -> Table:
+        steps.look()
+        return table_maker("t")(table_id)
+
+    finish(store.catalog.create(make))
+    assert looks == []
+    steps.look()
+    assert looks == ["a look"]
+    store.close_now()

@@ -10,7 +10,7 @@
     barrier     the commit is counted, and synced with others; whoever tells of it waits for that
 
 From reading to writing nothing else runs, but for a plan that takes long and gives way (`hashrange.steps`): then what it was made for is
-looked at again. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
+looked at again, and from there on nothing gives way. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -23,7 +23,7 @@ import msgspec
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
-from hashrange.steps import gave_way, spend
+from hashrange.steps import Undisturbed, gave_way, spend
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
@@ -199,11 +199,13 @@ class Commits:
         ):
             changes = (change,)
             draft = Draft(engine, position, at_seconds, changes)
-            if participants:
-                self._follow(draft, [(one, changes) for one in participants], changes, is_transaction=False)
-            else:
+            if not participants:
                 _put_rows(draft, changes)
-            self._write(draft, changes)
+                self._write(draft, changes)
+                return change
+            with Undisturbed():
+                self._follow(draft, [(one, changes) for one in participants], changes, is_transaction=False)
+                self._write(draft, changes)
             return change
         try:
             engine.put(engine_key, new)
@@ -243,13 +245,14 @@ class Commits:
             written = [change for change in changes if change.new != change.old]
         draft = Draft(moment.engine, position, at_seconds, changes)
         followed = [change for change in written if not is_same_item(change.old, change.new)]
-        self._follow(draft, parts_of(opened, followed), written, is_transaction=True)
-        if token is not None and former is not None:
-            try:
-                self._tokens.add(draft, token, former)
-            except Exception as error:
-                raise Stalled(error) from error
-        self._write(draft, written)
+        with Undisturbed():
+            self._follow(draft, parts_of(opened, followed), written, is_transaction=True)
+            if token is not None and former is not None:
+                try:
+                    self._tokens.add(draft, token, former)
+                except Exception as error:
+                    raise Stalled(error) from error
+            self._write(draft, written)
         return Transacted(changes)
 
     def _snapshot(
@@ -292,9 +295,10 @@ class Commits:
     def _commit(self, make: Callable[[Draft], T]) -> T:
         site = self._site
         draft = Draft(site.engine, site.barrier.position + 1, site.clock.service_time())
-        made = make(draft)
-        if len(draft.batch):
-            self._write(draft)
+        with Undisturbed():
+            made = make(draft)
+            if len(draft.batch):
+                self._write(draft)
         return made
 
     # --- from the changes to the commit ---------------------------------------------------------

@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hashrange.items.row_layout import is_same_item
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant, Terms
@@ -52,7 +51,7 @@ class StreamRecords(Participant):
         streams, put = self._streams, draft.batch.put
         last, now = streams.last, sequence_at(draft.at_seconds)
         for change in changes:
-            if change.origin in UNRECORDED or is_same_item(change.old, change.new):
+            if change.origin in UNRECORDED:
                 continue
             line = streams.by_table[change.table.table_id]
             last = now if now > last else last + 1

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.types import Key, Row
-from hashrange.steps import undisturbed
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -109,9 +108,8 @@ class Walks:
     ) -> Slice:
         """Add the next rows' share to the commit: what follows from them, and the position. Raises Clogged and bare exceptions."""
         filler = next(one for one in self._participants if source in one.walks(table.schema))
-        with undisturbed():  # UpdateTable makes the first slice within its request
-            part = _read_slice(draft.engine, table, self.positions[source], limit_rows, skipped_keys_max)
-            filler.fill(draft, table, source, part.rows)
+        part = _read_slice(draft.engine, table, self.positions[source], limit_rows, skipped_keys_max)
+        filler.fill(draft, table, source, part.rows)
         if part.is_last:
             draft.batch.delete(layout.backfill_key(source))
             draft.afterwards.append(lambda: self._forget(source, source + b"\x00"))
