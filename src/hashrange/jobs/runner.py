@@ -50,7 +50,7 @@ class Runner:
     """Runs jobs on the event loop from `start` to `stop`."""
 
     def __init__(self, jobs: Sequence[Job], clock: Clock, in_turns: InTurns = lambda work: work) -> None:
-        """`in_turns` makes of a slice what ends when the slice has, and lets others have their turn in the midst of it."""
+        """`in_turns` runs a slice so that others have their turn in the midst of it; what it returns is awaited."""
         self.jobs = jobs
         self._in_turns = in_turns
         self._clock = clock

@@ -230,7 +230,9 @@ class Connection(asyncio.Protocol):
             request.keeps_alive = False
         now = connections.wall_time()
         try:
-            if status == 200 and content_type is None:
+            if self.transport.is_closing():
+                reply = b"", b""
+            elif status == 200 and content_type is None:
                 reply = connections.writer.ok(request, body, now)
             else:
                 reply = connections.writer.reply(request, status, body, now, content_type, extra)

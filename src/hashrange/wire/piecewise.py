@@ -22,7 +22,7 @@ LEVELS_MAX = 80
 COMMAS_MAX = 500
 """Looked at until a piece ends before one of them: 0.5 ms."""
 LEFT_MEMBERS_MAX = 2_048
-"""of a list or map that is freed in one call: as many names as an expression that is kept may have (`expressions/cache.py`)."""
+"""Of a list or map that is left to be freed in one call: as many names as an expression that is kept may have (`expressions/cache.py`)."""
 FREED_TOGETHER = 512
 """Members of a longer one that are freed in one call."""
 
