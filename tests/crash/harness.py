@@ -6,8 +6,9 @@ import os
 import random
 import signal
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.clock import SystemClock
 from hashrange.store.embedded import files, open_store
@@ -66,6 +67,27 @@ def run_and_kill(folder: Path, messages: int, *, does_sync: bool = True, logs: i
     process.join()
     assert heard >= messages, "the process ended by itself"
     return Outcome(acknowledged, synced_bytes)
+
+
+def heard_until_killed(target: Callable[..., None], arguments: tuple[object, ...], messages: int) -> Iterator[Any]:
+    """Run `target(*arguments, pipe)` in a process: what it tells, one message after the other. It is killed once it has told so many."""
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=target, args=(*arguments, there))
+    process.start()
+    there.close()
+    heard = 0
+    try:
+        while True:
+            message = json.loads(here.recv_bytes())
+            heard += 1
+            if heard == messages:
+                assert process.pid is not None
+                os.kill(process.pid, signal.SIGKILL)
+            yield message
+    except (EOFError, OSError):
+        pass
+    process.join()
+    assert heard >= messages, "the process ended by itself"
 
 
 def cut_power(folder: Path, synced_bytes: dict[str, int], chance: random.Random) -> None:

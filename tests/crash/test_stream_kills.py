@@ -1,9 +1,7 @@
 """A store killed while its table has a stream: every record has its write, and every write its record."""
 
 import json
-import os
 import random
-import signal
 import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,7 +23,7 @@ from hashrange.tables.schema import StreamViewType, Table
 from hashrange.tables.source_id import source_id
 from hashrange.tables.stream_records import decode_record, keys_of
 from hashrange.tables.streams import SHARD_SECONDS
-from tests.crash.harness import ROUNDS, context
+from tests.crash.harness import ROUNDS, heard_until_killed
 from tests.support.samples import finish, table_maker
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -99,24 +97,9 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> Items:
     """What the process told of before it was killed."""
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=write_until_killed, args=(str(folder), seed, there))
-    process.start()
-    there.close()
     told: Items = {}
-    heard = 0
-    try:
-        while True:
-            rows = json.loads(here.recv_bytes())
-            told |= {bytes.fromhex(key): row and Row(bytes.fromhex(row)) for key, row in rows}
-            heard += 1
-            if heard == messages:
-                assert process.pid is not None
-                os.kill(process.pid, signal.SIGKILL)
-    except (EOFError, OSError):
-        pass
-    process.join()
-    assert heard >= messages, "the process ended by itself"
+    for rows in heard_until_killed(write_until_killed, (str(folder), seed), messages):
+        told |= {bytes.fromhex(key): row and Row(bytes.fromhex(row)) for key, row in rows}
     return told
 
 

@@ -1,9 +1,6 @@
 """Killed in the middle of transactions, the store holds each whole or not at all, with its token or without."""
 
-import json
-import os
 import random
-import signal
 import sys
 from pathlib import Path
 
@@ -25,25 +22,8 @@ ROUNDS = max(4, harness.ROUNDS // 5)
 
 def run_and_kill(folder: Path, messages: int) -> dict[int, int]:
     """Writer → last number that was acknowledged before the kill."""
-    here, there = harness.context.Pipe(duplex=False)
-    process = harness.context.Process(target=program.write_until_killed, args=(str(folder), WRITERS, there))
-    process.start()
-    there.close()
-    acknowledged: dict[int, int] = {}
-    heard = 0
-    try:
-        while True:
-            writer, number = json.loads(here.recv_bytes())
-            acknowledged[writer] = number
-            heard += 1
-            if heard == messages:
-                assert process.pid is not None
-                os.kill(process.pid, signal.SIGKILL)
-    except (EOFError, OSError):
-        pass
-    process.join()
-    assert heard >= messages, "the process ended by itself"
-    return acknowledged
+    told = harness.heard_until_killed(program.write_until_killed, (str(folder), WRITERS), messages)
+    return dict(told)  # the last one of each counts
 
 
 def assert_whole(folder: Path, acknowledged: dict[int, int]) -> None:

@@ -1,7 +1,7 @@
 """Items whose time is over: each goes at its time, none before, and none that was renewed."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +28,6 @@ NAME = "expires"
 ON = {"Enabled": True, "AttributeName": NAME}
 OFF = {"Enabled": False, "AttributeName": NAME}
 COOLDOWN_SECONDS = 3600
-
-
-@pytest.fixture(params=["memory", "disk", "suspending"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    folder = tmp_path / "data" if request.param != "memory" else None
-    made = World(folder, is_suspending=request.param == "suspending")
-    yield made
-    assert made.close() == []
 
 
 def enable(world: World, name: str = NAME) -> None:

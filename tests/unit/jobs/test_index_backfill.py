@@ -26,14 +26,6 @@ LIMIT_EXCEEDED = (
 )
 
 
-@pytest.fixture(params=["memory", "disk", "suspending"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    folder = tmp_path / "data" if request.param != "memory" else None
-    made = World(folder, is_suspending=request.param == "suspending")
-    yield made
-    assert made.close() == []
-
-
 @pytest.fixture
 def slow(tmp_path: Path) -> Iterator[World]:
     """Tables take ten seconds to change."""

@@ -1,7 +1,6 @@
 """Entries of global indexes that come later: in order, none lost, local indexes at once."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,16 @@ from tests.unit.jobs.world import World, drive, item
 DELAY_SECONDS = 5.0
 
 
-@pytest.fixture(params=["memory", "disk", "suspending"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    folder = tmp_path / "data" if request.param != "memory" else None
-    made = World(folder, is_suspending=request.param == "suspending", index_delay=lambda: DELAY_SECONDS)
-    made.create()
-    yield made
-    assert made.close() == []
+@pytest.fixture
+def world_options() -> dict[str, Any]:
+    return {"index_delay": lambda: DELAY_SECONDS}
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    """With an index."""
+    world.create()
+    return world
 
 
 def test_an_entry_comes_after_its_time(world: World) -> None:

@@ -1,6 +1,5 @@
 """A stream begins and ends with what its table says, and is readable for a day after; its job rests until there is something to do."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,9 @@ from tests.unit.jobs.streaming import (
 from tests.unit.jobs.world import TABLE, World, drive
 
 
-@pytest.fixture(params=["memory", "disk", "suspending"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    folder = tmp_path / "data" if request.param != "memory" else None
-    made = World(folder, is_suspending=request.param == "suspending", partition_size_max_bytes=4_000)
-    yield made
-    assert made.close() == []
+@pytest.fixture
+def world_options() -> dict[str, Any]:
+    return {"partition_size_max_bytes": 4_000}
 
 
 # --- streams that have ended ------------------------------------------------------------------------

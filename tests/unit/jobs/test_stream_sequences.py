@@ -1,7 +1,6 @@
 """Sequence numbers never fall, whatever happens to the clock, the process and the engine; and who a record says has made the change."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,14 +26,6 @@ from tests.unit.jobs.streaming import (
     values,
 )
 from tests.unit.jobs.world import World, drive, item
-
-
-@pytest.fixture(params=["memory", "disk", "suspending"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    folder = tmp_path / "data" if request.param != "memory" else None
-    made = World(folder, is_suspending=request.param == "suspending")
-    yield made
-    assert made.close() == []
 
 
 def numbers(world: World, arn: str) -> list[int]:

@@ -1,7 +1,6 @@
 """Shards follow each other, split with their partitions, and go after a day with their records."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,12 +33,9 @@ from tests.unit.jobs.world import World, item
 PARTITION_BYTES = 4_000
 
 
-@pytest.fixture(params=["memory", "disk", "suspending"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    folder = tmp_path / "data" if request.param != "memory" else None
-    made = World(folder, is_suspending=request.param == "suspending", partition_size_max_bytes=PARTITION_BYTES)
-    yield made
-    assert made.close() == []
+@pytest.fixture
+def world_options() -> dict[str, Any]:
+    return {"partition_size_max_bytes": PARTITION_BYTES}
 
 
 # --- shards follow each other -----------------------------------------------------------------------
