@@ -62,9 +62,12 @@ class ChangeLog(Participant):
     def walks(self, table: Table) -> Sequence[bytes]:
         return [source_of(table)] if table.tags.get(TAG) == "filling" else []
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
+    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> tuple[Key, Row]:
+        return key, row
+
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[tuple[Key, Row]]) -> None:
         assert source == source_of(table)
-        for place, (key, row) in enumerate(rows):
+        for place, (key, row) in enumerate(derived):
             self._put(draft, table, place, Logged(key, None, row, draft.at_seconds, "walk"))
 
     def filled(self, table: Table, source: bytes) -> Table:

@@ -29,6 +29,12 @@ def decode_item(text: memoryview) -> Item:
     return _attributes(text[1:-1]) if bytes((text[0], text[-1])) == b"{}" else _decode_attributes(text)
 
 
+def decode_value(text: bytes) -> Value:
+    """The value of this canonical JSON. Raises as the library does."""
+    value: Value = _value(memoryview(text)) if len(text) > CUT_BYTES else _decode_value(text)
+    return value
+
+
 def _attributes(members: memoryview) -> Item:
     """The map that has these members."""
     attributes: Item = {}

@@ -1,4 +1,4 @@
-"""What is an item at rest? A row: version byte 1 ‖ 4 bytes big-endian DynamoDB item size ‖ JSON; with metadata behind it, version byte 2.
+"""What is an item at rest? A row: version byte 1 ‖ 4 bytes big-endian DynamoDB item size ‖ JSON; other versions are packed, or have metadata behind it.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values; so equal items have equal rows,
 and a reply splices the JSON unread. Must not know keys or tables. The format is fixed in docs/formats/rows.md.
@@ -14,21 +14,30 @@ import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items.canonical import encode_item
-from hashrange.items.large_json import decode_item
+from hashrange.items.large_json import decode_item, decode_value
+from hashrange.items.packing import pack
 from hashrange.items.row_layout import (
     METADATA_BYTES,
     METADATA_VERSION,
+    PACKED_METADATA_VERSION,
+    PACKED_VERSION,
     PLAIN_VERSION,
     ROW_HEADER_BYTES,
-    plain_row,
+    VERSIONS,
+    row_json,
     row_json_view,
 )
-from hashrange.items.types import Item, Row, Value
+from hashrange.items.types import Item, Row
 from hashrange.limits import ROW_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
 from hashrange.steps import PIECE_BYTES, spend, spend_decoding
 
 _VERSION = bytes((PLAIN_VERSION,))
+_PACKED = bytes((PACKED_VERSION,))
+_MARKED, _PACKED_MARKED = bytes((METADATA_VERSION,)), bytes((PACKED_METADATA_VERSION,))
+PACKED_BYTES_MIN = 256 * 1024
+"""Only rows that are longer are packed, if they are longer than PACKED_SIZES times what their item counts."""
+PACKED_SIZES = 2
 _SURELY_QUICK_BYTES = 8_192
 """Reading a row of this length takes at most 0.1 ms."""
 _is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
@@ -42,15 +51,18 @@ def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> 
     Raises ValidationException, with the words `too_large`, for a row that is longer than ours may be.
     """
     row = _VERSION + size_bytes.to_bytes(4, "big") + encode_item(item, size_bytes)
-    if len(row) > ROW_MAX_BYTES:
-        raise ValidationException(too_large)
+    if len(row) > PACKED_BYTES_MIN:
+        if len(row) > ROW_MAX_BYTES:
+            raise ValidationException(too_large)
+        if len(row) > PACKED_SIZES * size_bytes:
+            return Row(_PACKED + row[1:ROW_HEADER_BYTES] + pack(row[ROW_HEADER_BYTES:]))
     return row  # type: ignore[return-value]  # as Row(), without a call
 
 
 def decode_row(row: Row) -> Item:
     """The item of a row, its own copy. Raises StorageFormatUnknown or StorageCorruption. 4 µs for 1.1 KB."""
     if row[:1] != _VERSION:
-        row = _without_metadata(row)
+        row = _plain(row)
     size_bytes = len(row)
     if size_bytes > _SURELY_QUICK_BYTES:
         spend_decoding(size_bytes)
@@ -65,17 +77,17 @@ def decode_row(row: Row) -> Item:
 def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
     """Those of the row's attributes that have these names. Of a large item the rest is only read over, which takes a tenth of the time."""
     if row[:1] != _VERSION:
-        row = _without_metadata(row)
+        row = _plain(row)
     if len(row) <= _SURELY_QUICK_BYTES or not all(map(_is_plain, names)):
         item = decode_row(row)
         return {name: item[name] for name in names if name in item}
     spend(len(row) >> 9)
     try:
         found = _partial_decoder(names)(memoryview(row)[ROW_HEADER_BYTES:])
+        texts = [getattr(found, f"a{position}") for position in range(len(names))]
+        return {name: decode_value(bytes(text)) for name, text in zip(names, texts, strict=True) if text is not None}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(error) from error
-    values = [getattr(found, f"a{position}") for position in range(len(names))]
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 @lru_cache(256)
@@ -116,8 +128,8 @@ def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
 
 @lru_cache(256)
 def _partial_decoder(names: tuple[str, ...]) -> Callable[[memoryview], Any]:
-    """A decoder of a struct whose members are these attributes."""
-    members = [(f"a{position}", Value | None, None) for position in range(len(names))]
+    """A decoder of a struct whose members are the JSON of these attributes."""
+    members = [(f"a{position}", msgspec.Raw, None) for position in range(len(names))]
     renamed = {f"a{position}": name for position, name in enumerate(names)}
     return msgspec.json.Decoder(msgspec.defstruct("Attributes", members, rename=renamed)).decode
 
@@ -126,16 +138,18 @@ def _unreadable(error: Exception) -> StorageCorruption:
     return StorageCorruption(f"a stored item cannot be read: {error}")
 
 
-def _without_metadata(row: Row) -> Row:
-    if len(row) < ROW_HEADER_BYTES + METADATA_BYTES or row[0] != METADATA_VERSION:
+def _plain(row: Row) -> Row:
+    """The row of the same item that is neither packed nor has metadata."""
+    metadata_bytes = METADATA_BYTES if row[:1] in (_MARKED, _PACKED_MARKED) else 0
+    if len(row) < ROW_HEADER_BYTES + metadata_bytes or row[0] not in VERSIONS:
         raise _bad_version(row)
-    return plain_row(row)
+    return Row(_VERSION + row[1:ROW_HEADER_BYTES] + row_json(row))
 
 
 def _bad_version(row: Row) -> StorageCorruption | StorageFormatUnknown:
-    if len(row) < ROW_HEADER_BYTES or row[0] == METADATA_VERSION:
+    if len(row) < ROW_HEADER_BYTES or row[0] in VERSIONS:
         return StorageCorruption(f"a stored item has {len(row)} bytes, fewer than its parts")
     return StorageFormatUnknown(
-        f"a stored item has format version {row[0]}, and this Hashrange reads versions {PLAIN_VERSION} and {METADATA_VERSION};"
+        f"a stored item has format version {row[0]}, and this Hashrange reads versions {VERSIONS[0]} to {VERSIONS[-1]};"
         " it was written by a newer Hashrange, or is damaged"
     )

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ApiError, ValidationException, without_frames
 from hashrange.items.row_layout import row_size_bytes
-from hashrange.items.types import Row
+from hashrange.items.rows import decode_attributes
+from hashrange.items.types import Item, Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
+from hashrange.steps import PIECE_BYTES
 from hashrange.store.interface import Step, TransactionRefused
 from hashrange.tables.change import Change, Planned
 from hashrange.tables.entries import derive_entry_writes
+from hashrange.tables.open_table import OpenTable
 
 
 def plan_steps(
@@ -48,9 +51,19 @@ def plan_steps(
             changes.clear()
             continue
         entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
+        old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
         changes.append(Change(table, key, old, new, entries, "client", at_seconds, position, old_item, new_item))
+        planned = None
     if is_refused:
         raise TransactionRefused(reasons)
     if size_bytes > TRANSACTION_SIZE_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return changes
+
+
+def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
+    """Of a large item only what participants may ask for: one of 400 KB can have 200,000 members, and take 50 MB."""
+    if row is None or len(row) <= PIECE_BYTES:
+        return item
+    names = table.followed_names
+    return decode_attributes(row, names) if item is None else {name: item[name] for name in names if name in item}

@@ -31,9 +31,9 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     position: int = 0
     """Place among all commits: it grows with each, over restarts too, and no two have the same. 0 before the commit."""
     old_item: Item | None = None
-    """The item of `old`, where somebody has decoded it."""
+    """The item of `old`, where somebody has decoded it; of a large one perhaps only the table's `followed_names`."""
     new_item: Item | None = None
-    """The item of `new`, where somebody has it."""
+    """The same of `new`."""
 
 
 class Planned(msgspec.Struct, frozen=True, gc=False):

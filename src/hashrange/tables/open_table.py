@@ -45,6 +45,7 @@ class OpenTable:
     """An opened table. Immutable; a change to the schema makes another one."""
 
     __slots__ = (
+        "followed_names",
         "has_item_collections",
         "index_keys",
         "indexes",
@@ -77,6 +78,9 @@ class OpenTable:
         """Service time from which on items are served; never once it is deleted."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
         names = keys.partition_names + keys.sort_names
+        time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
+        self.followed_names = tuple(dict.fromkeys(names + time_to_live))
+        """Attributes that participants of a commit ask a Change's items for."""
         self.own = ReadSource(self.source, self, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, but for those being deleted, in their order."""

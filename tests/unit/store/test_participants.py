@@ -15,8 +15,11 @@ from hashrange.items.types import Key, Row
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
+from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
+from hashrange.store.embedded.upkeep import OUTRUN_MAX
+from hashrange.store.embedded.walks import Ahead
 from hashrange.store.interface import Step
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -297,3 +300,55 @@ def test_every_error_that_batches_leave_over_is_a_reason() -> None:
     from hashrange.operations.transactions.reasons import CODES
 
     assert all(error.__name__ in CODES and issubclass(error, ApiError) for error in THROTTLED)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_written_while_a_walk_looks_ahead_is_told_once(
+    world: World, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that came, changed and went after they were read."""
+    chance = random.Random(seed)
+    walks = world.store._walks
+    look_ahead = walks.look_ahead
+
+    def interrupted(*arguments: Any) -> Ahead:
+        ahead = look_ahead(*arguments)
+        for _ in range(chance.randint(0, 3)):
+            world.write_at_random(chance)
+        return ahead
+
+    monkeypatch.setattr(walks, "look_ahead", interrupted)
+    for _ in range(40):
+        world.write_at_random(chance)
+    world.tag("filling")
+    while world.table.schema.tags[TAG] != "on":
+        world.fill(chance.randint(1, 4))
+        world.judge()
+    assert stored(world.store.engine, world.table)
+
+
+def test_a_large_row_that_is_written_meanwhile_is_looked_at_again_and_not_for_ever(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What follows from it is derived before the commit, where that gives way."""
+    walks = world.store._walks
+    look_ahead = walks.look_ahead
+    looks: list[int] = []
+
+    def outrun(*arguments: Any) -> Ahead:
+        ahead = look_ahead(*arguments)
+        if len(looks) < outruns:
+            world.put(KEYS[0], row_of(5, b"%d" % len(looks) * PIECE_BYTES))
+        looks.append(len(ahead.part.rows))
+        return ahead
+
+    monkeypatch.setattr(walks, "look_ahead", outrun)
+    for outruns in (1, OUTRUN_MAX + 9):
+        looks.clear()
+        world.put(KEYS[0], row_of(5, b"before" * PIECE_BYTES))
+        world.tag("filling")
+        while world.table.schema.tags[TAG] != "on":
+            world.fill(10)
+        world.judge()
+        assert looks == [1] * (min(outruns, OUTRUN_MAX) + 1)
+        world.tag(None)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from hashrange.clock import Clock, SystemClock
-from hashrange.items.row_layout import plain_row, row_size_bytes
+from hashrange.items.row_layout import is_same_item, row_size_bytes
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Row
@@ -146,7 +146,7 @@ def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, 
     try:
         item = decode_row(row)
         canonical, true_size_bytes = check_item(item)
-        if encode_row(canonical, true_size_bytes) != plain_row(row):
+        if not is_same_item(encode_row(canonical, true_size_bytes), row):
             return f"{place} is not in canonical form", size_bytes
         if true_size_bytes != size_bytes or item_size_bytes(item) != size_bytes:
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes

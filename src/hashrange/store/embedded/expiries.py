@@ -162,12 +162,15 @@ class Expiries(Participant):
         """A queue is filled while the table's time to live is ENABLING; it goes by the table's own source, which no index has."""
         return [table.source] if is_enabling(table) else []
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
-        """The rows of these items."""
+    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
+        """The item's number that says when it expires."""
         assert table.schema.time_to_live is not None
-        read = number_reader(table.schema.time_to_live.attribute)
-        for key, row in rows:
-            self._put(draft, source, key, read(row))
+        return key, number_reader(table.schema.time_to_live.attribute)(row)
+
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
+        """The rows of the next items."""
+        for key, number in derived:
+            self._put(draft, source, key, number)
 
     def filled(self, table: Table, source: bytes) -> Table:
         """Time to live is ENABLED."""

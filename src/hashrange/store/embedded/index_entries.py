@@ -15,7 +15,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.late_entries import LateEntries
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
-from hashrange.tables.entries import derive_stored_entry
+from hashrange.tables.entries import Entry, derive_stored_entry
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import source_id
@@ -74,11 +74,14 @@ class IndexEntries(Participant):
         """The indexes that are CREATING."""
         return [source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
-        """The entries of these items."""
+    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> Entry | None:
+        """The entry of an item."""
         index = next(one for one in table.indexes if one.source == source)
-        for key, row in rows:
-            entry = derive_stored_entry(index, key, row)
+        return derive_stored_entry(index, key, row)
+
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[Entry | None]) -> None:
+        """The entries of the next items."""
+        for entry in derived:
             if entry is not None:
                 draft.batch.put(source + entry.key, entry.row)
                 draft.count(source, None, entry.row)

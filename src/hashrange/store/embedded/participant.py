@@ -8,7 +8,7 @@ How to write one: docs/adr/0024-one-commit.md.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.errors import ApiError
@@ -122,8 +122,12 @@ class Participant:
         """The sources that are still to be filled from the table's rows: 6 bytes that begin with its id."""
         return ()
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, rows: Sequence[tuple[Key, Row]]) -> None:
-        """The walk has come to these rows: add what follows from them to the source."""
+    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> Any:
+        """What follows from a row that the walk has come to, for `fill`. Pure; may give way."""
+        raise NotImplementedError
+
+    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[Any]) -> None:
+        """Add to the source what follows from the next rows, one after the other."""
         raise NotImplementedError
 
     def filled(self, table: Table, source: bytes) -> Table:

@@ -1,6 +1,7 @@
 """What does a store do that no request asks for? It fills new indexes, empties queues, and puts in order what writes have left."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from hashrange.errors import ResourceNotFoundException, StorageBusy
 from hashrange.items.keys import prefix_upper_bound
@@ -15,7 +16,7 @@ from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.streams import Streams
-from hashrange.store.embedded.walks import Clogged, Walks
+from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
 from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease
 from hashrange.store.pause import PAUSE
 from hashrange.tables.partitions import next_to_split
@@ -23,6 +24,9 @@ from hashrange.tables.source_id import table_id_of
 
 EXPIRY_SECONDS_MAX = 0.003
 """How long items may be deleted before others have their turn."""
+
+OUTRUN_MAX = 3
+"""Then a slice of a walk does not give way any more."""
 
 
 class Upkeep:
@@ -59,33 +63,51 @@ class Upkeep:
     async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """As `Maintenance.backfill`. Suspends only when the engine is stalled or many rows were deleted, and then begins anew."""
         assert lease == WHOLE_FOR_EVER
-        skipped_keys_max = SKIPPED_KEYS_MAX
+        limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
         while True:
             await self._site.wait_for_room()
             try:
-                return await self._commits.commit(
-                    lambda draft: self._backfill(draft, source, limit_rows, skipped_keys_max)  # noqa: B023 - called before it changes
-                )
+                return await self._backfill(source, limits)
+            except Outrun:
+                limits = limits._replace(patience=limits.patience - 1)
             except Clogged:
-                skipped_keys_max = 0
+                limits = limits._replace(skipped_keys=0)
                 await self._site.compact(*layout.table_range(table_id_of(source)))
 
-    def _backfill(self, draft: Draft, source: bytes, limit_rows: int, skipped_keys_max: int) -> Backfilled:
+    async def _backfill(self, source: bytes, limits: Limits) -> Backfilled:
+        """Raises Clogged, Outrun."""
         table = self._opened.find(table_id_of(source))
         if table is None or source not in self._walks.positions:
             return Backfilled(0, is_complete=True)
-        try:
-            part = self._walks.next_slice(draft, table, source, limit_rows, skipped_keys_max)
-        except Exception as error:
-            fault = self._site.fail(error)
-            if isinstance(fault, StorageBusy) and skipped_keys_max:
-                raise Clogged from error
-            raise fault from error
+        site = self._site
+        with self._may_clog(limits):
+            ahead = self._walks.look_ahead(site.engine, site.barrier.position + 1, table, source, limits)
+        return await self._commits.commit(lambda draft: self._fill(draft, source, limits, ahead))
+
+    def _fill(self, draft: Draft, source: bytes, limits: Limits, ahead: Ahead) -> Backfilled:
+        table = self._opened.find(table_id_of(source))
+        if table is None or source not in self._walks.positions:
+            return Backfilled(0, is_complete=True)
+        with self._may_clog(limits):
+            part = self._walks.next_slice(draft, table, source, limits, ahead)
         if part.is_last:
             filled = self._walks.filled(table.schema, source)
             if filled is not table.schema:
                 self._catalog.put(draft, table.schema, filled)
         return Backfilled(len(part.rows), part.is_last)
+
+    @contextmanager
+    def _may_clog(self, limits: Limits) -> Iterator[None]:
+        """Raises Clogged, or what the engine's error means."""
+        try:
+            yield
+        except Outrun:
+            raise
+        except Exception as error:
+            fault = self._site.fail(error)
+            if isinstance(fault, StorageBusy) and limits.skipped_keys:
+                raise Clogged from error
+            raise fault from error
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """As `Maintenance.expire`. Suspends when the engine is stalled, after some milliseconds, or when many rows were deleted."""

@@ -8,10 +8,11 @@ with what it stands for (docs/adr/0015-online-indexes.md).
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.types import Key, Row
+from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -35,12 +36,37 @@ class Clogged(Exception):
     """Too many deleted rows stand in the walk's way."""
 
 
+class Outrun(Exception):
+    """Large rows were written while what follows from them was derived."""
+
+
+class Limits(NamedTuple):
+    """Of a slice."""
+
+    rows: int
+    skipped_keys: int
+    """Deleted ones that stand in the way; 0: however many."""
+    patience: int
+    """How often it may still be outrun."""
+
+
 class Slice(NamedTuple):
     """The next rows of a walk."""
 
     rows: list[tuple[Key, Row]]
     is_last: bool
     """True when the table has no rows behind them."""
+
+
+class Ahead(NamedTuple):
+    """The next rows of a walk, as they were before the commit, with what follows from each."""
+
+    engine: Engine
+    position: int
+    """Which the next commit had."""
+    table: OpenTable
+    part: Slice
+    derived: dict[Key, tuple[Row, Any]]
 
 
 class Walks:
@@ -103,13 +129,31 @@ class Walks:
 
     # --- the walk -------------------------------------------------------------------------------
 
-    def next_slice(
-        self, draft: Draft, table: OpenTable, source: bytes, limit_rows: int, skipped_keys_max: int
-    ) -> Slice:
-        """Add the next rows' share to the commit: what follows from them, and the position. Raises Clogged and bare exceptions."""
-        filler = next(one for one in self._participants if source in one.walks(table.schema))
-        part = _read_slice(draft.engine, table, self.positions[source], limit_rows, skipped_keys_max)
-        filler.fill(draft, table, source, part.rows)
+    def look_ahead(self, engine: Engine, position: int, table: OpenTable, source: bytes, limits: Limits) -> Ahead:
+        """Read the next rows, and derive what follows from them, which may take long and gives way. Raises bare exceptions."""
+        filler = self._filler(table.schema, source)
+        part = _read_slice(engine, table, self.positions[source], limits)
+        derived = {key: (row, filler.derive(table, source, key, row)) for key, row in part.rows}
+        return Ahead(engine, position, table, part, derived)
+
+    def next_slice(self, draft: Draft, table: OpenTable, source: bytes, limits: Limits, ahead: Ahead) -> Slice:
+        """Add the next rows' share to the commit: what follows from them, and the position. Raises bare exceptions.
+
+        When anything was committed since the look ahead, all is read again, and only what was derived from rows that are the same counts.
+        Raises Outrun if large rows are not, unless the limits have no patience.
+        """
+        filler = self._filler(table.schema, source)
+        part, derived = ahead.part, ahead.derived
+        if (ahead.engine, ahead.position, ahead.table) != (draft.engine, draft.position, table):
+            part = _read_slice(draft.engine, table, self.positions[source], limits)
+            known = derived if ahead.table is table else {}
+            derived = {key: known[key] for key, row in part.rows if key in known and known[key][0] == row}
+            for key, row in part.rows:
+                if key not in derived:
+                    if len(row) > PIECE_BYTES and limits.patience:
+                        raise Outrun
+                    derived[key] = row, filler.derive(table, source, key, row)
+        filler.fill(draft, table, source, [derived[key][1] for key, _ in part.rows])
         if part.is_last:
             draft.batch.delete(layout.backfill_key(source))
             draft.afterwards.append(lambda: self._forget(source, source + b"\x00"))
@@ -121,18 +165,21 @@ class Walks:
 
     def filled(self, table: Table, source: bytes) -> Table:
         """The table once a source has been filled."""
-        filler = next(one for one in self._participants if source in one.walks(table))
-        return filler.filled(table, source)
+        return self._filler(table, source).filled(table, source)
+
+    def _filler(self, table: Table, source: bytes) -> Participant:
+        """Who asked for that source to be filled."""
+        return next(one for one in self._participants if source in one.walks(table))
 
 
-def _read_slice(engine: Engine, table: OpenTable, position: Key, limit_rows: int, skipped_keys_max: int) -> Slice:
+def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> Slice:
     """The rows behind a position. Raises the engine's bare exceptions."""
     lower, upper = table.source + position, prefix_upper_bound(table.source)
     if position:
         lower += b"\x00"
-    cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=skipped_keys_max)
+    cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=limits.skipped_keys)
     try:
-        return _read(cursor, limit_rows)
+        return _read(cursor, limits.rows)
     finally:
         cursor.drop()
 

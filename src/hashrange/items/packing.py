@@ -1,0 +1,50 @@
+"""How is the JSON of an item kept short where it is far longer than the item's size? Texts that repeat in it stand as single bytes.
+
+An item of 400 KB may be 2.8 MB of JSON, when it is all nulls, empty values or control characters; ten such in one commit hold the engine for 0.1 s.
+Bytes that canonical JSON never has stand for these texts, so equal JSON has equal packed bytes, and taking them back needs no
+reading. Must not know rows. The table is fixed in docs/formats/rows.md.
+"""
+
+from hashrange.steps import spend
+
+PACKED_AT_ONCE_BYTES = 32 * 1024
+"""Each piece of JSON of this length is packed by itself: a text that reaches over its end stays as it is."""
+
+_SHORT_ESCAPES = {0x08: rb"\b", 0x09: rb"\t", 0x0A: rb"\n", 0x0C: rb"\f", 0x0D: rb"\r"}
+_ESCAPES = [(bytes((code,)), _SHORT_ESCAPES.get(code, rb"\u%04x" % code)) for code in range(0x20)]
+"""A control character stands for its own escape."""
+_NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
+_STRUCTURE = (
+    b'{"NULL":true},', b'{"BOOL":true},', b'{"BOOL":false},', b'{"S":""},', b'{"L":[]},', b'{"M":{}},',
+    b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"},', b'","',
+)  # fmt: skip
+_WORDS = [(bytes((code,)), text) for code, text in zip(_NEVER_IN_UTF8, _STRUCTURE, strict=True)]
+
+
+def pack(text: bytes) -> bytes:
+    """Canonical JSON, packed. 5 to 50 ns a byte; gives way."""
+    packed: list[bytes] = []
+    for start in range(0, len(text), PACKED_AT_ONCE_BYTES):
+        piece = text[start : start + PACKED_AT_ONCE_BYTES]
+        spend(len(piece) >> 5)
+        if b"\\" in piece:
+            for byte, escape in _ESCAPES:
+                piece = piece.replace(escape, byte)
+        for byte, word in _WORDS:
+            piece = piece.replace(word, byte)
+        packed.append(piece)
+    return b"".join(packed)
+
+
+def unpack(packed: bytes) -> bytes:
+    """The JSON that was packed. 2 to 10 ns for each of its bytes; gives way."""
+    text: list[bytes] = []
+    for start in range(0, len(packed), PACKED_AT_ONCE_BYTES):
+        piece = packed[start : start + PACKED_AT_ONCE_BYTES]
+        spend(len(piece) >> 5)
+        for byte, word in _WORDS:
+            piece = piece.replace(byte, word)
+        for byte, escape in _ESCAPES:
+            piece = piece.replace(byte, escape)
+        text.append(piece)
+    return b"".join(text)

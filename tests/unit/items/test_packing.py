@@ -1,0 +1,130 @@
+"""JSON that is far longer than its item's size: packed, and there again."""
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.items.packing import PACKED_AT_ONCE_BYTES, pack, unpack
+from hashrange.items.row_layout import (
+    METADATA,
+    PACKED_METADATA_VERSION,
+    PACKED_VERSION,
+    PLAIN_VERSION,
+    ROW_HEADER_BYTES,
+    RowMetadata,
+    difference,
+    is_same_item,
+    metadata_of,
+    plain_row,
+    row_json,
+    row_json_view,
+    row_size_bytes,
+    rows_json,
+    with_metadata,
+)
+from hashrange.items.rows import PACKED_BYTES_MIN, attributes_reader, decode_attributes, decode_row, encode_row
+from hashrange.items.types import Item, Row
+from hashrange.items.values import check_item
+from hashrange.limits import ITEM_SIZE_MAX_BYTES
+
+ROOM_BYTES = ITEM_SIZE_MAX_BYTES - 1_000
+NAMES = [f"{number:x}" for number in range(ROOM_BYTES // 8)]
+DENSE: dict[str, Any] = {
+    "nulls": {"L": [{"NULL": True}] * (ROOM_BYTES // 2)},
+    "booleans": {"L": [{"BOOL": True}, {"BOOL": False}] * (ROOM_BYTES // 4)},
+    "empty lists": {"L": [{"L": []}] * (ROOM_BYTES // 4)},
+    "empty texts": {"L": [{"S": ""}] * (ROOM_BYTES // 2)},
+    "digits": {"L": [{"N": "7"}] * (ROOM_BYTES // 3)},
+    "map of nulls": {"M": {name: {"NULL": True} for name in NAMES}},
+    "control characters": {"S": "".join([chr(code) for code in range(32)]) * (ROOM_BYTES // 32)},
+}
+METADATA_OF_A_WRITE = RowMetadata(1_700_000_000_000_000, 0, 3)
+
+
+def made(value: Any) -> tuple[Item, int]:
+    """A canonical item with that value, and its size."""
+    return check_item({"pk": {"S": "a"}, "v": value})
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_a_dense_item_is_packed_and_comes_back(name: str) -> None:
+    item, size_bytes = made(DENSE[name])
+    text = msgspec.json.encode(item, order="sorted")
+    row = encode_row(item, size_bytes)
+    assert row[0] == PACKED_VERSION
+    assert len(row) < 1.5 * size_bytes < len(text)
+    marked = with_metadata(row, METADATA_OF_A_WRITE)
+    assert (marked[0], metadata_of(marked), plain_row(marked)) == (PACKED_METADATA_VERSION, METADATA_OF_A_WRITE, row)
+    for one in (row, marked):
+        assert row_size_bytes(one) == size_bytes
+        assert (row_json(one), rows_json([one]), bytes(row_json_view(one))) == (text, [text], text)
+        assert decode_row(one) == item
+        assert decode_attributes(one, ("pk", "none")) == {"pk": {"S": "a"}}
+        assert attributes_reader(("pk",))(one) == [b'{"S":"a"}']
+
+
+def test_the_format() -> None:
+    text = (
+        b'{"a":{"L":[{"NULL":true},{"BOOL":true},{"BOOL":false},{"S":""},{"L":[]},{"M":{}},{"N":"1"},{"S":"x"},{"B":"eA=="},'
+        b'{"M":{"b":{"NS":["1","2"]}}},{"S":"\\u0001\\n\\u001f\\""}]}}'
+    )
+    packed = (
+        b'{"a":\xfc\xc0\xc1\xf5\xf6\xf7\xf8\xf91\xfe\xfax\xfe\xfbeA==\xfe'
+        b'\xfd"b":{"NS":["1\xff2"]}}},\xfa\x01\n\x1f\\""}]}}'
+    )
+    assert pack(text) == packed
+    assert unpack(packed) == text
+
+
+def test_items_that_are_hardly_longer_as_json_are_not_packed() -> None:
+    for value in ({"S": "x" * ROOM_BYTES}, {"S": 'x"' * (ROOM_BYTES // 2)}, {"L": [{"NULL": True}] * 10_000}):
+        item, size_bytes = made(value)
+        row = encode_row(item, size_bytes)
+        assert (row[0], row[ROW_HEADER_BYTES:]) == (PLAIN_VERSION, msgspec.json.encode(item, order="sorted"))
+    assert len(row) < PACKED_BYTES_MIN
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_json_comes_back(seed: int) -> None:
+    """Texts in which the packed ones begin, end and overlap, cut at every place."""
+    chance = Random(seed)
+    parts = [
+        '{"NULL":true},',
+        '"},',
+        '","',
+        '{"S":"',
+        "\\u0001",
+        "\x01",
+        "\x7f",
+        "\\",
+        '"',
+        "\n",
+        "é",
+        "\U0001f600",
+        "u000",
+        "{",
+        ",",
+    ]
+    values = ["".join(chance.choices(parts, k=chance.randrange(400))) for _ in range(60)]
+    text = msgspec.json.encode([{"S": value} for value in values])
+    text = text[chance.randrange(40) :] * (2 + PACKED_AT_ONCE_BYTES // len(text))
+    assert unpack(pack(text)) == text
+
+
+def test_a_row_of_an_older_format_holds_the_same_item() -> None:
+    """There nothing was packed."""
+    item, size_bytes = made(DENSE["nulls"])
+    row = encode_row(item, size_bytes)
+    older = Row(bytes((PLAIN_VERSION,)) + row[1:ROW_HEADER_BYTES] + msgspec.json.encode(item, order="sorted"))
+    other = encode_row(*made({"L": [{"NULL": True}] * (ROOM_BYTES // 2 - 1) + [{"BOOL": True}]}))
+    assert row_size_bytes(other) == size_bytes
+    for one in (older, with_metadata(older, METADATA_OF_A_WRITE)):
+        assert decode_row(one) == item
+        for two in (row, with_metadata(row, METADATA_OF_A_WRITE)):
+            assert is_same_item(one, two)
+            assert is_same_item(two, one)
+            assert difference(one, two) == METADATA
+        assert not is_same_item(one, other)
+        assert difference(other, one) != METADATA

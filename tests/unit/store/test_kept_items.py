@@ -1,0 +1,49 @@
+"""What a planned transaction keeps of large items: their rows, and no members that nobody asks for."""
+
+from msgspec.structs import replace
+
+from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.types import Item, Key, Row
+from hashrange.items.values import check_item
+from hashrange.steps import PIECE_BYTES
+from hashrange.store.interface import Step
+from hashrange.store.steps import plan_steps
+from hashrange.tables.change import Change, Planned
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import TimeToLive
+from tests.support.samples import table_maker
+
+KEYS: Item = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+EXPIRES: Item = {"expires": {"N": "1790000000"}}
+TABLE = OpenTable(replace(table_maker("orders")(1), time_to_live=TimeToLive("expires", "ENABLED", 0.0)))
+
+
+def row_of(item: Item) -> Row:
+    return encode_row(*check_item(item))
+
+
+def planned(old: Item, *, has_items: bool) -> Change:
+    """The change that renews the item."""
+
+    def plan(row: Row | None) -> Planned | Row | None:
+        assert row is not None
+        new = old | {"n": {"N": "1"}}
+        return Planned(row_of(new), decode_row(row), new) if has_items else row_of(new)
+
+    (change,) = plan_steps([Step(TABLE, Key(b"a"), plan)], [row_of(old)])
+    return change
+
+
+def test_of_a_large_item_only_what_participants_ask_for_is_kept() -> None:
+    large = KEYS | EXPIRES | {"l": {"L": [{"NULL": True}] * PIECE_BYTES}}
+    for has_items in (True, False):
+        change = planned(large, has_items=has_items)
+        assert change.old_item == change.new_item == KEYS | EXPIRES
+
+
+def test_a_small_item_is_kept_as_it_is() -> None:
+    small = KEYS | EXPIRES | {"l": {"L": [{"NULL": True}]}}
+    change = planned(small, has_items=True)
+    assert (change.old_item, change.new_item) == (small, small | {"n": {"N": "1"}})
+    change = planned(small, has_items=False)
+    assert (change.old_item, change.new_item) == (None, None)
