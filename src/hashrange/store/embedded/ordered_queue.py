@@ -56,13 +56,14 @@ class OrderedQueue:
         prefix_bytes = len(self.prefix)
         try:
             while len(found) < limit_rows and left_bytes > 0:
-                chunk = cursor.read(min(_CHUNK_ROWS, limit_rows - len(found)))
+                wanted = min(limit_rows - len(found), 1 if limit_bytes is not None and not found else _CHUNK_ROWS)
+                chunk = cursor.read(wanted)
                 for engine_key, row in chunk:
                     found.append(Queued(engine_key[prefix_bytes:], row))
                     left_bytes -= len(row)
                     if left_bytes <= 0:
                         break
-                if len(chunk) < _CHUNK_ROWS:
+                if len(chunk) < wanted:
                     break
         finally:
             cursor.drop()

@@ -6,7 +6,8 @@ by now, so nothing overtakes. Entries of local indexes are never delayed. Betwee
 found in the folder and is not due within the delay that holds now is due at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,8 +26,10 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
 
 SLICE_BYTES_MAX = 512 * 1024
-"""Rows of the outbox applied in one commit: some 1 ms."""
-_NUMBER_BYTES = 8
+"""Rows of the outbox looked at, and entries written, in one commit, but for the last of them: some 1 ms."""
+ROW_BYTES_MAX = 1024 * 1024
+"""Of entries in one row of the outbox, but for the last of them: a row that is taken in several commits is written again each time."""
+_POSITION_BYTES, _NUMBER_BYTES = 8, 2
 
 
 class DelayedWrite(NamedTuple):
@@ -48,8 +51,16 @@ class Delayed(NamedTuple):
     writes: list[DelayedWrite]
 
 
+class _Stored(NamedTuple):
+    """The same as it is stored."""
+
+    due_ms: int
+    writes: list[tuple[bytes, bytes | None, bytes | None, bytes | None, bytes | int | None]]
+    """As the members of a DelayedWrite; a number: the same entry as in the write at that place. Indexes that carry all of an item have equal ones."""
+
+
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Delayed).decode
+_decode = msgspec.msgpack.Decoder(_Stored).decode
 
 
 class Outbox(Participant):
@@ -101,13 +112,18 @@ class Outbox(Participant):
             return
         draft.entries = [entry for entry in draft.entries if not is_global(entry)]
         due_ms = max(self._last_due_ms, self._due_ms())
-        self._queue.put(draft, draft.position.to_bytes(_NUMBER_BYTES, "big"), _encode(Delayed(due_ms, writes)))
-        draft.afterwards.append(lambda: self._added(due_ms))
+        key = draft.position.to_bytes(_POSITION_BYTES, "big")
+        rows = list(_in_rows(writes))
+        for number, some in enumerate(rows):
+            self._queue.put(
+                draft, key + (number.to_bytes(_NUMBER_BYTES, "big") if number else b""), _encode_delayed(due_ms, some)
+            )
+        draft.afterwards.append(lambda: self._added(due_ms, len(rows)))
 
-    def _added(self, due_ms: int) -> None:
+    def _added(self, due_ms: int, count: int) -> None:
         self._last_due_ms = due_ms
-        self._waiting += 1
-        if self._waiting == 1:
+        self._waiting += count
+        if self._waiting == count:
             self._wake()
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
@@ -116,12 +132,22 @@ class Outbox(Participant):
         due, next_due_ms = self._due(draft.engine, now_ms, limit_rows)
         if not due:
             return None if next_due_ms is None else (next_due_ms - now_ms) / 1000
+        taken: list[Queued] = []
+        left_bytes = SLICE_BYTES_MAX
         for one in due:
-            for write in decode_delayed(one.row).writes:
+            waiting = decode_delayed(one.row)
+            writes = deque(waiting.writes)
+            while writes and left_bytes > 0:
+                write = writes.popleft()
                 if self._find_index(write.source) is not None:
                     apply_delayed(draft, write)
-        self._queue.take(draft, due)
-        draft.afterwards.append(lambda: self._taken(len(due)))
+                    left_bytes -= 0 if write.new_row is None else len(write.new_row)
+            if writes:
+                self._queue.put(draft, one.key, _encode_delayed(waiting.due_ms, writes))
+                break
+            taken.append(one)
+        self._queue.take(draft, taken)
+        draft.afterwards.append(lambda: self._taken(len(taken)))
         return 0.0
 
     def _taken(self, count: int) -> None:
@@ -141,6 +167,32 @@ class Outbox(Participant):
         return due, None
 
 
+def _in_rows(writes: Sequence[DelayedWrite]) -> Iterator[list[DelayedWrite]]:
+    """As many writes together as a row of the outbox may hold."""
+    some: list[DelayedWrite] = []
+    seen: set[bytes] = set()
+    size_bytes = 0
+    for write in writes:
+        if size_bytes > ROW_BYTES_MAX:
+            yield some
+            some, seen, size_bytes = [], set(), 0
+        some.append(write)
+        if write.new_row is not None and write.new_row not in seen:
+            seen.add(write.new_row)
+            size_bytes += len(write.new_row)
+    yield some
+
+
+def _encode_delayed(due_ms: int, writes: Iterable[DelayedWrite]) -> bytes:
+    """A row of the outbox, with equal entries once."""
+    places: dict[bytes, int] = {}
+    stored = []
+    for place, (*which, row) in enumerate(writes):
+        first = place if row is None else places.setdefault(row, place)
+        stored.append((*which, row if first == place else first))
+    return _encode((due_ms, stored))
+
+
 def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:
     """Everything that waits, in order: for tools."""
     for _, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
@@ -150,9 +202,17 @@ def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:
 def decode_delayed(row: bytes) -> Delayed:
     """Raises StorageCorruption when `row` is no row of an outbox."""
     try:
-        return _decode(row)
+        due_ms, stored = _decode(row)
     except msgspec.MsgspecError as error:
         raise StorageCorruption(f"a row of the outbox cannot be read: {error}") from error
+    writes: list[DelayedWrite] = []
+    for source, old_key, old_header, new_key, new_row in stored:
+        if isinstance(new_row, int):
+            if not 0 <= new_row < len(writes):
+                raise StorageCorruption("a row of the outbox refers to an entry that it does not hold")
+            new_row = writes[new_row].new_row
+        writes.append(DelayedWrite(source, old_key, old_header, new_key, new_row))
+    return Delayed(due_ms, writes)
 
 
 def delayed(entry: EntryWrite) -> DelayedWrite:

@@ -1,0 +1,93 @@
+"""Delayed entries that are too much for one row of the outbox, or for one commit: in pieces, with equal entries once, and none lost."""
+
+import random
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hashrange.clock import VirtualClock
+from hashrange.items.rows import encode_row
+from hashrange.items.types import Item
+from hashrange.items.values import check_item
+from hashrange.store.embedded import EmbeddedStore, layout, open_store, outbox
+from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.interface import Step
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from tests.support.samples import finish, table_maker
+
+INDEXES = 5
+PROJECTIONS = (Projection("ALL"), Projection("INCLUDE", ("pad",)))
+DELAY_SECONDS = 3.0
+
+
+def indexed(table_id: int) -> Table:
+    """With global indexes, most of which carry all of an item."""
+    keys = KeySchema(("g",), ("S",))
+    indexes = tuple(
+        Index(number, f"by-g-{number}", is_global=True, keys=keys, projection=PROJECTIONS[number == 2])
+        for number in range(1, INDEXES + 1)
+    )
+    return replace(
+        table_maker("orders")(table_id),
+        indexes=indexes,
+        next_index_id=INDEXES + 1,
+        attribute_types={"pk": "S", "sk": "S", "g": "S"},
+    )
+
+
+def step_of(table: OpenTable, name: str, length: int) -> Step:
+    """Put an item, or with a length of 0 delete it."""
+    item: Item = {"pk": {"S": name}, "sk": {"S": "0"}, "g": {"S": name[:1]}, "pad": {"S": "x" * length}}
+    row = encode_row(*check_item(item)) if length else None
+    return Step(table, table.item_key(item), lambda _: row)
+
+
+def opened(folder: Path, clock: VirtualClock) -> tuple[EmbeddedStore, OpenTable]:
+    store = open_store(str(folder), clock, None, lambda: DELAY_SECONDS)
+    table = store.catalog.find("000000000000", "us-east-1", "orders")
+    if table is None:
+        table = finish(store.catalog.create(indexed))
+    assert table is not None
+    return store, table
+
+
+def test_equal_entries_stand_once_in_a_row_of_the_outbox(tmp_path: Path) -> None:
+    store, table = opened(tmp_path, VirtualClock())
+    finish(store.transact([step_of(table, "a", 5_000)], None))
+    ((_, row),) = scan_prefix(store.engine, layout.OUTBOX_PREFIX)
+    assert len(row) < 2 * 5_000 + 1_000
+    writes = outbox.decode_delayed(row).writes
+    assert len(writes) == INDEXES
+    assert [len(write.new_row or b"") > 5_000 for write in writes] == [True] * INDEXES
+    store.close_now()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_entries_come_in_pieces(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "ROW_BYTES_MAX", 700)
+    monkeypatch.setattr(outbox, "SLICE_BYTES_MAX", 500)
+    chance, clock = random.Random(seed), VirtualClock()
+    store, table = opened(tmp_path, clock)
+    most_rows = pieces = 0
+    for _ in range(40):
+        names = chance.sample("abcdefgh", chance.randint(1, 4))
+        finish(store.transact([step_of(table, name, chance.choice([0, 20, 400])) for name in names], None))
+        most_rows = max(most_rows, len(list(scan_prefix(store.engine, layout.OUTBOX_PREFIX))))
+        clock.advance(chance.choice([0, 1, 4]))
+        for _ in range(chance.randint(0, 6)):
+            pieces += finish(store.apply_delayed(store.lease(), 10)) == 0.0
+        if chance.random() < 0.2:
+            store.close_now()
+            assert check_store(str(tmp_path)).faults == []
+            store, table = opened(tmp_path, clock)
+    clock.advance(DELAY_SECONDS)
+    while finish(store.apply_delayed(store.lease(), 10)) is not None:
+        pieces += 1
+    assert list(scan_prefix(store.engine, layout.OUTBOX_PREFIX)) == []
+    assert most_rows > 4
+    assert pieces > 60
+    store.close_now()
+    assert check_store(str(tmp_path)).faults == []
