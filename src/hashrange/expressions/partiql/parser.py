@@ -1,17 +1,18 @@
 """How is the text of a statement read? SELECT, INSERT, UPDATE (also as FROM … SET), DELETE and EXISTS.
 
     select = SELECT * | path, … FROM source [WHERE condition] [ORDER BY key [ASC | DESC], …]
-    insert = INSERT INTO source VALUE {…}
+    insert = INSERT INTO table VALUE {…}
     update = UPDATE source {SET path = value, … | REMOVE path} [WHERE condition] [RETURNING ALL | MODIFIED OLD | NEW *]
     delete = DELETE FROM source [WHERE condition] [RETURNING ALL OLD *]
     exists = EXISTS(select)
 
-Source: service behaviour, captures to Oct 2026.
+Source: service behaviour, captures to Oct 2026; which token is expected where, and its words: the language's reference grammar,
+which the captures agree with.
 """
 
 from hashrange.expressions.partiql.conditions import read_condition
 from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, QUOTED, SYMBOL
-from hashrange.expressions.partiql.literals import read_data
+from hashrange.expressions.partiql.literals import read_item
 from hashrange.expressions.partiql.reader import Reader
 from hashrange.expressions.partiql.setters import Actions, read_set_action
 from hashrange.expressions.partiql.tree import (
@@ -29,11 +30,18 @@ from hashrange.expressions.tree import Condition, Path
 from hashrange.messages.partiql import (
     ALIAS,
     DELETE_RETURNING,
+    EXPECTED_FROM,
     EXPECTED_IDENTIFIER,
+    EXPECTED_MARK,
+    EXPECTED_RETURNING,
+    EXPECTED_ROW,
     EXPECTED_STATEMENT,
+    INSERT_INTO_INDEX,
+    INVALID_DOT_COMPONENT,
     PATH_COMPONENT_EMPTY,
     SOURCE_TOO_LONG,
     TRAILING_TEXT,
+    UNEXPECTED_KEYWORD,
     UNEXPECTED_PATH_COMPONENT,
     UNSUPPORTED_CLAUSE,
     UNSUPPORTED_OPERATION,
@@ -70,8 +78,9 @@ def read_statement(reader: Reader) -> Tree:
 
 def _read_select(reader: Reader) -> Select:
     paths = _read_projection(reader)
-    reader.take_word("FROM")
+    reader.take_word("FROM", EXPECTED_FROM.format(clause="SELECT list"))
     source = _read_source(reader)
+    _refuse_join(reader)
     where = _read_where(reader)
     order = _read_order(reader)
     token = reader.token
@@ -110,7 +119,7 @@ def _read_projected(reader: Reader) -> Path:
 def _read_order(reader: Reader) -> tuple[OrderKey, ...]:
     if not reader.skip_word("ORDER"):
         return ()
-    reader.take_word("BY")
+    reader.take_word("BY", EXPECTED_MARK.format(mark="BY"))
     keys = [_read_order_key(reader)]
     while reader.skip_symbol(","):
         keys.append(_read_order_key(reader))
@@ -131,25 +140,39 @@ def _read_order_key(reader: Reader) -> OrderKey:
 # --- what statements share ------------------------------------------------------------------------
 
 
-def _read_source(reader: Reader) -> Source:
-    """`table` or `table.index`, bare or in quotes."""
-    components = [_read_source_component(reader)]
-    while reader.skip_symbol("."):
-        components.append(_read_source_component(reader))
+def _read_source(reader: Reader, detail: str | None = None) -> Source:
+    """`table` or `table.index`, bare or in quotes; `detail` says how to refuse what does not begin one."""
+    components = _read_source_components(reader, detail)
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
-    token = reader.token
-    if token.kind in (NAME, QUOTED) or (token.kind == KEYWORD and token.text in ("AS", "AT", "BY")):
+    if _is_alias(reader):
         raise reader.refuse(ALIAS)
-    if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
     return Source(components[0], components[1] if len(components) == 2 else None)
 
 
-def _read_source_component(reader: Reader) -> str:
+def _is_alias(reader: Reader) -> bool:
+    kind, text, _, _ = reader.token
+    return kind in (NAME, QUOTED) or (kind == KEYWORD and text in ("AS", "AT", "BY"))
+
+
+def _refuse_join(reader: Reader) -> None:
+    """Refuse what joins a second source."""
+    token = reader.token
+    if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
+
+
+def _read_source_components(reader: Reader, detail: str | None) -> list[str]:
+    components = [_read_source_component(reader, detail)]
+    while reader.skip_symbol("."):
+        components.append(_read_source_component(reader, INVALID_DOT_COMPONENT))
+    return components
+
+
+def _read_source_component(reader: Reader, detail: str | None) -> str:
     kind, name, _, _ = reader.token
     if kind not in (NAME, QUOTED):
-        reader.fail()
+        reader.fail(detail)
     if not name:
         raise reader.refuse(PATH_COMPONENT_EMPTY)
     reader.position += 1
@@ -165,10 +188,10 @@ def _read_returning(reader: Reader) -> Returning | None:
         return None
     is_all = reader.skip_word("ALL")
     if not is_all:
-        reader.take_word("MODIFIED")
+        reader.take_word("MODIFIED", EXPECTED_RETURNING)
     is_old = reader.skip_word("OLD")
     if not is_old:
-        reader.take_word("NEW")
+        reader.take_word("NEW", EXPECTED_RETURNING)
     reader.take_symbol("*")
     return Returning("ALL" if is_all else "MODIFIED", "OLD" if is_old else "NEW")
 
@@ -177,16 +200,24 @@ def _read_returning(reader: Reader) -> Returning | None:
 
 
 def _read_insert(reader: Reader) -> Insert:
-    reader.take_word("INTO")
-    source = _read_source(reader)
+    """`INSERT INTO table VALUE {…}`; what stands before VALUE reads as another form of INSERT, so an alias ends it too early."""
+    reader.take_word("INTO", UNEXPECTED_KEYWORD)
+    components = _read_source_components(reader, EXPECTED_IDENTIFIER)
+    if _is_alias(reader):
+        reader.fail(TRAILING_TEXT)
+    if reader.skip_word("VALUES"):
+        reader.fail(None if reader.is_symbol("(") else EXPECTED_ROW)
     reader.take_word("VALUE")
     if not reader.is_symbol("{"):
         reader.fail()
-    return Insert(source, read_data(reader))
+    item = read_item(reader)
+    if len(components) > 1:
+        raise reader.refuse(INSERT_INTO_INDEX)
+    return Insert(Source(components[0], None), item)
 
 
 def _read_update(reader: Reader) -> Update:
-    source = _read_source(reader)
+    source = _read_source(reader, EXPECTED_IDENTIFIER)
     actions = _read_actions(reader)
     where = _read_where(reader)
     return Update(source, *actions, where, _read_returning(reader))
@@ -195,6 +226,7 @@ def _read_update(reader: Reader) -> Update:
 def _read_update_from_first(reader: Reader) -> Update:
     """`FROM source WHERE … SET …`."""
     source = _read_source(reader)
+    _refuse_join(reader)
     where = _read_where(reader)
     actions = _read_actions(reader)
     return Update(source, *actions, where, _read_returning(reader))
@@ -210,8 +242,6 @@ def _read_actions(reader: Reader) -> Actions:
                 read_set_action(reader, actions)
         elif reader.skip_word("REMOVE"):
             _read_removal(reader, actions)
-            while reader.skip_symbol(","):
-                _read_removal(reader, actions)
         elif actions.targets:
             return actions
         else:
@@ -225,8 +255,8 @@ def _read_removal(reader: Reader, actions: Actions) -> None:
 
 
 def _read_delete(reader: Reader) -> Delete:
-    reader.take_word("FROM")
-    source = _read_source(reader)
+    reader.take_word("FROM", EXPECTED_FROM.format(clause="DELETE"))
+    source = _read_source(reader, EXPECTED_IDENTIFIER)
     where = _read_where(reader)
     returning = _read_returning(reader)
     if returning is not None and returning != Returning("ALL", "OLD"):
