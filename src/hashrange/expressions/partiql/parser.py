@@ -10,8 +10,9 @@ Source: service behaviour, captures to Oct 2026; which token is expected where, 
 which the captures agree with.
 """
 
+from hashrange.errors import RequestFault
 from hashrange.expressions.partiql.conditions import read_condition
-from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, QUOTED, SYMBOL
+from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, PARAMETER, QUOTED, SYMBOL
 from hashrange.expressions.partiql.literals import read_item
 from hashrange.expressions.partiql.reader import Reader
 from hashrange.expressions.partiql.setters import Actions, read_set_action
@@ -46,6 +47,7 @@ from hashrange.messages.partiql import (
     UNSUPPORTED_CLAUSE,
     UNSUPPORTED_OPERATION,
 )
+from hashrange.steps import spend
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
 """Clauses of the language that the service does not have."""
@@ -77,7 +79,7 @@ def read_statement(reader: Reader) -> Tree:
 
 
 def _read_select(reader: Reader) -> Select:
-    paths = _read_projection(reader)
+    paths, fault = _read_projection(reader)
     reader.take_word("FROM", EXPECTED_FROM.format(clause="SELECT list"))
     source = _read_source(reader)
     _refuse_join(reader)
@@ -87,26 +89,31 @@ def _read_select(reader: Reader) -> Select:
     if token.kind == KEYWORD and token.text in _CLAUSES:
         clause = "GROUP BY" if token.text == "GROUP" else token.text
         raise reader.refuse(UNSUPPORTED_CLAUSE.format(clause=clause, place=reader.place(reader.position)))
-    return Select(source, paths, where, order)
+    return Select(source, paths, where, order, fault)
 
 
-def _read_projection(reader: Reader) -> tuple[Path, ...]:
+def _read_projection(reader: Reader) -> tuple[tuple[Path, ...], RequestFault | None]:
+    """What is returned, and the fault of what is no path; none for `*`."""
     if reader.skip_symbol("*"):
-        return ()
-    paths = [_read_projected(reader)]
+        return (), None
+    projected = [_read_projected(reader)]
     while reader.skip_symbol(","):
-        paths.append(_read_projected(reader))
-    return tuple(paths)
+        projected.append(_read_projected(reader))
+    faults = [one for one in projected if isinstance(one, RequestFault)]
+    return tuple([one for one in projected if isinstance(one, Path)]), faults[0] if faults else None
 
 
-def _read_projected(reader: Reader) -> Path:
-    """A path; anything that is computed, or renamed, is refused."""
+def _read_projected(reader: Reader) -> Path | RequestFault:
+    """A path; anything that is computed, or renamed, is refused: a function or literal by itself only when the table is known."""
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
     if kind not in (NAME, QUOTED) or is_call:
         if kind == END or (kind == KEYWORD and not is_call) or (kind == SYMBOL and text in (",", ")")):
             reader.fail()
-        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+        fault = reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+        if not _skip_computed(reader) or not (reader.is_symbol(",") or reader.is_word("FROM")):
+            raise fault
+        return fault
     path = reader.read_path()
     if reader.is_word("AS") or reader.token.kind in (NAME, QUOTED):
         raise reader.refuse(ALIAS)
@@ -114,6 +121,21 @@ def _read_projected(reader: Reader) -> Path:
     if token.kind == SYMBOL and token.text in ("+", "-", "*", "/", "%", "||", "="):
         raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
     return path
+
+
+def _skip_computed(reader: Reader) -> bool:
+    """Step over a literal, or over a function with all that its brackets hold; False when they do not close."""
+    depth = 0
+    while reader.token.kind != END:
+        spend(1)
+        if reader.token.kind == PARAMETER:
+            reader.take_parameter()
+        else:
+            depth += reader.is_symbol("(") - reader.is_symbol(")")
+            reader.position += 1
+        if depth == 0 and not reader.is_symbol("("):
+            return True
+    return False
 
 
 def _read_order(reader: Reader) -> tuple[OrderKey, ...]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ApiError, ValidationException
-from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.expressions.partiql.statement import Statement, check_parameters, compile_statement
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
 from hashrange.messages.partiql import (
@@ -28,7 +28,7 @@ from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LAR
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read
+from hashrange.operations.partiql.reads import bound_read, is_key_read, item_json_of, locate_read
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -39,7 +39,7 @@ from hashrange.operations.replies import join_members
 from hashrange.operations.transactions.actions import refusing_plan
 from hashrange.operations.transactions.commit import commit_steps, read_places
 from hashrange.operations.transactions.figures import read_capacity_member, write_capacity_member
-from hashrange.operations.transactions.reasons import cancelled
+from hashrange.operations.transactions.reasons import cancelled, message_of
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
 from hashrange.tables.open_table import OpenTable
@@ -86,8 +86,15 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) 
 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
-    """The statements in the order of the request."""
-    return [compile_statement(request.Statement, request.Parameters) for request in requests]
+    """The statements in the order of the request. A fault of one tells its number, but that of a parameter, which is the request's."""
+    statements = []
+    for position, request in enumerate(requests):
+        try:
+            statements.append(compile_statement(request.Statement, request.Parameters))
+        except ValidationException as fault:
+            check_parameters(request.Parameters or ())
+            raise _fault(position, message_of(fault) or "") from None
+    return statements
 
 
 def _fault(position: int, message: str) -> ValidationException:
@@ -107,7 +114,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
         plan = bound_read(table, statement)
     except ValidationException as refusal:
         raise _fault(position, refusal.message or "") from None
-    if plan.kind != "lookup":
+    if not is_key_read(plan):
         raise _fault(position, TRANSACTION_KEY_NOT_FIXED)
     return Lookup(plan, values)
 
