@@ -119,6 +119,13 @@ def test_reads_are_of_one_point_in_time_and_in_their_order(table: DataTable) -> 
     assert reply == {"Responses": [{"Item": {"a": number(2)}}, {}, {"Item": one | {"a": number(1)}}]}
 
 
+def test_a_projection_that_chooses_nothing_gives_no_item(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"a": number(1)})
+    for chosen in ("b", "a.b", "b, c[0]"):
+        assert transact(table, on(table, f"SELECT {chosen} FROM {{t}} WHERE pk = ?", key)) == {"Responses": [{}]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -183,6 +190,21 @@ def test_faults_of_a_statement_tell_its_number(table: DataTable, text: str) -> N
     heard = refused(table, sound, statement(table, text))
     if text[0] != "E":
         assert str(heard).startswith("Validation failed in TransactStatements[1]: ")
+
+
+def test_faults_that_depend_on_values_tell_the_number_each_time(table: DataTable) -> None:
+    for text in (
+        "DELETE FROM {t} WHERE pk = ? AND a BETWEEN ? AND ?",
+        "EXISTS(SELECT * FROM {t} WHERE pk = ? AND a BETWEEN ? AND ?)",
+    ):
+        sound = statement(table, text, fresh_key()["pk"], number(1), number(2))
+        unsound = statement(table, text, fresh_key()["pk"], number(2), number(1))
+        assert table.raw("ExecuteTransaction", {"TransactStatements": [sound]}).status in (200, 400)
+        for _ in range(2):
+            heard = refused(table, sound, unsound)
+            assert str(heard).startswith(
+                "Validation failed in TransactStatements[1]: The BETWEEN operator requires upper"
+            )
 
 
 def test_faults_of_parameters_are_the_requests(table: DataTable) -> None:

@@ -25,6 +25,8 @@ EXPECTED_KEYWORD = "Expected {word} keyword"
 EXPECTED_AFTER_AND = "Expected expression after AND"
 EXPECTED_FROM = "Expected FROM after {clause}"
 EXPECTED_EQUALS = "Expected '='"
+EXPECTED_ALIAS = "Expected identifier for {word}-alias"
+SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed.)"
 EXPECTED_RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
 EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 

@@ -10,6 +10,8 @@ Source: service behaviour, captures to Oct 2026; which token is expected where, 
 which the captures agree with.
 """
 
+from typing import NoReturn
+
 from hashrange.errors import RequestFault
 from hashrange.expressions.partiql.conditions import read_condition
 from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, PARAMETER, QUOTED, SYMBOL
@@ -27,10 +29,12 @@ from hashrange.expressions.partiql.tree import (
     Tree,
     Update,
 )
+from hashrange.expressions.partiql.truths import refuse_type_test
 from hashrange.expressions.tree import Condition, Path
 from hashrange.messages.partiql import (
     ALIAS,
     DELETE_RETURNING,
+    EXPECTED_ALIAS,
     EXPECTED_FROM,
     EXPECTED_IDENTIFIER,
     EXPECTED_MARK,
@@ -39,6 +43,7 @@ from hashrange.messages.partiql import (
     EXPECTED_STATEMENT,
     INSERT_INTO_INDEX,
     INVALID_DOT_COMPONENT,
+    MISSING_RIGHT_SIDE,
     PATH_COMPONENT_EMPTY,
     SOURCE_TOO_LONG,
     TRAILING_TEXT,
@@ -51,6 +56,8 @@ from hashrange.steps import spend
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
 """Clauses of the language that the service does not have."""
+_OTHER_STATEMENTS = frozenset(("CASE", "CAST", "CREATE", "DROP", "EXEC", "PIVOT", "VALUES"))
+"""Keywords that begin a statement or expression of the language which is none of the service's."""
 _JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"))
 
 
@@ -70,9 +77,20 @@ def read_statement(reader: Reader) -> Tree:
     elif reader.is_word("EXISTS"):
         tree = _read_exists(reader)
     else:
-        reader.fail(EXPECTED_STATEMENT)
+        _refuse_start(reader)
     reader.expect_end()
     return tree
+
+
+def _refuse_start(reader: Reader) -> NoReturn:
+    """Refuse what begins no statement; what reads as an expression is told as such."""
+    kind, text, _, _ = reader.token
+    if kind in (END, SYMBOL) or (kind == KEYWORD and text not in _OTHER_STATEMENTS):
+        reader.fail()
+    following = reader.following.kind
+    reader.position += following != END
+    is_trailing = following not in (END, SYMBOL) and not reader.is_operator() and kind != KEYWORD
+    reader.fail(TRAILING_TEXT if is_trailing else EXPECTED_STATEMENT)
 
 
 # --- SELECT -------------------------------------------------------------------------------------
@@ -83,6 +101,7 @@ def _read_select(reader: Reader) -> Select:
     reader.take_word("FROM", EXPECTED_FROM.format(clause="SELECT list"))
     source = _read_source(reader)
     _refuse_join(reader)
+    _refuse_operator(reader)
     where = _read_where(reader)
     order = _read_order(reader)
     token = reader.token
@@ -116,7 +135,9 @@ def _read_projected(reader: Reader) -> Path | RequestFault:
         return fault
     path = reader.read_path()
     if reader.is_word("AS") or reader.token.kind in (NAME, QUOTED):
-        raise reader.refuse(ALIAS)
+        raise _refuse_alias(reader)
+    if reader.skip_word("IS"):
+        refuse_type_test(reader)
     token = reader.token
     if token.kind == SYMBOL and token.text in ("+", "-", "*", "/", "%", "||", "="):
         raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
@@ -168,13 +189,30 @@ def _read_source(reader: Reader, detail: str | None = None) -> Source:
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
     if _is_alias(reader):
-        raise reader.refuse(ALIAS)
+        raise _refuse_alias(reader)
     return Source(components[0], components[1] if len(components) == 2 else None)
 
 
 def _is_alias(reader: Reader) -> bool:
     kind, text, _, _ = reader.token
     return kind in (NAME, QUOTED) or (kind == KEYWORD and text in ("AS", "AT", "BY"))
+
+
+def _refuse_alias(reader: Reader) -> RequestFault:
+    """The fault of an alias, whose name must be there."""
+    word = reader.token.text
+    if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
+        reader.fail(EXPECTED_ALIAS.format(word=word))
+    return reader.refuse(ALIAS)
+
+
+def _refuse_operator(reader: Reader) -> None:
+    """Refuse `FROM my-table`, which reads as a difference, by what stands behind the operator."""
+    if reader.token.kind == SYMBOL and reader.is_operator():
+        reader.position += 1
+        if reader.token.kind == END:
+            reader.fail(MISSING_RIGHT_SIDE)
+        reader.fail(None if reader.token.kind == KEYWORD else TRAILING_TEXT)
 
 
 def _refuse_join(reader: Reader) -> None:
@@ -225,6 +263,8 @@ def _read_insert(reader: Reader) -> Insert:
     """`INSERT INTO table VALUE {…}`; what stands before VALUE reads as another form of INSERT, so an alias ends it too early."""
     reader.take_word("INTO", UNEXPECTED_KEYWORD)
     components = _read_source_components(reader, EXPECTED_IDENTIFIER)
+    while reader.skip_symbol("-") or reader.skip_symbol("+"):  # INSERT INTO my-table
+        pass
     if _is_alias(reader):
         reader.fail(TRAILING_TEXT)
     if reader.skip_word("VALUES"):
@@ -291,6 +331,5 @@ def _read_exists(reader: Reader) -> Exists:
     reader.take_symbol("(")
     reader.take_word("SELECT")
     select = _read_select(reader)
-    if not reader.skip_symbol(")"):
-        reader.fail(TRAILING_TEXT)
+    reader.take_symbol(")")
     return Exists(select)

@@ -29,6 +29,7 @@ from hashrange.messages.partiql import (
     EXPECTED_MARK,
     INVALID_DOT_COMPONENT,
     PATH_COMPONENT_EMPTY,
+    SECOND_STATEMENT,
     TRAILING_TEXT,
     UNEXPECTED_KEYWORD,
     UNEXPECTED_OPERATOR,
@@ -148,9 +149,9 @@ class Reader:
 
     def expect_end(self) -> None:
         """Refuse anything but one semicolon behind the statement."""
-        self.skip_symbol(";")
+        is_closed = self.skip_symbol(";")
         if self.token.kind != END:
-            self.fail(TRAILING_TEXT)
+            self.fail(SECOND_STATEMENT if is_closed else TRAILING_TEXT)
 
     def place(self, first: int, last: int | None = None) -> str:
         """Where the tokens from one position to another stand in the text."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hashrange.expressions.partiql.conditions import read_operand
 from hashrange.expressions.partiql.lexer import KEYWORD, NAME
 from hashrange.expressions.partiql.reader import PlacedCall, Reader
+from hashrange.expressions.partiql.truths import refuse_type_test
 from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
 from hashrange.messages.partiql import (
     EXPECTED_EQUALS,
@@ -46,7 +47,10 @@ def read_set_action(reader: Reader, actions: Actions) -> None:
     if kind in (NAME, KEYWORD) and text.lower() in SET_FUNCTIONS and reader.is_call():
         _read_set_function(reader, path, actions)
     else:
-        actions.sets.append(SetAction(path, read_operand(reader)))
+        operand = read_operand(reader)
+        if reader.skip_word("IS"):
+            refuse_type_test(reader)
+        actions.sets.append(SetAction(path, operand))
 
 
 def _read_set_function(reader: Reader, path: Path, actions: Actions) -> None:

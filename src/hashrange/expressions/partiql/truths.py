@@ -4,6 +4,8 @@ They become the nodes of expressions: `a IS STRING` is attribute_type, `begins_w
 Source: service behaviour, captures to Oct 2026; of the types STRING and BOOL are confirmed, NULL and MISSING too.
 """
 
+from typing import NoReturn
+
 from hashrange.expressions.partiql.lexer import KEYWORD, NAME
 from hashrange.expressions.partiql.reader import Reader
 from hashrange.expressions.partiql.tree import Constant
@@ -43,6 +45,13 @@ def read_type_test(reader: Reader, left: Node) -> Condition:
         reader.note(test)
     condition: Condition = tests[0] if len(tests) == 1 else reader.note(Or(tuple(tests)))
     return reader.note(Not(condition)) if is_negated else condition
+
+
+def refuse_type_test(reader: Reader) -> NoReturn:
+    """Refuse IS, from behind it on, where there are no conditions."""
+    reader.skip_word("NOT")
+    _read_type_name(reader)
+    raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
 
 
 def _read_type_name(reader: Reader) -> str:

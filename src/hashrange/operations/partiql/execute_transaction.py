@@ -1,6 +1,7 @@
 """ExecuteTransaction: up to 100 statements on distinct items, all reads or all writes (with EXISTS), all or none.
 
-Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against what a
+Order of checks: each statement by itself, in the order of the request (a fault tells the statement's number, but one of a
+parameter's value does not) → reads and writes mixed → each statement against what a
 transaction can do and against its table, in their order → items named twice. Faults of keys, and everything at run time, become
 reasons, as in TransactWriteItems and TransactGetItems, whose roads these are. ClientRequestToken counts for writes only.
 
@@ -12,7 +13,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, ValidationException
+from hashrange.errors import ApiError, RequestFault, ValidationException
 from hashrange.expressions.partiql.statement import Statement, check_parameters, compile_statement
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
@@ -86,15 +87,20 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) 
 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
-    """The statements in the order of the request. A fault of one tells its number, but that of a parameter, which is the request's."""
+    """The statements in the order of the request."""
     statements = []
     for position, request in enumerate(requests):
         try:
             statements.append(compile_statement(request.Statement, request.Parameters))
-        except ValidationException as fault:
-            check_parameters(request.Parameters or ())
-            raise _fault(position, message_of(fault) or "") from None
+        except RequestFault as fault:
+            raise _numbered(position, request, fault) from None
     return statements
+
+
+def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
+    """The fault of a statement with its number; raises that of a parameter, which is the request's."""
+    check_parameters(request.Parameters or ())
+    return _fault(position, message_of(fault) or "")
 
 
 def _fault(position: int, message: str) -> ValidationException:
@@ -106,7 +112,10 @@ def _fault(position: int, message: str) -> ValidationException:
 
 def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> Lookup:
     """A read that a transaction can do."""
-    values = statement.values(request.Parameters)
+    try:
+        values = statement.values(request.Parameters)
+    except RequestFault as fault:
+        raise _numbered(position, request, fault) from None
     if statement.index_name is not None:
         raise _fault(position, TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
@@ -145,7 +154,8 @@ def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
     responses = []
     for lookup, row in zip(lookups, rows, strict=True):
         item_json = None if row is None else item_json_of(*lookup, row)
-        responses.append(b"{}" if item_json is None else b'{"Item":' + item_json + b"}")
+        is_absent = item_json is None or item_json == b"{}"  # so is an item of which nothing is chosen
+        responses.append(b"{}" if is_absent else b'{"Item":%b}' % (item_json or b""))
     return responses
 
 
@@ -174,8 +184,11 @@ def _checked_writes(
     """The writes in the order of the request, each checked by itself; their content is noted on the way."""
     writes = []
     inserted_bytes = 0
-    for statement, request in zip(statements, requests, strict=True):
-        write = check_write(statement, request.Parameters)
+    for position, (statement, request) in enumerate(zip(statements, requests, strict=True)):
+        try:
+            write = check_write(statement, request.Parameters)
+        except RequestFault as fault:
+            raise _numbered(position, request, fault) from None
         writes.append(write)
         if content is not None:
             content.add(request)

@@ -108,7 +108,7 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
         check_key_paths(table, statement.projection.nested_attributes)
 
     projection = statement.projection
-    tested = statement.condition(outside) if partitions else None
+    tested = (condition if outside is parts else statement.condition(outside)) if partitions else None
     fetches_items = _fetches_items(source, projection, tested)
     if condition is not None and fetches_items:
         condition = _of_entries(condition, source.projected_names or frozenset())
