@@ -69,6 +69,8 @@ def test_parameters_overlap_as_literals_do(sorted_table: DataTable, partitions: 
         ("(pk = {a} OR pk = {b} AND x = '3') AND sk > '1'", ["a2", "a3", "b3"]),
         ("pk = {a} AND sk <> '1' OR pk = {a} AND NOT sk = '3'", ["a1", "a2", "a3"]),
         ("pk = {a} AND (x = '1' OR sk = '2')", ["a1", "a2"]),
+        ("pk IN [{a}, {a}] AND sk = '1' OR pk = {b} AND '2' < sk", ["a1", "b3"]),
+        ("(pk = {a} AND x > '1' AND sk = '2') OR (pk = {b} AND NOT sk = '2')", ["a2", "b1", "b3"]),
     ],
 )
 def test_other_branches_are_read(

@@ -43,6 +43,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 class KeyBranch(NamedTuple):
     """A partition key value in a branch of an OR, and what the branch says about the sort key."""
 
+    number: int
     partition: str
     has_range: bool
     sort_term: Term | None
@@ -133,10 +134,10 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
 def _key_branches(branches: list[Branch], sort_name: str | None) -> tuple[KeyBranch, ...]:
     """The branches' partition key values one by one."""
     found = []
-    for tokens, parts in branches:
+    for number, (tokens, parts) in enumerate(branches):
         sort_term = None if sort_name is None else take_sort_term(list(parts), sort_name)
         has_range = sort_name is not None and count_range_conditions(parts, sort_name) > 0
-        found += [KeyBranch(token, has_range, sort_term) for token in tokens]
+        found += [KeyBranch(number, token, has_range, sort_term) for token in tokens]
     return tuple(found)
 
 

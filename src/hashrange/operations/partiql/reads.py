@@ -178,7 +178,7 @@ def _branch_terms(plan: ReadPlan, values: dict[str, Value], partition: Value) ->
     branches = [branch for branch in plan.branches if values[branch.partition] == partition]
     if not any(branch.has_range for branch in branches):
         return None
-    if len(branches) > 1:
+    if len({branch.number for branch in branches}) > 1:
         raise ValidationException(RANGE_OVERLAP)
     term = branches[0].sort_term
     return None if term is None else [[_valued(term, values)]]
