@@ -6,6 +6,7 @@ from tests.conformance.item_tables import DataTable, fresh_key, number
 from tests.conformance.partiql import statement
 from tests.conformance.tables import validation
 
+KEY_NOT_FIXED = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
 TWICE = "Provided list of item keys contains duplicates"
 
 
@@ -35,13 +36,14 @@ def test_reads_answer_in_their_order(table: DataTable) -> None:
     }
 
 
-def test_a_read_may_have_further_conditions_and_a_projection(table: DataTable) -> None:
-    key, other = fresh_key(), fresh_key()
+def test_a_read_may_have_a_projection_but_no_further_condition(table: DataTable) -> None:
+    key = fresh_key()
     table.put(key | {"a": number(1)})
-    table.put(other | {"a": number(1)})
-    named = statement(table, "SELECT a FROM {t} WHERE pk = ? AND a = 1", other["pk"]) | {"ConsistentRead": True}
-    replies = batch(table, select(table, key, "AND a = 2"), named)["Responses"]
-    assert replies == [{"TableName": table.name}, {"TableName": table.name, "Item": {"a": number(1)}}]
+    named = statement(table, "SELECT a FROM {t} WHERE pk = ?", key["pk"]) | {"ConsistentRead": True}
+    conditions = ("attribute_exists(a)", "attribute_exists(a) = true", "a = 1", "a IS NUMBER", "NOT a = 2", "pk = 'x'")
+    replies = batch(table, named, *[select(table, fresh_key(), f"AND {each}") for each in conditions])["Responses"]
+    assert replies[0] == {"TableName": table.name, "Item": {"a": number(1)}}
+    assert replies[1:] == [{"Error": {"Code": "ValidationError", "Message": KEY_NOT_FIXED}}] * len(conditions)
 
 
 def test_a_statement_that_fails_has_its_error_in_its_place(table: DataTable) -> None:
@@ -78,6 +80,21 @@ def test_a_statement_that_fails_has_its_error_in_its_place(table: DataTable) -> 
     assert table.get(fresh) == fresh | {"b": number(1)}
 
 
+def test_a_missing_item_is_deleted_whatever_its_conditions(table: DataTable) -> None:
+    key = fresh_key()
+    delete = statement(table, "DELETE FROM {t} WHERE pk = ? AND a = 1 RETURNING ALL OLD *", key["pk"])
+    assert batch(table, delete)["Responses"] == [{"TableName": table.name}]
+    table.put(key | {"a": number(2)})
+    (reply,) = batch(table, delete)["Responses"]
+    assert reply["Error"]["Code"] == "ConditionalCheckFailed"
+
+
+def test_text_that_does_not_read_is_told_without_a_number(table: DataTable) -> None:
+    replies = batch(table, statement(table, "SELECT * FROM {t} WHERE NOT"), select(table, fresh_key()))["Responses"]
+    message = "Statement wasn't well formed, can't be processed: Unexpected term"
+    assert replies[0] == {"Error": {"Code": "ValidationError", "Message": message}}
+
+
 def test_a_failed_condition_does_not_show_its_item(table: DataTable) -> None:
     key = fresh_key()
     table.put(key | {"a": number(1)})
@@ -99,8 +116,7 @@ def test_a_write_may_return_what_it_changed(table: DataTable) -> None:
 
 def test_reads_must_fix_the_primary_key(sorted_table: DataTable) -> None:
     (reply,) = batch(sorted_table, statement(sorted_table, "SELECT * FROM {t} WHERE pk = 'a'"))["Responses"]
-    message = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
-    assert reply == {"Error": {"Code": "ValidationError", "Message": message}}
+    assert reply == {"Error": {"Code": "ValidationError", "Message": KEY_NOT_FIXED}}
 
 
 def test_reads_and_writes_do_not_mix(table: DataTable) -> None:

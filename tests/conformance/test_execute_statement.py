@@ -46,6 +46,8 @@ def test_a_full_key_gives_its_item(sorted_table: DataTable, letters: Value) -> N
         ("AND even IS MISSING", ["ab", "b", "c"]),
         ("AND (n < 2 OR n >= 5)", ["a", "ab", "c", "z"]),
         ("AND m.x = 3", ["b"]),
+        ("AND even IS BOOL", ["a", "abc", "ba", "z"]),
+        ("AND attribute_exists(even) = true", ["a", "abc", "ba", "z"]),
         ("ORDER BY sk DESC", LETTERS[::-1]),
         ("AND sk > 'b' ORDER BY pk, sk DESC", ["z", "c", "ba"]),
     ],
@@ -115,6 +117,109 @@ def test_delete_removes_an_item_and_may_return_it(table: DataTable) -> None:
     assert failure(table, "DELETE FROM {t} WHERE pk = ? AND a > 1", key["pk"])[0] == "ConditionalCheckFailedException"
     assert items(table, delete, key["pk"]) == [key | {"a": number(1)}]
     assert table.get(key) is None
+
+
+def test_a_missing_item_is_deleted_whatever_its_conditions(table: DataTable) -> None:
+    key = fresh_key()
+    for condition in ("a = 1", "attribute_exists(a)", "a IS MISSING", "NOT a = 1", "pk = 'other'"):
+        assert items(table, f"DELETE FROM {{t}} WHERE pk = ? AND {condition} RETURNING ALL OLD *", key["pk"]) == []
+        assert failure(table, f"UPDATE {{t}} SET b = 1 WHERE pk = ? AND {condition}", key["pk"])[0] == (
+            "ConditionalCheckFailedException"
+        )
+    assert table.get(key) is None
+
+
+@pytest.mark.parametrize(
+    ("clauses", "old", "new"),
+    [
+        ("REMOVE tags[1]", {"tags": {"L": [text("b")]}}, {"tags": {"L": [text("c")]}}),
+        ("REMOVE tags[2]", {"tags": {"L": [text("c")]}}, None),
+        ("REMOVE m.l[0]", {"m": {"M": {"l": {"L": [number(1)]}}}}, {"m": {"M": {"l": {"L": [number(2)]}}}}),
+        ("REMOVE m.x", {"m": {"M": {"x": number(0)}}}, None),
+        ("REMOVE n", {"n": number(7)}, None),
+        ("REMOVE n SET x = 1", {"n": number(7)}, {"x": number(1)}),
+        ("SET n = 8 REMOVE tags[0]", {"n": number(7), "tags": {"L": [text("a")]}}, {"n": number(8), "tags": {"L": [text("b")]}}),
+    ],
+)  # fmt: skip
+def test_what_was_modified_is_what_stands_at_the_targets(table: DataTable, clauses: str, old: Any, new: Any) -> None:
+    item = {
+        "tags": {"L": [text("a"), text("b"), text("c")]}, "n": number(7),
+        "m": {"M": {"x": number(0), "l": {"L": [number(1), number(2)]}}},
+    }  # fmt: skip
+    for image, expected in (("OLD", old), ("NEW", new)):
+        key = fresh_key()
+        table.put(key | item)
+        update = f"UPDATE {{t}} {clauses} WHERE pk = ? RETURNING MODIFIED {image} *"
+        assert items(table, update, key["pk"]) == ([] if expected is None else [expected])
+
+
+def test_what_is_missing_cannot_be_assigned(table: DataTable) -> None:
+    key = fresh_key()
+    update = "UPDATE {t} SET n = missing WHERE pk = ?"
+    assert failure(table, update, key["pk"])[0] == "ConditionalCheckFailedException"
+    table.put(key)
+    assert failure(table, update, key["pk"]) == (
+        "ValidationException",
+        "The provided expression refers to an attribute that does not exist in the item",
+    )
+
+
+def test_further_conditions_on_a_key_are_conditions_of_a_write(sorted_table: DataTable) -> None:
+    key = fresh_key()["pk"]
+    sorted_table.put({"pk": key, "sk": text("b")})
+    for condition in ("sk < 'a'", "sk = 'c'", "pk = 'x'", "NOT sk = 'b'", "sk > 'a' AND sk < 'b'"):
+        for statement in ("UPDATE {t} SET a = 1", "DELETE FROM {t}"):
+            found = failure(sorted_table, f"{statement} WHERE pk = ? AND sk = 'b' AND {condition}", key)
+            assert found[0] == "ConditionalCheckFailedException", (statement, condition)
+    execute(sorted_table, "UPDATE {t} SET a = 1 WHERE pk = ? AND sk = 'b' AND sk > 'a' AND sk < 'c'", key)
+    execute(sorted_table, "DELETE FROM {t} WHERE pk = ? AND sk = 'b' AND sk > 'a' AND sk < 'c'", key)
+    assert sorted_table.get({"pk": key, "sk": text("b")}) is None
+
+
+# --- types and truths -------------------------------------------------------------------------------
+
+VALUES: dict[str, Value] = {
+    "s": text("x"), "n": number(1), "b": {"B": "eA=="}, "t": {"BOOL": True}, "z": {"NULL": True}, "l": {"L": [number(1)]},
+    "m": {"M": {"x": text("x")}}, "ss": {"SS": ["a"]}, "ns": {"NS": ["1"]}, "bs": {"BS": ["eA=="]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("STRING", "s"), ("BOOL BOOLEAN", "t"), ("NULL", "z"), ("NUMBER NUMERIC DECIMAL", "n"), ("BINARY BLOB", "b"),
+        ("LIST", "l"), ("MAP STRUCT TUPLE", "m"), ("SET BAG", "ss ns bs"),
+    ],
+)  # fmt: skip
+def test_is_asks_for_a_type(table: DataTable, words: str, names: str) -> None:
+    key = fresh_key()
+    table.put(key | VALUES)
+    for word in words.split():
+        for name in (*VALUES, "m.x", "nothing"):
+            fits = name in names.split() or (name == "m.x" and word == "STRING")
+            select = f"SELECT pk FROM {{t}} WHERE pk = ? AND {name} IS "
+            assert items(table, select + word, key["pk"]) == ([key] if fits else []), (name, word)
+            assert items(table, select + f"NOT {word}", key["pk"]) == ([] if fits else [key]), (name, word)
+
+
+def test_functions_are_true_or_false(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"a": text("xyz")})
+    for condition, is_true in (
+        ("attribute_exists(a)", True), ("attribute_exists(b)", False), ("attribute_not_exists(a)", False),
+        ("begins_with(a, 'x')", True), ("contains(a, 'q')", False), ("attribute_type(a, 'S')", True),
+    ):  # fmt: skip
+        for comparison, means in (
+            ("{} = true", True),
+            ("{} = false", False),
+            ("true <> {}", False),
+            ("{} != FALSE", True),
+        ):
+            select = f"SELECT pk FROM {{t}} WHERE pk = ? AND {comparison.format(condition)}"
+            assert items(table, select, key["pk"]) == ([key] if is_true == means else []), (condition, comparison)
+        for wanted in (True, False):
+            select = f"SELECT pk FROM {{t}} WHERE pk = ? AND {condition} = ?"
+            assert items(table, select, key["pk"], {"BOOL": wanted}) == ([key] if is_true == wanted else [])
 
 
 def test_a_failed_condition_shows_the_item_when_asked(table: DataTable) -> None:

@@ -10,6 +10,7 @@ from tests.conformance.partiql import statement
 from tests.conformance.tables import fault, validation
 from tests.conformance.transactions import FAILED, NONE, SCHEMA, TWICE
 
+KEY_NOT_FIXED = "Select statements within ExecuteTransaction must specify the primary key in the where clause."
 INSERT = "INSERT INTO {t} VALUE {'pk': ?, 'a': 1}"
 SELECT = "SELECT * FROM {t} WHERE pk = ?"
 
@@ -75,6 +76,30 @@ def test_one_that_fails_cancels_all(table: DataTable) -> None:
     assert table.get(one) is None
 
 
+def test_a_missing_item_is_deleted_whatever_its_conditions(table: DataTable) -> None:
+    key, other = fresh_key(), fresh_key()
+    delete = on(table, "DELETE FROM {t} WHERE pk = ? AND a = 1", key)
+    assert transact(table, delete, on(table, INSERT, other)) == {"Responses": []}
+    assert (table.get(key), table.get(other)) == (None, other | {"a": number(1)})
+    table.put(key | {"a": number(2)})
+    assert reasons(table, delete) == [FAILED]
+
+
+def test_exists_may_ask_by_a_function(table: DataTable) -> None:
+    key, other = fresh_key(), fresh_key()
+    table.put(key | {"a": number(1)})
+    for condition, outcome in (
+        ("attribute_exists(a)", None),
+        ("attribute_exists(a) = false", FAILED),
+        ("a IS STRING", FAILED),
+    ):
+        exists = on(table, f"EXISTS(SELECT * FROM {{t}} WHERE pk = ? AND {condition})", key)
+        if outcome is None:
+            assert transact(table, exists, on(table, INSERT, other)) == {"Responses": []}
+        else:
+            assert reasons(table, exists) == [outcome]
+
+
 def test_a_failed_condition_shows_its_item_when_asked(table: DataTable) -> None:
     key = fresh_key()
     table.put(key | {"a": number(1)})
@@ -94,6 +119,13 @@ def test_reads_are_of_one_point_in_time_and_in_their_order(table: DataTable) -> 
     assert reply == {"Responses": [{"Item": {"a": number(2)}}, {}, {"Item": one | {"a": number(1)}}]}
 
 
+def test_a_projection_that_chooses_nothing_gives_no_item(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"a": number(1)})
+    for chosen in ("b", "a.b", "b, c[0]"):
+        assert transact(table, on(table, f"SELECT {chosen} FROM {{t}} WHERE pk = ?", key)) == {"Responses": [{}]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -104,7 +136,7 @@ def test_reads_are_of_one_point_in_time_and_in_their_order(table: DataTable) -> 
         ("SELECT * FROM {t}.\"index\" WHERE pk = 'a'", "Reads on indices are not supported within transactions."),
         (
             "SELECT * FROM {t} WHERE a = 1",
-            "Select statements within ExecuteTransaction must specify the primary key in the where clause.",
+            KEY_NOT_FIXED,
         ),
         (
             "EXISTS(SELECT * FROM {t} WHERE pk = 'a')",
@@ -116,6 +148,69 @@ def test_reads_are_of_one_point_in_time_and_in_their_order(table: DataTable) -> 
 def test_what_a_transaction_cannot_do(table: DataTable, text: str, message: str) -> None:
     found = refused(table, statement(table, text))
     assert found == f"Validation failed in TransactStatements[0]: {message}"
+
+
+NOT_WELL_FORMED = "Statement wasn't well formed, can't be processed: "
+FAULTS = {
+    "SELECT * FROM {t} WHERE NOT": NOT_WELL_FORMED + "Unexpected term",
+    "SELECT * FROM {t} WHERE": NOT_WELL_FORMED + "Unexpected term",
+    "UPDATE {t} SET a = 1 WHERE": NOT_WELL_FORMED + "Unexpected term",
+    "DELETE FROM": NOT_WELL_FORMED + "Expected identifier for simple path",
+    "SELECT * FROM {t} WHERE pk = LIKE": NOT_WELL_FORMED + "Unexpected operator",
+    "SELECT * FROM {t} # all": NOT_WELL_FORMED,
+    "INSERT INTO {t} x VALUE {'pk': 'a'}": NOT_WELL_FORMED + "Unexpected token after expression",
+    "INSERT INTO {t}.\"index\" VALUE {'pk': 'a'}": "FROM clause may only contain a single table name",
+    "INSERT INTO {t} VALUE {'pk': 'a', 's': <<>>}": "Empty bags are not supported",
+    "INSERT INTO {t} VALUE {'pk': 'a', 's': <<'x', 'x'>>}": (
+        "One or more parameter values were invalid: Input collection [x, x] contains duplicates."
+    ),
+    "SELECT * FROM {t} AS x": "Aliasing is not supported",
+    "SELECT * FROM {t} WHERE pk = 'a' AND a IS INT4": "Unsupported operation: IsType",
+    "DELETE FROM {t} WHERE pk = 'a' AND a < true": (
+        "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"
+    ),
+    "DELETE FROM {t} WHERE pk = 'a' AND a BETWEEN 2 AND 1": (
+        "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand:"
+        " AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}"
+    ),
+    "SELECT * FROM {t} WHERE pk = ?": "Number of parameters in request and statement don't match.",
+    "SELECT COUNT(*) FROM {t} WHERE pk = 'a'": "Unexpected path component at 1:8:5",
+    "UPDATE {t} SET a = 1 WHERE a = 1": ("Where clause does not contain a mandatory equality on all key attributes"),
+    "SELECT * FROM {t} WHERE pk = 'a' AND attribute_exists(a)": KEY_NOT_FIXED,
+    "SELECT * FROM {t} WHERE pk = 'a' AND attribute_exists(a) = true": KEY_NOT_FIXED,
+    "SELECT * FROM {t} WHERE pk = 'a' AND a = 1": KEY_NOT_FIXED,
+    "EXISTS(SELECT * FROM {t} WHERE NOT": NOT_WELL_FORMED + "Unexpected term",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_faults_of_a_statement_tell_its_number(table: DataTable, text: str) -> None:
+    assert refused(table, statement(table, text)) == f"Validation failed in TransactStatements[0]: {FAULTS[text]}"
+    sound = on(table, INSERT if text[0] in "IUD" else SELECT, fresh_key())
+    heard = refused(table, sound, statement(table, text))
+    if text[0] != "E":
+        assert str(heard).startswith("Validation failed in TransactStatements[1]: ")
+
+
+def test_faults_that_depend_on_values_tell_the_number_each_time(table: DataTable) -> None:
+    for text in (
+        "DELETE FROM {t} WHERE pk = ? AND a BETWEEN ? AND ?",
+        "EXISTS(SELECT * FROM {t} WHERE pk = ? AND a BETWEEN ? AND ?)",
+    ):
+        sound = statement(table, text, fresh_key()["pk"], number(1), number(2))
+        unsound = statement(table, text, fresh_key()["pk"], number(2), number(1))
+        assert table.raw("ExecuteTransaction", {"TransactStatements": [sound]}).status in (200, 400)
+        for _ in range(2):
+            heard = refused(table, sound, unsound)
+            assert str(heard).startswith(
+                "Validation failed in TransactStatements[1]: The BETWEEN operator requires upper"
+            )
+
+
+def test_faults_of_parameters_are_the_requests(table: DataTable) -> None:
+    for text in (INSERT, SELECT, "DELETE FROM {t} WHERE pk = 'a' AND b = ?"):
+        heard = refused(table, statement(table, text, {"N": "x"}))
+        assert heard == "The parameter cannot be converted to a numeric value: x"
 
 
 def test_the_position_stands_in_the_message(table: DataTable) -> None:

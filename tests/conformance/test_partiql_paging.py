@@ -79,7 +79,7 @@ def whole(partitions: str, places: Any = range(7)) -> list[tuple[str, int]]:
         ),
         ("SELECT * FROM {t}.\"local\" WHERE pk = 'b'", whole("b", range(6, -1, -1))),
         ("SELECT * FROM {t}.\"local\" WHERE pk = 'b' AND l > -3 ORDER BY l DESC", whole("b", range(3))),
-        ("SELECT pk, sk, n FROM {t}.\"local\" WHERE pk = 'b' AND n < 2", whole("b", (1, 0))),
+        ("SELECT pk, sk, n FROM {t}.\"local\" WHERE pk = 'b' AND sk < 2", whole("b", (1, 0))),
     ],
 )
 @pytest.mark.parametrize("limit", [1, 2, 5, 7, 100])
@@ -170,7 +170,7 @@ def test_a_token_is_for_reads(table: DataTable, token: str) -> None:
     assert refused(table, "DELETE FROM {t} WHERE pk = ?", fresh_key()["pk"], NextToken=token) == message
 
 
-@pytest.mark.parametrize(("projected", "condition"), [("n", ""), ("n, big", ""), ("n", " AND n = 9")])
+@pytest.mark.parametrize(("projected", "condition"), [("n", ""), ("n, big", ""), ("n", " AND sk = 9")])
 def test_items_fetched_for_a_local_index_fill_one_page_over_all_partitions(
     raw: RawClient, projected: str, condition: str
 ) -> None:
@@ -193,9 +193,15 @@ def test_items_fetched_for_a_local_index_fill_one_page_over_all_partitions(
 
 
 @pytest.mark.parametrize(
-    "condition", ["big <> 'y'", "NOT big = 'y'", "big IS MISSING", "attribute_not_exists(big)", "big = 'y' OR pk = 'a'"]
-)
-def test_a_global_index_read_whole_knows_nothing_of_what_it_does_not_project(pages: DataTable, condition: str) -> None:
+    ("condition", "count"),
+    [
+        ("big = 'y'", 0), ("big > 'a'", 0), ("big <> 'y'", 21), ("NOT big = 'y'", 21), ("big IS MISSING", 21),
+        ("attribute_not_exists(big)", 21), ("big = 'y' OR pk = 'a'", 7),
+    ],
+)  # fmt: skip
+def test_a_global_index_read_whole_knows_nothing_of_what_it_does_not_project(
+    pages: DataTable, condition: str, count: int
+) -> None:
     page = execute(pages, f'SELECT pk FROM {{t}}."global" WHERE {condition}', ReturnConsumedCapacity="INDEXES")
-    assert page["Items"] == []
+    assert len(page["Items"]) == count
     assert page["ConsumedCapacity"]["GlobalSecondaryIndexes"]["global"]["CapacityUnits"] > 0

@@ -32,7 +32,7 @@ PIECES = """
     SELECT * FROM "ttt" ttt WHERE pk = 'a' AND sk = 1 OR NOT IN BETWEEN IS MISSING NULL LIKE ORDER BY ASC DESC INSERT INTO VALUE UPDATE
     SET REMOVE DELETE RETURNING ALL MODIFIED OLD NEW EXISTS ( ) [ ] { } << >> < <= > >= <> != , . : ; ? + - / % || ' " ` # -- /* */
     begins_with( contains( size( attribute_type( attribute_exists( list_append( set_add( set_delete( "iii" "ggg" g h a b.c l[0] m.x
-    'S' 'x''y' true false null 1e5 -1.5 .5 1e999 1e99999999999 0x1 {'k': 1} [1,'a'] <<1,2>> <<'a'>> <<?>> LIMIT GROUP AS é \U0001f600 \0
+    IS STRING DOUBLE PRECISION COUNT(*) 'S' 'x''y' true false null 1e5 -1.5 .5 1e999 1e99999999999 0x1 {'k': 1} [1,'a'] <<1,2>> <<'a'>> <<?>> LIMIT GROUP AS é \U0001f600 \0
 """.split()  # noqa: SIM905 - a list literal would be ninety lines
 STATEMENTS = [
     "SELECT * FROM \"ttt\" WHERE pk = 'a' AND sk = 1",
@@ -41,6 +41,8 @@ STATEMENTS = [
     'SELECT * FROM "ttt"."lll" WHERE a IN [ 1 , \'x\' , ? ] OR contains( b , <<1>> )',
     "INSERT INTO \"ttt\" VALUE { 'pk' : 'b' , 'sk' : ? , 'l' : [ 1 , { 'x' : null } ] , 's' : <<1,2>> , 'g' : 'x' }",
     "UPDATE ttt SET a = a + 1 , b.c = list_append( l , [ ? ] ) SET s = set_add( s , <<3>> ) REMOVE m.x WHERE pk = 'a' AND sk = 1 RETURNING ALL NEW *",
+    "SELECT * FROM ttt WHERE pk = 'a' AND sk > 1 OR ( pk = ? AND attribute_exists( a ) = true ) OR pk = 'b' AND sk IN [ 1 , 2 ]",
+    'SELECT COUNT(*) , a FROM "ttt"."ggg" WHERE a IS NOT STRING OR begins_with( a , \'x\' ) <> ? OR b IS BAG',
     "FROM ttt WHERE pk = 'a' AND sk = 1 SET a = 1",
     "DELETE FROM ttt WHERE pk = 'a' AND sk = ? AND a <> 3 RETURNING ALL OLD *",
     "EXISTS( SELECT * FROM ttt WHERE pk = 'a' AND sk = 1 AND a = 1 )",

@@ -34,8 +34,6 @@ class Said(NamedTuple):
     parameters: list[dict[str, Any]]
     more: dict[str, Any]
     """Members of ExecuteStatement besides."""
-    fits_nothing: bool = False
-    """True when the statement finds less than the call: a global index read whole, with a condition on what it lacks."""
 
 
 class Speaker:
@@ -103,7 +101,7 @@ class Speaker:
         statement = f"DELETE FROM {{t}} WHERE {self.key_text(key, parameters)}"
         condition = self.condition(to)
         if condition is not None:
-            asked |= {"ConditionExpression": condition}
+            asked |= {"ConditionExpression": f"attribute_not_exists(pk) OR {condition}"}
             statement += f" AND ({self.translate(condition, to, parameters)})"
         if self.chance.random() < 0.5:
             asked["ReturnValues"] = "ALL_OLD"
@@ -212,7 +210,7 @@ class Speaker:
                 keys += f" AND {to.path((sort_name,))} BETWEEN {to.value(low)} AND {to.value(high)}"
         asked["KeyConditionExpression"] = keys
         where = self.translate(keys, to, parameters)
-        condition = self.condition(to) if source != '{t}."global"' else None
+        condition = self.condition(to) if source == "{t}" else None  # indexes refuse what they do not project
         if condition is not None:
             asked["FilterExpression"] = condition
             where += f" AND ({self.translate(condition, to, parameters)})"
@@ -232,12 +230,11 @@ class Speaker:
         source, *_ = self.source(asked)
         chosen = self.projection(asked)
         statement = f"SELECT {chosen} FROM {source}"
-        condition = self.condition(to)
+        condition = self.condition(to) if source != '{t}."local"' else None  # for which a Scan fetches the items
         if condition is not None:
             asked["FilterExpression"] = condition
             statement += f" WHERE {self.translate(condition, to, parameters)}"
-        fits_nothing = source == '{t}."global"' and bool(to.names)  # no filter names what the index projects
-        return self.paged(Said("Scan", asked | to.members(), statement, parameters, {}, fits_nothing))
+        return self.paged(Said("Scan", asked | to.members(), statement, parameters, {}))
 
     def paged(self, said: Said) -> Said:
         limit = self.chance.choice([None, None, 1, 3])

@@ -101,8 +101,6 @@ def check(twins: Twins, said: Said) -> None:
 
 def items_of(said: Said, reply: dict[str, Any]) -> list[Any]:
     """What a statement must give for a call's reply."""
-    if said.fits_nothing:
-        return []
     if said.operation in ("Query", "Scan"):
         return list(reply["Items"])
     member = reply.get("Item" if said.operation == "GetItem" else "Attributes")

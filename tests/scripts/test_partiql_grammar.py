@@ -13,7 +13,10 @@ from tests.scripts.trees import show_path
 def evaluate(text: str, parameters: Parameters) -> str:
     compile_statement(text, parameters)
     reader = Reader(text, tuple([next(iter(value)) for value in parameters or []]))
-    return "\n    ".join(lines(read_statement(reader), reader))
+    tree = read_statement(reader)
+    if isinstance(tree, Select) and tree.fault is not None:
+        raise tree.fault
+    return "\n    ".join(lines(tree, reader))
 
 
 def lines(tree: Tree, reader: Reader) -> list[str]:

@@ -10,7 +10,7 @@ from hashrange.expressions.condition import Condition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
-from hashrange.operations.partiql.read_plan import NOTHING, ReadPlan, plan_read
+from hashrange.operations.partiql.read_plan import KeyBranch, ReadPlan, plan_read
 from hashrange.operations.partiql.writes import check_table, check_write
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
@@ -61,7 +61,11 @@ def data_of(statement: Statement) -> dict[str, Data]:
 def show_read(plan: ReadPlan, data: dict[str, Data]) -> str:
     keys = plan.source.keys
     shown = [plan.kind, "t" if plan.source.index is None else plan.source.index.name]
-    if plan.partitions:
+    if plan.branches:
+        shown.append(
+            f"{keys.partition_names[0]} = {' | '.join([show_branch(branch, data) for branch in plan.branches])}"
+        )
+    elif plan.partitions:
         shown.append(f"{keys.partition_names[0]} = {' | '.join([show_data(data[token]) for token in plan.partitions])}")
     if plan.sort_term is not None:
         shown.append(show_term(plan.sort_term, data))
@@ -78,13 +82,18 @@ def show_read(plan: ReadPlan, data: dict[str, Data]) -> str:
     return ", ".join(shown) + show_condition(plan.condition)
 
 
+def show_branch(branch: KeyBranch, data: dict[str, Data]) -> str:
+    shown = show_data(data[branch.partition])
+    if branch.sort_term is not None:
+        return f"{shown} with {show_term(branch.sort_term, data)}"
+    return f"{shown} with a range" if branch.has_range else shown
+
+
 def show_term(term: Term, data: dict[str, Data]) -> str:
     return f"{term.attribute} {term.operator} {' '.join([show_data(data[token]) for token in term.tokens])}"
 
 
 def show_condition(condition: Condition | None) -> str:
-    if condition is NOTHING:
-        return ", nothing fits"
     return "" if condition is None else f", if {sorted(condition.attributes)} fit"
 
 

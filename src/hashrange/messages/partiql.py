@@ -19,11 +19,22 @@ INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
 """A character that begins no token, a comment or quote without its end, an exponent beyond 32 bits."""
 
+# (unconfirmed): the words of the language's reference grammar, which all captured ones agree with
+EXPECTED_MARK = "Expected {mark}"
+EXPECTED_KEYWORD = "Expected {word} keyword"
+EXPECTED_AFTER_AND = "Expected expression after AND"
+EXPECTED_FROM = "Expected FROM after {clause}"
+EXPECTED_EQUALS = "Expected '='"
+EXPECTED_ALIAS = "Expected identifier for {word}-alias"
+SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed.)"
+EXPECTED_RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
+EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
+
 # --- text that reads, and says what the service does not do ---------------------------------------
 
 ALIAS = "Aliasing is not supported"
 UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
-"""Known for IsType; the names of other operations are unconfirmed."""
+"""Known for IsType; the names of other operations are unconfirmed (`Plus` and `Minus` also of a second operator in SET)."""
 UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # (unconfirmed)
 UNEXPECTED_PATH_COMPONENT = "Unexpected path component at {place}"
 UNRECOGNIZED_FUNCTION = "Unrecognized function: {function} at {place}"
@@ -34,6 +45,7 @@ BAG_MEMBER = "Unsupported data type in a bag: {data}"  # (unconfirmed)
 UNDER_KEY = "{message} under {key}"
 """A fault of a literal, and where in its value it stands: `root`, `root.x`, `root[1]`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
+INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"
 PARAMETER_COUNT = "Number of parameters in request and statement don't match."  # (unconfirmed)
 EXISTS_ALONE = "EXISTS is only supported in ExecuteTransaction"  # (unconfirmed)

@@ -7,13 +7,12 @@ Oct 2026; where several faults meet, their order is unconfirmed.
 from hashrange.errors import RequestFault
 from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse
 from hashrange.expressions.partiql.reader import PlacedCall, Reader
-from hashrange.expressions.partiql.setters import SET_FUNCTIONS
 from hashrange.expressions.partiql.tree import Tree, Update
 from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms
 from hashrange.expressions.tree import Call
 from hashrange.expressions.update_terms import check_actions
 from hashrange.items.types import Value
-from hashrange.messages.partiql import UNRECOGNIZED_FUNCTION, UNSUPPORTED_DATA
+from hashrange.messages.partiql import UNRECOGNIZED_FUNCTION
 
 _UPDATE_FUNCTIONS = ("list_append",)
 
@@ -34,8 +33,6 @@ def check_statement(reader: Reader, tree: Tree, constants: dict[str, Value]) -> 
 
 def _check_known(placed: PlacedCall) -> None:
     function = placed.call.function
-    if function in SET_FUNCTIONS:
-        raise RequestFault(UNSUPPORTED_DATA.format(data=function, key="root", place=placed.place))
     if function not in CONDITION_FUNCTIONS and function not in _UPDATE_FUNCTIONS:
         raise RequestFault(UNRECOGNIZED_FUNCTION.format(function=function, place=placed.place))
 

@@ -2,17 +2,16 @@
 
     OR < AND < NOT < = <> != < <= > >= BETWEEN IN IS < + -
 
-`IS MISSING` and `= MISSING` are attribute_not_exists, `IS NULL` attribute_type NULL, `!=` is `<>`. What the language has and the service does
-not (LIKE, ||, arithmetic in conditions …) is refused by its name. Source: service behaviour, captures to Oct 2026.
+`= MISSING` is attribute_not_exists, `!=` is `<>`. What the language has and the service does not (LIKE, ||, arithmetic in
+conditions …) is refused by its name. Source: service behaviour, captures to Oct 2026; which token is expected where, and its
+words: the language's reference grammar, which the captures agree with.
 """
 
-from typing import TypeVar
-
-from hashrange.expressions.partiql.keywords import TYPE_NAMES
-from hashrange.expressions.partiql.lexer import KEYWORD, NAME, QUOTED, SYMBOL
+from hashrange.errors import RequestFault
+from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, QUOTED, SYMBOL
 from hashrange.expressions.partiql.literals import begins_data, read_data
-from hashrange.expressions.partiql.reader import OPERATORS, PlacedCall, Reader
-from hashrange.expressions.partiql.tree import Constant
+from hashrange.expressions.partiql.reader import PlacedCall, Reader
+from hashrange.expressions.partiql.truths import read_type_test, truth_of
 from hashrange.expressions.tree import (
     And,
     Arithmetic,
@@ -28,7 +27,8 @@ from hashrange.expressions.tree import (
     Path,
 )
 from hashrange.messages.partiql import (
-    EXPECTED_TYPE_NAME,
+    EXPECTED_AFTER_AND,
+    EXPECTED_KEYWORD,
     MISSING_RIGHT_SIDE,
     UNEXPECTED_OPERATOR,
     UNEXPECTED_TERM,
@@ -39,12 +39,15 @@ from hashrange.steps import spend
 _OR, _AND, _NOT, _COMPARE, _ADD = 1, 2, 3, 4, 5
 _COMPARISONS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))
 _WORD_OPERATORS = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
-_CALLABLE_KEYWORDS = frozenset(("SIZE", "COUNT", "SUM", "AVG", "MIN", "MAX", "LOWER", "UPPER", "EXISTS", "COALESCE"))
+_CALLABLE_KEYWORDS = frozenset(
+    """
+    AVG BIT_LENGTH CHARACTER_LENGTH CHAR_LENGTH COUNT EXISTS LOWER MAX MIN OCTET_LENGTH SIZE SUBSTRING SUM TRIM UPPER
+    """.split()  # noqa: SIM905 - a list literal would be as many lines
+)
 _UNSUPPORTED = {"LIKE": "Like", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
 """Operators of the language that the service does not have, and what messages call them (unconfirmed)."""
 _OPERAND_STEPS = 5
 _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
-_Noted = TypeVar("_Noted", Comparison, Between, Membership, Call, Not, And, Or, Condition)
 
 
 def read_condition(reader: Reader) -> Condition:
@@ -74,6 +77,8 @@ def _read(reader: Reader, floor: int, *, is_right_side: bool = False) -> Node:
             reader.position += 1
             reader.operator_count += 1
             right = _read(reader, _ADD + 1, is_right_side=True)
+            if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # one operator is all that SET knows
+                raise _refuse_arithmetic(reader, operator)
             node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
 
 
@@ -104,7 +109,7 @@ def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
         reader.enter()
         reader.position += 1
         reader.operator_count += 1
-        node: Node = _add(reader, Not(_as_condition(reader, _read(reader, _NOT, is_right_side=True))))
+        node: Node = reader.note(Not(_as_condition(reader, _read(reader, _NOT))))
         reader.depth -= 1
         return node
     if kind == SYMBOL and text == "(":
@@ -119,8 +124,7 @@ def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
     if reader.is_call() and (kind == NAME or (kind == KEYWORD and text in _CALLABLE_KEYWORDS)):
         return _read_call(reader)
     if kind not in (NAME, QUOTED):
-        is_operand = kind != KEYWORD and (kind != SYMBOL or text not in OPERATORS)
-        reader.fail(MISSING_RIGHT_SIDE if is_right_side and is_operand else None)
+        reader.fail(MISSING_RIGHT_SIDE if is_right_side and kind == END else None)
     return reader.read_path()
 
 
@@ -135,7 +139,7 @@ def _read_call(reader: Reader) -> Call:
     operands: list[Operand] = []
     while not reader.is_symbol(")"):
         if operands:
-            reader.take_symbol(",")
+            reader.take_symbol(",", ")")
         if reader.skip_symbol("*"):
             continue
         operands.append(_as_operand(reader, _read(reader, _OR)))
@@ -156,7 +160,7 @@ def _read_chain(reader: Reader, first: Node, precedence: int) -> Condition:
     while reader.skip_word(word):
         reader.operator_count += 1
         parts.append(_as_condition(reader, _read(reader, precedence + 1, is_right_side=True)))
-    return _add(reader, And(tuple(parts)) if word == "AND" else Or(tuple(parts)))
+    return reader.note(And(tuple(parts)) if word == "AND" else Or(tuple(parts)))
 
 
 def _read_comparison(reader: Reader, left: Node) -> Condition:
@@ -167,7 +171,7 @@ def _read_comparison(reader: Reader, left: Node) -> Condition:
     reader.position += 1
     reader.operator_count += 1
     if word == "IS":
-        return _read_is(reader, left)
+        return read_type_test(reader, left)
     is_negated = word == "NOT"
     if is_negated:
         word = reader.token.text
@@ -186,14 +190,19 @@ def _read_comparison(reader: Reader, left: Node) -> Condition:
         return Call("attribute_not_exists" if word == "=" else "attribute_exists", (left,))
     else:
         right = _read(reader, _ADD, is_right_side=True)
+        truth = truth_of(reader, word, left, right)
+        if truth is not None:
+            return truth
         node = Comparison("<>" if word == "!=" else word, _as_operand(reader, left), _as_operand(reader, right))
-    node = _add(reader, node)
-    return _add(reader, Not(node)) if is_negated else node
+    node = reader.note(node)
+    return reader.note(Not(node)) if is_negated else node
 
 
 def _read_between(reader: Reader, operand: Node) -> Between:
     lower = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
-    reader.take_word("AND")
+    reader.take_word("AND", EXPECTED_KEYWORD.format(word="AND"))
+    if reader.token.kind == END:
+        reader.fail(EXPECTED_AFTER_AND)
     upper = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
     return Between(_as_operand(reader, operand), lower, upper)
 
@@ -202,44 +211,22 @@ def _read_in(reader: Reader, operand: Node) -> Membership:
     """`IN [a, b]` or `IN (a, b)`."""
     closer = {"[": "]", "(": ")"}.get(reader.token.text) if reader.token.kind == SYMBOL else None
     if closer is None:
-        reader.fail()
+        reader.fail(MISSING_RIGHT_SIDE if reader.token.kind == END else None)
     reader.position += 1
     options = [_as_operand(reader, _read(reader, _ADD))]
     while not reader.skip_symbol(closer):
-        reader.take_symbol(",")
+        reader.take_symbol(",", closer)
         options.append(_as_operand(reader, _read(reader, _ADD)))
     return Membership(_as_operand(reader, operand), tuple(options))
-
-
-def _read_is(reader: Reader, left: Node) -> Condition:
-    """`path IS [NOT] NULL` or `MISSING`."""
-    is_negated = reader.skip_word("NOT")
-    kind, text, _, _ = reader.token
-    word = text.upper()
-    if kind not in (KEYWORD, NAME) or word not in TYPE_NAMES | {"NULL", "MISSING"}:
-        reader.fail(EXPECTED_TYPE_NAME)
-    if word not in ("NULL", "MISSING") or not isinstance(left, Path):
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
-    reader.position += 1
-    if word == "MISSING":
-        return Call("attribute_exists" if is_negated else "attribute_not_exists", (left,))
-    call = Call("attribute_type", (left, reader.add_value(Constant({"S": "NULL"}))))
-    return _add(reader, Not(_as_condition(reader, call))) if is_negated else call
 
 
 # --- what a node may stand for ------------------------------------------------------------------------
 
 
-def _add(reader: Reader, condition: _Noted) -> _Noted:
-    """Note a condition, whose parts are noted already."""
-    reader.conditions.append(condition)
-    return condition
-
-
 def _as_condition(reader: Reader, node: Node) -> Condition:
     """`node`, which stands where a condition must."""
     if isinstance(node, Call):
-        return _add(reader, node)
+        return reader.note(node)
     if not isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     return node
@@ -250,8 +237,12 @@ def _as_operand(reader: Reader, node: Node, in_condition: bool = True) -> Operan
     if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     if isinstance(node, Arithmetic) and in_condition:
-        operation = "Plus" if node.operator == "+" else "Minus"
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=operation))
+        raise _refuse_arithmetic(reader, node.operator)
     if isinstance(node, Call) and in_condition:
         reader.operand_calls.append(node)
     return node
+
+
+def _refuse_arithmetic(reader: Reader, operator: str) -> RequestFault:
+    """The fault of arithmetic where there can be none."""
+    return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))

@@ -1,4 +1,4 @@
-"""Which bare words are no names in a statement? They stand as attribute names only in double quotes.
+"""Which bare words are no names in a statement, and what else are they? As attribute names they stand only in double quotes.
 
 The reserved words of SQL-92 and those that PartiQL adds. Which of them the service takes as names all the same is
 unconfirmed, but for `size`, which it refuses behind a dot.
@@ -22,10 +22,7 @@ KEYWORDS = frozenset(
     USER USING VALUE VALUES VARCHAR VARYING VIEW WHEN WHENEVER WHERE WITH WORK WRITE ZONE
     """.split()  # noqa: SIM905 - a list literal would be two hundred lines
 )
-TYPE_NAMES = frozenset(
-    """
-    BAG BLOB BOOL BOOLEAN CHAR CHARACTER CLOB DATE DECIMAL DOUBLE FLOAT INT INTEGER LIST NUMERIC REAL SEXP SMALLINT STRING
-    STRUCT SYMBOL TIME TIMESTAMP TUPLE VARCHAR
-    """.split()  # noqa: SIM905 - as above
-)
-"""What may follow IS in the language; the service knows only NULL and MISSING."""
+OPERATOR_WORDS = frozenset(("AND", "BETWEEN", "EXCEPT", "IN", "INTERSECT", "IS", "LIKE", "NOT", "OR", "UNION"))
+"""Keywords that are operators: where they cannot stand, they are unexpected operators."""
+PREPOSITIONS = frozenset(("AS", "AT", "BY", "FOR"))
+"""Keywords that the grammar knows as tokens of their own: where they cannot stand, they are unexpected terms."""

@@ -82,9 +82,10 @@ def not_well_formed(detail: str) -> RequestFault:
 
 
 def place_of(text: str, start: int, end: int) -> str:
-    """`line:column:length` of a stretch of the statement, counted from 1."""
-    line = text.count("\n", 0, start) + 1
-    column = start - text.rfind("\n", 0, start)
+    """`line:column:length` of a stretch of the statement, in characters, counted from 1; lines end as they do anywhere."""
+    before = text[:start].replace("\r\n", "\n").replace("\r", "\n")
+    line = before.count("\n") + 1
+    column = len(before) - before.rfind("\n")
     return f"{line}:{column}:{end - start}"
 
 

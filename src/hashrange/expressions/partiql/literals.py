@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from hashrange.errors import NumberFault
-from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, NUMBER, PARAMETER, QUOTED, SYMBOL, TEXT
+from hashrange.expressions.partiql.lexer import KEYWORD, NAME, NUMBER, PARAMETER, QUOTED, SYMBOL, TEXT
 from hashrange.expressions.partiql.reader import Reader, type_of_data
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter, SetData
 from hashrange.items.numbers import normalize_number
@@ -60,6 +60,12 @@ def read_data(reader: Reader, key: str = ROOT, level: int = 0) -> Data:
     return _read_tuple(reader, key, level) if text == "{" else _read_bag(reader, key, level)
 
 
+def read_item(reader: Reader) -> Data:
+    """The tuple of an INSERT: each attribute's value is a root of its own."""
+    reader.position += 1
+    return _read_tuple(reader, None, 0)
+
+
 def _refuse(reader: Reader, key: str) -> NoReturn:
     """Refuse what stands where data must: names and functions by the service's word on data, the rest as text."""
     kind, text, _, _ = reader.token
@@ -94,26 +100,27 @@ def _read_list(reader: Reader, key: str, level: int) -> Data:
     elements: list[Data] = []
     while not reader.skip_symbol("]"):
         if elements:
-            reader.take_symbol(",")
+            reader.take_symbol(",", "]")
         elements.append(read_data(reader, f"{key}[{len(elements)}]", level + 1))
     if all(isinstance(element, Constant) for element in elements):
         return Constant({"L": [element.value for element in elements if isinstance(element, Constant)]})
     return ListData(tuple(elements))
 
 
-def _read_tuple(reader: Reader, key: str, level: int) -> Data:
+def _read_tuple(reader: Reader, key: str | None, level: int) -> Data:
+    """`{'k': v}`; without a key it is an item."""
     members: dict[str, Data] = {}
     is_first = True
     while not reader.skip_symbol("}"):
         if not is_first:
-            reader.take_symbol(",")
+            reader.take_symbol(",", "}")
         is_first = False
         kind, name, _, _ = reader.token
         if kind not in (TEXT, QUOTED):
             reader.fail()
         reader.position += 1
         reader.take_symbol(":")
-        members[name] = read_data(reader, f"{key}.{name}", level + 1)
+        members[name] = read_data(reader, ROOT if key is None else f"{key}.{name}", level + 1)
     if all(isinstance(member, Constant) for member in members.values()):
         return Constant({"M": {name: member.value for name, member in members.items() if isinstance(member, Constant)}})
     return MapData(tuple(members.items()))
@@ -123,10 +130,8 @@ def _read_bag(reader: Reader, key: str, level: int) -> Data:
     """`<<a, b>>`: a set by the type of its members."""
     members: list[Data] = []
     while not reader.skip_symbol(">>"):
-        if reader.token.kind == END:
-            reader.fail()
         if members:
-            reader.take_symbol(",")
+            reader.take_symbol(",", ">>")
         members.append(read_data(reader, f"{key}[{len(members)}]", level + 1))
     if not members:
         raise reader.refuse(EMPTY_BAG)

@@ -1,17 +1,21 @@
 """How is the text of a statement read? SELECT, INSERT, UPDATE (also as FROM … SET), DELETE and EXISTS.
 
     select = SELECT * | path, … FROM source [WHERE condition] [ORDER BY key [ASC | DESC], …]
-    insert = INSERT INTO source VALUE {…}
+    insert = INSERT INTO table VALUE {…}
     update = UPDATE source {SET path = value, … | REMOVE path} [WHERE condition] [RETURNING ALL | MODIFIED OLD | NEW *]
     delete = DELETE FROM source [WHERE condition] [RETURNING ALL OLD *]
     exists = EXISTS(select)
 
-Source: service behaviour, captures to Oct 2026.
+Source: service behaviour, captures to Oct 2026; which token is expected where, and its words: the language's reference grammar,
+which the captures agree with.
 """
 
+from typing import NoReturn
+
+from hashrange.errors import RequestFault
 from hashrange.expressions.partiql.conditions import read_condition
-from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, QUOTED, SYMBOL
-from hashrange.expressions.partiql.literals import read_data
+from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, PARAMETER, QUOTED, SYMBOL
+from hashrange.expressions.partiql.literals import read_item
 from hashrange.expressions.partiql.reader import Reader
 from hashrange.expressions.partiql.setters import Actions, read_set_action
 from hashrange.expressions.partiql.tree import (
@@ -25,22 +29,35 @@ from hashrange.expressions.partiql.tree import (
     Tree,
     Update,
 )
+from hashrange.expressions.partiql.truths import refuse_type_test
 from hashrange.expressions.tree import Condition, Path
 from hashrange.messages.partiql import (
     ALIAS,
     DELETE_RETURNING,
+    EXPECTED_ALIAS,
+    EXPECTED_FROM,
     EXPECTED_IDENTIFIER,
+    EXPECTED_MARK,
+    EXPECTED_RETURNING,
+    EXPECTED_ROW,
     EXPECTED_STATEMENT,
+    INSERT_INTO_INDEX,
+    INVALID_DOT_COMPONENT,
+    MISSING_RIGHT_SIDE,
     PATH_COMPONENT_EMPTY,
     SOURCE_TOO_LONG,
     TRAILING_TEXT,
+    UNEXPECTED_KEYWORD,
     UNEXPECTED_PATH_COMPONENT,
     UNSUPPORTED_CLAUSE,
     UNSUPPORTED_OPERATION,
 )
+from hashrange.steps import spend
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
 """Clauses of the language that the service does not have."""
+_OTHER_STATEMENTS = frozenset(("CASE", "CAST", "CREATE", "DROP", "EXEC", "PIVOT", "VALUES"))
+"""Keywords that begin a statement or expression of the language which is none of the service's."""
 _JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"))
 
 
@@ -60,57 +77,92 @@ def read_statement(reader: Reader) -> Tree:
     elif reader.is_word("EXISTS"):
         tree = _read_exists(reader)
     else:
-        reader.fail(EXPECTED_STATEMENT)
+        _refuse_start(reader)
     reader.expect_end()
     return tree
+
+
+def _refuse_start(reader: Reader) -> NoReturn:
+    """Refuse what begins no statement; what reads as an expression is told as such."""
+    kind, text, _, _ = reader.token
+    if kind in (END, SYMBOL) or (kind == KEYWORD and text not in _OTHER_STATEMENTS):
+        reader.fail()
+    following = reader.following.kind
+    reader.position += following != END
+    is_trailing = following not in (END, SYMBOL) and not reader.is_operator() and kind != KEYWORD
+    reader.fail(TRAILING_TEXT if is_trailing else EXPECTED_STATEMENT)
 
 
 # --- SELECT -------------------------------------------------------------------------------------
 
 
 def _read_select(reader: Reader) -> Select:
-    paths = _read_projection(reader)
-    reader.take_word("FROM")
+    paths, fault = _read_projection(reader)
+    reader.take_word("FROM", EXPECTED_FROM.format(clause="SELECT list"))
     source = _read_source(reader)
+    _refuse_join(reader)
+    _refuse_operator(reader)
     where = _read_where(reader)
     order = _read_order(reader)
     token = reader.token
     if token.kind == KEYWORD and token.text in _CLAUSES:
         clause = "GROUP BY" if token.text == "GROUP" else token.text
         raise reader.refuse(UNSUPPORTED_CLAUSE.format(clause=clause, place=reader.place(reader.position)))
-    return Select(source, paths, where, order)
+    return Select(source, paths, where, order, fault)
 
 
-def _read_projection(reader: Reader) -> tuple[Path, ...]:
+def _read_projection(reader: Reader) -> tuple[tuple[Path, ...], RequestFault | None]:
+    """What is returned, and the fault of what is no path; none for `*`."""
     if reader.skip_symbol("*"):
-        return ()
-    paths = [_read_projected(reader)]
+        return (), None
+    projected = [_read_projected(reader)]
     while reader.skip_symbol(","):
-        paths.append(_read_projected(reader))
-    return tuple(paths)
+        projected.append(_read_projected(reader))
+    faults = [one for one in projected if isinstance(one, RequestFault)]
+    return tuple([one for one in projected if isinstance(one, Path)]), faults[0] if faults else None
 
 
-def _read_projected(reader: Reader) -> Path:
-    """A path; anything that is computed, or renamed, is refused."""
+def _read_projected(reader: Reader) -> Path | RequestFault:
+    """A path; anything that is computed, or renamed, is refused: a function or literal by itself only when the table is known."""
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
     if kind not in (NAME, QUOTED) or is_call:
         if kind == END or (kind == KEYWORD and not is_call) or (kind == SYMBOL and text in (",", ")")):
             reader.fail()
-        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+        fault = reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+        if not _skip_computed(reader) or not (reader.is_symbol(",") or reader.is_word("FROM")):
+            raise fault
+        return fault
     path = reader.read_path()
     if reader.is_word("AS") or reader.token.kind in (NAME, QUOTED):
-        raise reader.refuse(ALIAS)
+        raise _refuse_alias(reader)
+    if reader.skip_word("IS"):
+        refuse_type_test(reader)
     token = reader.token
     if token.kind == SYMBOL and token.text in ("+", "-", "*", "/", "%", "||", "="):
         raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
     return path
 
 
+def _skip_computed(reader: Reader) -> bool:
+    """Step over a literal, or over a function with all that its brackets hold; False when they do not close."""
+    depth = 0
+    while reader.token.kind != END:
+        spend(1)
+        if reader.token.kind == PARAMETER:
+            reader.take_parameter()
+        else:
+            depth += reader.is_symbol("(") - reader.is_symbol(")")
+            reader.position += 1
+        if depth == 0 and not reader.is_symbol("("):
+            return True
+    return False
+
+
 def _read_order(reader: Reader) -> tuple[OrderKey, ...]:
     if not reader.skip_word("ORDER"):
         return ()
-    reader.take_word("BY")
+    reader.take_word("BY", EXPECTED_MARK.format(mark="BY"))
     keys = [_read_order_key(reader)]
     while reader.skip_symbol(","):
         keys.append(_read_order_key(reader))
@@ -131,25 +183,56 @@ def _read_order_key(reader: Reader) -> OrderKey:
 # --- what statements share ------------------------------------------------------------------------
 
 
-def _read_source(reader: Reader) -> Source:
-    """`table` or `table.index`, bare or in quotes."""
-    components = [_read_source_component(reader)]
-    while reader.skip_symbol("."):
-        components.append(_read_source_component(reader))
+def _read_source(reader: Reader, detail: str | None = None) -> Source:
+    """`table` or `table.index`, bare or in quotes; `detail` says how to refuse what does not begin one."""
+    components = _read_source_components(reader, detail)
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
-    token = reader.token
-    if token.kind in (NAME, QUOTED) or (token.kind == KEYWORD and token.text in ("AS", "AT", "BY")):
-        raise reader.refuse(ALIAS)
-    if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
+    if _is_alias(reader):
+        raise _refuse_alias(reader)
     return Source(components[0], components[1] if len(components) == 2 else None)
 
 
-def _read_source_component(reader: Reader) -> str:
+def _is_alias(reader: Reader) -> bool:
+    kind, text, _, _ = reader.token
+    return kind in (NAME, QUOTED) or (kind == KEYWORD and text in ("AS", "AT", "BY"))
+
+
+def _refuse_alias(reader: Reader) -> RequestFault:
+    """The fault of an alias, whose name must be there."""
+    word = reader.token.text
+    if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
+        reader.fail(EXPECTED_ALIAS.format(word=word))
+    return reader.refuse(ALIAS)
+
+
+def _refuse_operator(reader: Reader) -> None:
+    """Refuse `FROM my-table`, which reads as a difference, by what stands behind the operator."""
+    if reader.token.kind == SYMBOL and reader.is_operator():
+        reader.position += 1
+        if reader.token.kind == END:
+            reader.fail(MISSING_RIGHT_SIDE)
+        reader.fail(None if reader.token.kind == KEYWORD else TRAILING_TEXT)
+
+
+def _refuse_join(reader: Reader) -> None:
+    """Refuse what joins a second source."""
+    token = reader.token
+    if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
+
+
+def _read_source_components(reader: Reader, detail: str | None) -> list[str]:
+    components = [_read_source_component(reader, detail)]
+    while reader.skip_symbol("."):
+        components.append(_read_source_component(reader, INVALID_DOT_COMPONENT))
+    return components
+
+
+def _read_source_component(reader: Reader, detail: str | None) -> str:
     kind, name, _, _ = reader.token
     if kind not in (NAME, QUOTED):
-        reader.fail()
+        reader.fail(detail)
     if not name:
         raise reader.refuse(PATH_COMPONENT_EMPTY)
     reader.position += 1
@@ -165,10 +248,10 @@ def _read_returning(reader: Reader) -> Returning | None:
         return None
     is_all = reader.skip_word("ALL")
     if not is_all:
-        reader.take_word("MODIFIED")
+        reader.take_word("MODIFIED", EXPECTED_RETURNING)
     is_old = reader.skip_word("OLD")
     if not is_old:
-        reader.take_word("NEW")
+        reader.take_word("NEW", EXPECTED_RETURNING)
     reader.take_symbol("*")
     return Returning("ALL" if is_all else "MODIFIED", "OLD" if is_old else "NEW")
 
@@ -177,16 +260,26 @@ def _read_returning(reader: Reader) -> Returning | None:
 
 
 def _read_insert(reader: Reader) -> Insert:
-    reader.take_word("INTO")
-    source = _read_source(reader)
+    """`INSERT INTO table VALUE {…}`; what stands before VALUE reads as another form of INSERT, so an alias ends it too early."""
+    reader.take_word("INTO", UNEXPECTED_KEYWORD)
+    components = _read_source_components(reader, EXPECTED_IDENTIFIER)
+    while reader.skip_symbol("-") or reader.skip_symbol("+"):  # INSERT INTO my-table
+        pass
+    if _is_alias(reader):
+        reader.fail(TRAILING_TEXT)
+    if reader.skip_word("VALUES"):
+        reader.fail(None if reader.is_symbol("(") else EXPECTED_ROW)
     reader.take_word("VALUE")
     if not reader.is_symbol("{"):
         reader.fail()
-    return Insert(source, read_data(reader))
+    item = read_item(reader)
+    if len(components) > 1:
+        raise reader.refuse(INSERT_INTO_INDEX)
+    return Insert(Source(components[0], None), item)
 
 
 def _read_update(reader: Reader) -> Update:
-    source = _read_source(reader)
+    source = _read_source(reader, EXPECTED_IDENTIFIER)
     actions = _read_actions(reader)
     where = _read_where(reader)
     return Update(source, *actions, where, _read_returning(reader))
@@ -195,6 +288,7 @@ def _read_update(reader: Reader) -> Update:
 def _read_update_from_first(reader: Reader) -> Update:
     """`FROM source WHERE … SET …`."""
     source = _read_source(reader)
+    _refuse_join(reader)
     where = _read_where(reader)
     actions = _read_actions(reader)
     return Update(source, *actions, where, _read_returning(reader))
@@ -210,8 +304,6 @@ def _read_actions(reader: Reader) -> Actions:
                 read_set_action(reader, actions)
         elif reader.skip_word("REMOVE"):
             _read_removal(reader, actions)
-            while reader.skip_symbol(","):
-                _read_removal(reader, actions)
         elif actions.targets:
             return actions
         else:
@@ -225,8 +317,8 @@ def _read_removal(reader: Reader, actions: Actions) -> None:
 
 
 def _read_delete(reader: Reader) -> Delete:
-    reader.take_word("FROM")
-    source = _read_source(reader)
+    reader.take_word("FROM", EXPECTED_FROM.format(clause="DELETE"))
+    source = _read_source(reader, EXPECTED_IDENTIFIER)
     where = _read_where(reader)
     returning = _read_returning(reader)
     if returning is not None and returning != Returning("ALL", "OLD"):
@@ -239,6 +331,5 @@ def _read_exists(reader: Reader) -> Exists:
     reader.take_symbol("(")
     reader.take_word("SELECT")
     select = _read_select(reader)
-    if not reader.skip_symbol(")"):
-        reader.fail(TRAILING_TEXT)
+    reader.take_symbol(")")
     return Exists(select)

@@ -3,10 +3,11 @@
 Raises only what is wrong with the text as such. Nesting of brackets is bounded, so that no statement exhausts the stack.
 """
 
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import fault
+from hashrange.expressions.partiql.keywords import OPERATOR_WORDS, PREPOSITIONS
 from hashrange.expressions.partiql.lexer import (
     END,
     KEYWORD,
@@ -20,13 +21,15 @@ from hashrange.expressions.partiql.lexer import (
     read_tokens,
 )
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter
-from hashrange.expressions.tree import Call, Condition, Path, ValueToken
+from hashrange.expressions.tree import And, Between, Call, Comparison, Condition, Membership, Not, Or, Path, ValueToken
 from hashrange.items.values import check_value, type_of
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, STATEMENT_NESTING_MAX
 from hashrange.messages.expressions import TOO_MANY_OPERATORS
 from hashrange.messages.partiql import (
+    EXPECTED_MARK,
     INVALID_DOT_COMPONENT,
     PATH_COMPONENT_EMPTY,
+    SECOND_STATEMENT,
     TRAILING_TEXT,
     UNEXPECTED_KEYWORD,
     UNEXPECTED_OPERATOR,
@@ -35,8 +38,14 @@ from hashrange.messages.partiql import (
 )
 from hashrange.steps import spend
 
-OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||"))
+_OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "/", "%", "||"))
+"""Symbols that are operators wherever they stand, which `*` is not."""
+_TOKEN_NAMES = {
+    ")": "RIGHT_PAREN", "]": "RIGHT_BRACKET", "}": "RIGHT_CURLY", ">>": "RIGHT_DOUBLE_ANGLE_BRACKET", ":": "COLON",
+}  # fmt: skip
+"""What messages call a token that is expected."""
 _PATH_STEPS = 4
+Noted = TypeVar("Noted", Comparison, Between, Membership, Call, Not, And, Or, Condition)
 
 
 class PlacedCall(NamedTuple):
@@ -92,11 +101,16 @@ class Reader:
         if detail is None:
             token = self.token
             detail = UNEXPECTED_TERM
-            if token.kind == KEYWORD:
-                detail = UNEXPECTED_KEYWORD
-            elif token.kind == SYMBOL and token.text in OPERATORS:
+            if self.is_operator():
                 detail = UNEXPECTED_OPERATOR
+            elif token.kind == KEYWORD and token.text not in PREPOSITIONS:
+                detail = UNEXPECTED_KEYWORD
         raise not_well_formed(detail)
+
+    def is_operator(self) -> bool:
+        """Does an operator stand at hand, which an operand may go on with?"""
+        kind, text, _, _ = self.token
+        return text in (OPERATOR_WORDS if kind == KEYWORD else _OPERATORS if kind == SYMBOL else ())
 
     def is_word(self, word: str) -> bool:
         """True when the token at hand is this word (upper case), keyword or not."""
@@ -122,21 +136,22 @@ class Reader:
             return True
         return False
 
-    def take_word(self, word: str) -> None:
-        """Step over a word, which must stand here."""
+    def take_word(self, word: str, detail: str | None = None) -> None:
+        """Step over a word, which must stand here; `detail` says how to refuse what stands here instead."""
         if not self.skip_word(word):
-            self.fail()
+            self.fail(detail)
 
-    def take_symbol(self, symbol: str) -> None:
-        """Step over a symbol, which must stand here."""
+    def take_symbol(self, symbol: str, expected: str | None = None) -> None:
+        """Step over a symbol, which must stand here; messages tell of `expected` instead: of the bracket, where a comma lacks."""
         if not self.skip_symbol(symbol):
-            self.fail()
+            name = _TOKEN_NAMES.get(expected or symbol)
+            self.fail(None if name is None or self.is_operator() else EXPECTED_MARK.format(mark=name))
 
     def expect_end(self) -> None:
         """Refuse anything but one semicolon behind the statement."""
-        self.skip_symbol(";")
+        is_closed = self.skip_symbol(";")
         if self.token.kind != END:
-            self.fail(TRAILING_TEXT)
+            self.fail(SECOND_STATEMENT if is_closed else TRAILING_TEXT)
 
     def place(self, first: int, last: int | None = None) -> str:
         """Where the tokens from one position to another stand in the text."""
@@ -151,6 +166,11 @@ class Reader:
         self.depth += 1
         if self.depth > STATEMENT_NESTING_MAX:
             raise self.refuse(TOO_MANY_OPERATORS.format(count=EXPRESSION_OPERATORS_MAX + 1))
+
+    def note(self, condition: Noted) -> Noted:
+        """Note a condition, whose parts are noted already."""
+        self.conditions.append(condition)
+        return condition
 
     # --- values and paths -------------------------------------------------------------------------
 

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from hashrange.expressions.partiql.conditions import read_operand
 from hashrange.expressions.partiql.lexer import KEYWORD, NAME
 from hashrange.expressions.partiql.reader import PlacedCall, Reader
+from hashrange.expressions.partiql.truths import refuse_type_test
 from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
 from hashrange.messages.partiql import (
+    EXPECTED_EQUALS,
     EXPECTED_IDENTIFIER,
     SET_FUNCTION_COUNT,
     SET_FUNCTION_FIRST,
@@ -17,6 +19,8 @@ from hashrange.messages.partiql import (
 )
 
 SET_FUNCTIONS = ("set_add", "set_delete")
+_NOWHERE = Path(("",))
+"""What MISSING is in an assignment: an attribute that no item has."""
 _SET_TYPES = ("SS", "NS", "BS")
 
 
@@ -33,13 +37,20 @@ class Actions(NamedTuple):
 def read_set_action(reader: Reader, actions: Actions) -> None:
     """`path = value` into `actions`."""
     path = reader.read_path(EXPECTED_IDENTIFIER)
-    reader.take_symbol("=")
+    if not reader.skip_symbol("="):
+        reader.fail(EXPECTED_EQUALS)
     actions.targets.append(path)
     kind, text, _, _ = reader.token
+    if reader.skip_word("MISSING"):
+        actions.sets.append(SetAction(path, _NOWHERE))
+        return
     if kind in (NAME, KEYWORD) and text.lower() in SET_FUNCTIONS and reader.is_call():
         _read_set_function(reader, path, actions)
     else:
-        actions.sets.append(SetAction(path, read_operand(reader)))
+        operand = read_operand(reader)
+        if reader.skip_word("IS"):
+            refuse_type_test(reader)
+        actions.sets.append(SetAction(path, operand))
 
 
 def _read_set_function(reader: Reader, path: Path, actions: Actions) -> None:
@@ -50,21 +61,21 @@ def _read_set_function(reader: Reader, path: Path, actions: Actions) -> None:
     if placed is None:  # the function is only the beginning of what is assigned
         actions.sets.append(SetAction(path, call))
         return
-    value = _check_set_function(reader, path, placed, reader.place(first, reader.position - 1))
+    value = _check_set_function(reader, path, placed, reader.place(first + 2))
     reader.calls.remove(placed)
     added = actions.additions if placed.call.function == "set_add" else actions.deletions
     added.append(ValueAction(path, value))
 
 
-def _check_set_function(reader: Reader, path: Path, placed: PlacedCall, place: str) -> ValueToken:
-    """The set that the function adds or removes."""
+def _check_set_function(reader: Reader, path: Path, placed: PlacedCall, first_place: str) -> ValueToken:
+    """The set that the function adds or removes. Faults quote the function's name, that of its set the first argument instead."""
     function, operands = placed.call
     name = function.upper()
     if len(operands) != 2:
-        raise reader.refuse(SET_FUNCTION_COUNT.format(function=name, place=place))
+        raise reader.refuse(SET_FUNCTION_COUNT.format(function=name, place=placed.place))
     target, value = operands
     if not isinstance(target, Path) or target.elements != path.elements:
-        raise reader.refuse(SET_FUNCTION_FIRST.format(function=name, place=place))
+        raise reader.refuse(SET_FUNCTION_FIRST.format(function=name, place=placed.place))
     if not isinstance(value, ValueToken) or value.type_name not in _SET_TYPES:
-        raise reader.refuse(SET_FUNCTION_SECOND.format(function=name, place=place))
+        raise reader.refuse(SET_FUNCTION_SECOND.format(function=name, place=first_place))
     return value

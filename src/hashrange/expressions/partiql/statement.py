@@ -75,7 +75,7 @@ class ValueTable:
         try:
             return self._fill(parameters)
         except RequestFault:
-            _check_in_order(parameters)
+            check_parameters(parameters)
             raise
 
     def _fill(self, parameters: Parameters) -> dict[str, Value]:
@@ -101,6 +101,7 @@ class Statement:
         "kind",
         "order",
         "projection",
+        "projection_fault",
         "returning",
         "table_name",
         "update",
@@ -122,6 +123,8 @@ class Statement:
         """Of a SELECT; None for whole items."""
         if isinstance(body, Select) and body.paths:
             self.projection = compile_paths(body.paths)
+        self.projection_fault = body.fault if isinstance(body, Select) else None
+        """Of a SELECT that computes what it returns: told only when its table has been found."""
         self.update: CompiledUpdate | None = None
         if isinstance(body, Update):
             clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
@@ -185,7 +188,7 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     for parameter in parameters:
         type_name = next(iter(parameter), None)
         if len(parameter) != 1 or type_name not in TYPE_NAMES:
-            _check_in_order(parameters)
+            check_parameters(parameters)
             raise Malformed
         types.append(type_name)
     reader = Reader(text, tuple(types))
@@ -196,7 +199,7 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))
 
 
-def _check_in_order(parameters: Parameters) -> None:
+def check_parameters(parameters: Parameters) -> None:
     """Raise what is wrong with the first faulty parameter, for a statement that meets them in another order."""
     for parameter in parameters:
         check_value(parameter)

@@ -6,6 +6,7 @@ conditions as ValueTokens, like `:v` of an expression; `Data` says what each com
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from hashrange.errors import RequestFault
 from hashrange.expressions.tree import Condition, Path, SetAction, ValueAction
 from hashrange.items.types import Value
 
@@ -60,12 +61,13 @@ class OrderKey(NamedTuple):
 
 
 class Select(NamedTuple):
-    """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items."""
+    """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items, `fault` is what is wrong with one that is no path."""
 
     source: Source
     paths: tuple[Path, ...]
     where: Condition | None
     order: tuple[OrderKey, ...]
+    fault: RequestFault | None
 
 
 class Insert(NamedTuple):

@@ -22,7 +22,7 @@ from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, EXISTS_
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql.reads import bound_read, locate_read, read_item
+from hashrange.operations.partiql.reads import bound_read, is_key_read, locate_read, read_item
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -144,7 +144,7 @@ def _located(scope: Scope, checked: list[Asked], replies: list[bytes]) -> list[A
             table = find_statement_table(scope, statement)
             if asked.write is None:
                 plan = bound_read(table, statement)
-                if plan.kind != "lookup":
+                if not is_key_read(plan):
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
                 key = locate_read(plan, asked.values)
             else:
@@ -163,7 +163,7 @@ async def _read(scope: Scope, asked: Asked) -> Done:
     """One lookup, with the table as it is now: others ran between two slices."""
     table = find_statement_table(scope, asked.statement)
     plan = bound_read(table, asked.statement)
-    if plan.kind != "lookup":
+    if not is_key_read(plan):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
     item_json, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
     return Done(table.name, item_json, read_units(size_bytes, consistent=asked.consistent), [])

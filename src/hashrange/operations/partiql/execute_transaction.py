@@ -1,6 +1,7 @@
 """ExecuteTransaction: up to 100 statements on distinct items, all reads or all writes (with EXISTS), all or none.
 
-Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against what a
+Order of checks: each statement by itself, in the order of the request (a fault tells the statement's number, but one of a
+parameter's value does not) → reads and writes mixed → each statement against what a
 transaction can do and against its table, in their order → items named twice. Faults of keys, and everything at run time, become
 reasons, as in TransactWriteItems and TransactGetItems, whose roads these are. ClientRequestToken counts for writes only.
 
@@ -12,8 +13,8 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, ValidationException
-from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.errors import ApiError, RequestFault, ValidationException
+from hashrange.expressions.partiql.statement import Statement, check_parameters, compile_statement
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
 from hashrange.messages.partiql import (
@@ -28,7 +29,7 @@ from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LAR
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, item_json_of, locate_read
+from hashrange.operations.partiql.reads import bound_read, is_key_read, item_json_of, locate_read
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -39,7 +40,7 @@ from hashrange.operations.replies import join_members
 from hashrange.operations.transactions.actions import refusing_plan
 from hashrange.operations.transactions.commit import commit_steps, read_places
 from hashrange.operations.transactions.figures import read_capacity_member, write_capacity_member
-from hashrange.operations.transactions.reasons import cancelled
+from hashrange.operations.transactions.reasons import cancelled, message_of
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
 from hashrange.tables.open_table import OpenTable
@@ -87,7 +88,19 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
     """The statements in the order of the request."""
-    return [compile_statement(request.Statement, request.Parameters) for request in requests]
+    statements = []
+    for position, request in enumerate(requests):
+        try:
+            statements.append(compile_statement(request.Statement, request.Parameters))
+        except RequestFault as fault:
+            raise _numbered(position, request, fault) from None
+    return statements
+
+
+def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
+    """The fault of a statement with its number; raises that of a parameter, which is the request's."""
+    check_parameters(request.Parameters or ())
+    return _fault(position, message_of(fault) or "")
 
 
 def _fault(position: int, message: str) -> ValidationException:
@@ -99,7 +112,10 @@ def _fault(position: int, message: str) -> ValidationException:
 
 def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> Lookup:
     """A read that a transaction can do."""
-    values = statement.values(request.Parameters)
+    try:
+        values = statement.values(request.Parameters)
+    except RequestFault as fault:
+        raise _numbered(position, request, fault) from None
     if statement.index_name is not None:
         raise _fault(position, TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
@@ -107,7 +123,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
         plan = bound_read(table, statement)
     except ValidationException as refusal:
         raise _fault(position, refusal.message or "") from None
-    if plan.kind != "lookup":
+    if not is_key_read(plan):
         raise _fault(position, TRANSACTION_KEY_NOT_FIXED)
     return Lookup(plan, values)
 
@@ -138,7 +154,8 @@ def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
     responses = []
     for lookup, row in zip(lookups, rows, strict=True):
         item_json = None if row is None else item_json_of(*lookup, row)
-        responses.append(b"{}" if item_json is None else b'{"Item":' + item_json + b"}")
+        is_absent = item_json is None or item_json == b"{}"  # so is an item of which nothing is chosen
+        responses.append(b"{}" if is_absent else b'{"Item":%b}' % (item_json or b""))
     return responses
 
 
@@ -167,8 +184,11 @@ def _checked_writes(
     """The writes in the order of the request, each checked by itself; their content is noted on the way."""
     writes = []
     inserted_bytes = 0
-    for statement, request in zip(statements, requests, strict=True):
-        write = check_write(statement, request.Parameters)
+    for position, (statement, request) in enumerate(zip(statements, requests, strict=True)):
+        try:
+            write = check_write(statement, request.Parameters)
+        except RequestFault as fault:
+            raise _numbered(position, request, fault) from None
         writes.append(write)
         if content is not None:
             content.add(request)

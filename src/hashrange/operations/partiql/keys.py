@@ -4,7 +4,7 @@ Works on the tree of conditions alone: values stand in it as tokens. Source: ser
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.tree import (
@@ -22,6 +22,13 @@ from hashrange.expressions.tree import (
 )
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Branch(NamedTuple):
+    """One way in which an OR fixes a key attribute: the tokens of its values, and what must hold besides."""
+
+    tokens: tuple[str, ...]
+    parts: tuple[Condition, ...]
 
 
 def split_conditions(where: Condition | None) -> list[Condition]:
@@ -48,19 +55,21 @@ def take_equality(parts: list[Condition], name: str) -> str | None:
 
 
 def take_alternatives(parts: list[Condition], name: str) -> tuple[str, ...] | None:
-    """The value tokens of the first part that allows `name` only these values, which leaves `parts`.
-
-    An OR whose branches each fix `name` among other conditions gives its values too, and stays to be tested.
-    """
+    """The value tokens of the first part that allows `name` only these values, which leaves `parts`."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None:
             del parts[position]
             return tokens
-    for part in parts:
-        tokens = _branches(part, name)
-        if tokens is not None:
-            return tokens
+    return None
+
+
+def find_branches(parts: list[Condition], name: str) -> tuple[int, list[Branch]] | None:
+    """The first part that is an OR whose branches each fix `name` among other conditions: its position, and the branches."""
+    for position, part in enumerate(parts):
+        branches = _branches(part, name)
+        if branches is not None:
+            return position, branches
     return None
 
 
@@ -81,14 +90,26 @@ def _alternatives(node: Condition, name: str) -> tuple[str, ...] | None:
     return None
 
 
-def _branches(node: Condition, name: str) -> tuple[str, ...] | None:
+def _branches(node: Condition, name: str) -> list[Branch] | None:
     """The same where further conditions may stand beside them in each branch."""
     if isinstance(node, Or):
-        return _join([_branches(branch, name) for branch in node.conditions])
-    if isinstance(node, And):
-        found = (_branches(part, name) for part in node.conditions)
-        return next((tokens for tokens in found if tokens is not None), None)
-    return _alternatives(node, name)
+        branches: list[Branch] = []
+        for condition in node.conditions:
+            found = _branches(condition, name)
+            if found is None:
+                return None
+            branches += found
+        return branches
+    parts = split_conditions(node)
+    tokens = take_alternatives(parts, name)
+    if tokens is not None:
+        return [Branch(tokens, tuple(parts))]
+    inner = find_branches(parts, name) if len(parts) > 1 else None
+    if inner is None:
+        return None
+    position, branches = inner
+    rest = (*parts[:position], *parts[position + 1 :])
+    return [Branch(branch.tokens, branch.parts + rest) for branch in branches]
 
 
 def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:

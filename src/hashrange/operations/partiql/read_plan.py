@@ -1,8 +1,11 @@
 """Which read does a SELECT come to? A lookup of one item, the spans of one or more partition keys, or a Scan.
 
 Worked out from the statement and the table alone, once for both, and kept with the statement. Order of checks: index → multi-attribute
-keys → paths into keys → ORDER BY → sort key conditions → projection of the index. Source: service behaviour, captures to Oct
+keys → what is computed in the projection → paths into keys → ORDER BY → sort key conditions → projection of the index. Source: service behaviour, captures to Oct
 2026; the order is unconfirmed.
+
+An entry of an index is all that a condition sees: what the index does not project is missing, for local indexes too. By its key
+an index is read only with conditions on what it projects, but in the branches of an OR.
 """
 
 from typing import Literal, NamedTuple
@@ -11,7 +14,7 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
-from hashrange.expressions.projection import Projection, project_attributes
+from hashrange.expressions.projection import Projection
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
 from hashrange.messages.expressions import OPERAND_COUNT
 from hashrange.messages.partiql import (
@@ -27,15 +30,23 @@ from hashrange.messages.partiql import (
 from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.partiql.keys import (
+    Branch,
     count_range_conditions,
+    find_branches,
     split_conditions,
     take_alternatives,
     take_sort_term,
 )
 from hashrange.tables.open_table import OpenTable, ReadSource
 
-NOTHING = Condition("", lambda _item, _values: False, paths=[])
-"""Fits no item."""
+
+class KeyBranch(NamedTuple):
+    """A partition key value in a branch of an OR, and what the branch says about the sort key."""
+
+    number: int
+    partition: str
+    has_range: bool
+    sort_term: Term | None
 
 
 class ReadPlan(NamedTuple):
@@ -45,6 +56,8 @@ class ReadPlan(NamedTuple):
     kind: Literal["lookup", "query", "scan"]
     partitions: tuple[str, ...]
     """Tokens of the partition key values; none for a scan."""
+    branches: tuple[KeyBranch, ...]
+    """The same one by one, where they come from an OR whose branches say more; two about one value may not name the sort key."""
     sort_term: Term | None
     sort_choices: tuple[str, ...]
     """Tokens of `sort key IN […]`."""
@@ -63,11 +76,19 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
     keys = source.keys
     if len(keys.partition_names) > 1 or len(keys.sort_names) > 1:
         raise ValidationException(MULTI_ATTRIBUTE_KEYS)
+    if statement.projection_fault is not None:
+        raise statement.projection_fault
     partition_name = keys.partition_names[0]
     sort_name = keys.sort_names[0] if keys.sort_names else None
     parts = split_conditions(statement.where)
     has_filter = statement.where is not None
     partitions = take_alternatives(parts, partition_name) or ()
+    branches: list[Branch] = []
+    outside = parts
+    if not partitions:
+        position, branches = find_branches(parts, partition_name) or (0, [])
+        outside = [*parts[:position], *parts[position + 1 :]] if branches else parts
+        partitions = tuple([token for branch in branches for token in branch.tokens])
     if len(partitions) > STATEMENT_PARTITIONS_MAX:
         raise ValidationException(OPERAND_COUNT.format(operator="IN", count=len(partitions)))
     partition_order, is_reverse = _order(statement, source, partitions, has_filter=has_filter)
@@ -75,8 +96,9 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
     sort_term: Term | None = None
     sort_choices: tuple[str, ...] = ()
     if partitions and sort_name is not None:
-        if count_range_conditions(parts, sort_name) > 1:
-            raise ValidationException(RANGE_OVERLAP)
+        for branch in branches or [Branch(partitions, ())]:
+            if count_range_conditions([*outside, *branch.parts], sort_name) > 1:
+                raise ValidationException(RANGE_OVERLAP)
         sort_term = take_sort_term(parts, sort_name)
         if sort_term is None:
             sort_choices = take_alternatives(parts, sort_name) or ()
@@ -87,17 +109,17 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
         check_key_paths(table, statement.projection.nested_attributes)
 
     projection = statement.projection
-    fetches_items = _fetches_items(source, projection, condition, is_keyed=bool(partitions))
-    if condition is not None and not fetches_items and not _carries(source, condition):
-        condition = NOTHING
-    if fetches_items and projection is None:  # a filter does not widen what is returned
-        projection = project_attributes(sorted(source.projected_names or ()))
+    tested = (condition if outside is parts else statement.condition(outside)) if partitions else None
+    fetches_items = _fetches_items(source, projection, tested)
+    if condition is not None and fetches_items:
+        condition = _of_entries(condition, source.projected_names or frozenset())
     is_whole = bool(partitions) and (sort_name is None or (sort_term is not None and sort_term.operator == "="))
     is_lookup = source.index is None and len(partitions) == 1 and is_whole
     return ReadPlan(
         source,
         "lookup" if is_lookup else "query" if partitions else "scan",
         partitions,
+        _key_branches(branches, sort_name),
         sort_term,
         sort_choices,
         partition_order,
@@ -109,9 +131,24 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
     )
 
 
-def _carries(source: ReadSource, condition: Condition) -> bool:
-    """Has what is read all that a condition asks for?"""
-    return source.projected_names is None or source.index is None or condition.attributes <= source.projected_names
+def _key_branches(branches: list[Branch], sort_name: str | None) -> tuple[KeyBranch, ...]:
+    """The branches' partition key values one by one."""
+    found = []
+    for number, (tokens, parts) in enumerate(branches):
+        sort_term = None if sort_name is None else take_sort_term(list(parts), sort_name)
+        has_range = sort_name is not None and count_range_conditions(parts, sort_name) > 0
+        found += [KeyBranch(number, token, has_range, sort_term) for token in tokens]
+    return tuple(found)
+
+
+def _of_entries(condition: Condition, projected: frozenset[str]) -> Condition:
+    """`condition`, which sees of a fetched item only what the index's entry has."""
+    test = condition.test
+    return Condition(
+        "",
+        lambda item, values: test({name: value for name, value in item.items() if name in projected}, values),
+        paths=[(name,) for name in condition.attributes],
+    )
 
 
 def _source(table: OpenTable, index_name: str | None) -> ReadSource:
@@ -147,23 +184,19 @@ def _order(
     return "descending" if descending[partition_name] else "ascending", is_reverse
 
 
-def _fetches_items(
-    source: ReadSource, projection: Projection | None, condition: Condition | None, *, is_keyed: bool
-) -> bool:
-    """Does the read of an index need more than its entries carry? A local one fetches the items, a global one refuses.
+def _fetches_items(source: ReadSource, projection: Projection | None, tested: Condition | None) -> bool:
+    """Does a SELECT name more than an index's entries carry? A local one fetches the items, a global one refuses.
 
-    A condition on what a global index lacks holds for nothing where all of it is read.
+    `tested` is what must hold besides the key of a read by key, which refuses what entries lack.
     """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:
         return False
     wanted = frozenset() if projection is None else projection.attributes
-    tested = frozenset() if condition is None else condition.attributes
-    if not index.is_global:
-        return not (wanted | tested) <= projected
-    if not wanted <= projected:
+    fetches_items = not wanted <= projected
+    if fetches_items and index.is_global:
         raise ValidationException(NOT_PROJECTED.format(index=index.name, names=", ".join(sorted(wanted - projected))))
-    if is_keyed and not tested <= projected:
-        names = ", ".join(sorted(tested - projected))
+    if tested is not None and not tested.attributes <= projected:
+        names = ", ".join(sorted(tested.attributes - projected))
         raise ValidationException(FILTER_NOT_PROJECTED.format(index=index.name, names=names))
-    return False
+    return fetches_items

@@ -7,13 +7,14 @@ in the order in which they are written, each once; each is charged as a Query of
 from typing import NamedTuple
 
 from hashrange.errors import ValidationException
+from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
 from hashrange.items.row_layout import row_json, row_size_bytes
 from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
-from hashrange.messages.partiql import GSI_CONSISTENT_READ, TOKEN_MISMATCH
+from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import Wanted, read_page
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.next_token import Continuation
@@ -56,6 +57,11 @@ def bound_read(table: OpenTable, statement: Statement) -> ReadPlan:
     plan = plan_read(table, statement)
     statement.bound = (table, plan)
     return plan
+
+
+def is_key_read(plan: ReadPlan) -> bool:
+    """Is the whole key all that the statement says? Only so do batches and transactions read: they know no filters."""
+    return plan.kind == "lookup" and plan.condition is None
 
 
 def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
@@ -163,8 +169,23 @@ def _choices(plan: ReadPlan, values: dict[str, Value]) -> list[list[KeyTerm] | N
     return [
         [KeyTerm(partition_name, "=", (partition,)), *sort_terms]
         for partition in _partition_values(plan, values)
-        for sort_terms in sorts
+        for sort_terms in (_branch_terms(plan, values, partition) or sorts)
     ]
+
+
+def _branch_terms(plan: ReadPlan, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
+    """The condition on the sort key in the branch of an OR that names this partition; raises where two branches overlap."""
+    branches = [branch for branch in plan.branches if values[branch.partition] == partition]
+    if not any(branch.has_range for branch in branches):
+        return None
+    if len({branch.number for branch in branches}) > 1:
+        raise ValidationException(RANGE_OVERLAP)
+    term = branches[0].sort_term
+    return None if term is None else [[_valued(term, values)]]
+
+
+def _valued(term: Term, values: dict[str, Value]) -> KeyTerm:
+    return KeyTerm(term.attribute, term.operator, tuple([values[token] for token in term.tokens]))
 
 
 def _span(plan: ReadPlan, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
@@ -193,8 +214,7 @@ def _partition_values(plan: ReadPlan, values: dict[str, Value]) -> list[Value]:
 def _sort_terms(plan: ReadPlan, values: dict[str, Value]) -> list[list[KeyTerm]]:
     """The conditions on the sort key: one, none, or one for each value of IN, in the order of the values."""
     if plan.sort_term is not None:
-        name, operator, tokens = plan.sort_term
-        return [[KeyTerm(name, operator, tuple([values[token] for token in tokens]))]]
+        return [[_valued(plan.sort_term, values)]]
     if not plan.sort_choices:
         return [[]]
     choices: list[Value] = []

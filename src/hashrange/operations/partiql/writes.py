@@ -12,7 +12,7 @@ from hashrange.expressions.condition import Condition
 from hashrange.expressions.partiql.statement import Parameters, Statement
 from hashrange.expressions.tree import Call, Path
 from hashrange.items.row_layout import row_json
-from hashrange.items.rows import encode_row
+from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
@@ -24,6 +24,7 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.updates import check_targets
 from hashrange.operations.items.writes import returned_attributes
 from hashrange.operations.partiql.keys import split_conditions, take_equality
+from hashrange.operations.replies import ENCODER
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.open_table import OpenTable
@@ -72,6 +73,8 @@ def check_table(table: OpenTable, write: Write) -> WritePlan | None:
     if bound is not None and bound[0] is table:
         known: WritePlan = bound[1]
         return known
+    if statement.projection_fault is not None:  # of an EXISTS
+        raise statement.projection_fault
     parts = split_conditions(statement.where)
     partition = take_equality(parts, table.partition_name)
     sort = None if table.sort_name is None else take_equality(parts, table.sort_name)
@@ -112,9 +115,15 @@ def plan_write(table: OpenTable, write: Write, bound: WritePlan | None, key_item
     if update is not None:
         return plan_update(table, key_item, update, condition, write.values, on_failure, is_heavy=False)
     if write.statement.kind == "DELETE":
-        return plan_delete(condition, write.values, on_failure)
+        delete = plan_delete(condition, write.values, on_failure)
+        return delete if condition is None else _plan_delete_of_present(delete)
     assert condition is not None, "EXISTS without a condition"
     return plan_check(condition, write.values, on_failure)
+
+
+def _plan_delete_of_present(delete: Plan) -> Plan:
+    """`delete`, whose condition is not asked of an item that is not there: nothing is to be done then."""
+    return lambda old: None if old is None else delete(old)
 
 
 def _plan_insert(row: Row) -> Plan:
@@ -129,11 +138,14 @@ def _plan_insert(row: Row) -> Plan:
 
 
 def returned_item(statement: Statement, change: Change) -> bytes | None:
-    """The JSON of what RETURNING asks for; None for nothing."""
+    """The JSON of what RETURNING asks for; None for nothing. MODIFIED NEW has what stands at all targets now, removed ones too."""
     returning = statement.returning
     if returning is None:
         return None
     if statement.update is None:
         return None if change.old is None else row_json(change.old)
+    if returning.which == "MODIFIED" and returning.image == "NEW":
+        attributes = {} if change.new is None else statement.update.updated_old(decode_row(change.new))
+        return ENCODER.encode(attributes) if attributes else None
     prefix = "ALL_" if returning.which == "ALL" else "UPDATED_"
     return returned_attributes(prefix + returning.image, change, statement.update)

@@ -1,0 +1,90 @@
+"""Which conditions does PartiQL put otherwise than expressions? `path IS type`, and functions compared with true or false.
+
+They become the nodes of expressions: `a IS STRING` is attribute_type, `begins_with(a, 'x') = false` is NOT begins_with.
+Source: service behaviour, captures to Oct 2026; of the types STRING and BOOL are confirmed, NULL and MISSING too.
+"""
+
+from typing import NoReturn
+
+from hashrange.expressions.partiql.lexer import KEYWORD, NAME
+from hashrange.expressions.partiql.reader import Reader
+from hashrange.expressions.partiql.tree import Constant
+from hashrange.expressions.tree import And, Call, Comparison, Condition, Node, Not, Or, Path, ValueToken
+from hashrange.messages.partiql import EXPECTED_TYPE_NAME, UNSUPPORTED_OPERATION
+
+_SETS = ("SS", "NS", "BS")
+_TESTED_TYPES = {
+    "NULL": ("NULL",), "BOOL": ("BOOL",), "BOOLEAN": ("BOOL",), "STRING": ("S",), "NUMBER": ("N",), "NUMERIC": ("N",),
+    "DECIMAL": ("N",), "BINARY": ("B",), "BLOB": ("B",), "LIST": ("L",), "MAP": ("M",), "STRUCT": ("M",), "TUPLE": ("M",),
+    "SET": _SETS, "BAG": _SETS,
+}  # fmt: skip
+"""Words behind IS → the service's types that they mean, by the service's names and the language's."""
+_UNTESTED_TYPES = frozenset(
+    """
+    BIGINT CHAR CHARACTER CLOB DATE DEC FLOAT INT INT2 INT4 INT8 INTEGER INTEGER2 INTEGER4 INTEGER8 REAL SEXP SMALLINT SYMBOL
+    TIME TIMESTAMP VARCHAR
+    """.split()  # noqa: SIM905 - a list literal would be as many lines
+)
+"""Types of the language that no value of the service has."""
+_TRUTH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains")
+_TRUE, _FALSE = Constant({"BOOL": True}), Constant({"BOOL": False})
+
+
+def read_type_test(reader: Reader, left: Node) -> Condition:
+    """`path IS [NOT] type`, from behind IS on."""
+    is_negated = reader.skip_word("NOT")
+    word = _read_type_name(reader)
+    if not isinstance(left, Path) or (word != "MISSING" and word not in _TESTED_TYPES):
+        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
+    if word == "MISSING":
+        return Call("attribute_exists" if is_negated else "attribute_not_exists", (left,))
+    tests = [Call("attribute_type", (left, reader.add_value(Constant({"S": name})))) for name in _TESTED_TYPES[word]]
+    if len(tests) == 1 and not is_negated:
+        return tests[0]
+    for test in tests:
+        reader.note(test)
+    condition: Condition = tests[0] if len(tests) == 1 else reader.note(Or(tuple(tests)))
+    return reader.note(Not(condition)) if is_negated else condition
+
+
+def refuse_type_test(reader: Reader) -> NoReturn:
+    """Refuse IS, from behind it on, where there are no conditions."""
+    reader.skip_word("NOT")
+    _read_type_name(reader)
+    raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
+
+
+def _read_type_name(reader: Reader) -> str:
+    kind, text, _, _ = reader.token
+    word = text.upper()
+    if kind not in (KEYWORD, NAME):
+        reader.fail(EXPECTED_TYPE_NAME)
+    if word == "DOUBLE" and reader.following.text.upper() == "PRECISION":
+        reader.position += 2
+        return "DOUBLE PRECISION"
+    if word != "MISSING" and word not in _TESTED_TYPES and word not in _UNTESTED_TYPES:
+        reader.fail(EXPECTED_TYPE_NAME)
+    reader.position += 1
+    return word
+
+
+def truth_of(reader: Reader, operator: str, left: Node, right: Node) -> Condition | None:
+    """What `function(…) = true` says, either way around, with `<>`, `false` and parameters too; None for any other comparison."""
+    if operator not in ("=", "<>", "!="):
+        return None
+    call, value = (left, right) if isinstance(left, Call) else (right, left)
+    if not isinstance(call, Call) or call.function not in _TRUTH_FUNCTIONS:
+        return None
+    if not isinstance(value, ValueToken) or value.type_name != "BOOL":
+        return None
+    if reader.data[value.token] in (_TRUE, _FALSE):
+        if (reader.data[value.token] == _TRUE) == (operator == "="):
+            return call
+        return reader.note(Not(reader.note(call)))
+    wanted, unwanted = (_TRUE, _FALSE) if operator == "=" else (_FALSE, _TRUE)
+    reader.note(call)
+    if_true = reader.note(Comparison("=", value, reader.add_value(wanted)))
+    if_false = reader.note(Comparison("=", value, reader.add_value(unwanted)))
+    fits = reader.note(And((if_true, call)))
+    fits_not = reader.note(And((if_false, reader.note(Not(call)))))
+    return reader.note(Or((fits, fits_not)))
