@@ -135,8 +135,20 @@ class NumberFault(RequestFault):
     """A number that cannot be; stays as it is where other faults of a value are told as faults of a start key."""
 
 
+class NestingFault(RequestFault):
+    """A value that stands inside too many lists and maps: `levels` of them, counted no further than the current layer reads."""
+
+    def __init__(self, message: str, levels: int, *, is_always_bare: bool) -> None:
+        super().__init__(message, is_always_bare=is_always_bare)
+        self.levels = levels
+
+
+class RepeatFault(RequestFault):
+    """A set that repeats a member; stays as it is inside a start key."""
+
+
 class NumberSetFault(RequestFault):
-    """A number set that is empty or repeats; the older layer leaves it as it is inside a start key."""
+    """A number set that is empty; the older layer leaves it as it is inside a start key."""
 
 
 # --- modelled errors ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.errors import HashrangeError, Malformed, RequestFault, ValidationException
+from hashrange.errors import HashrangeError, Malformed, NestingFault, RequestFault, ValidationException
 from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_size_bytes
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_item, check_value, check_values, type_of
@@ -105,9 +105,9 @@ def test_a_value_may_stand_inside_31_wrappers(kinds: str, innermost: Value) -> N
 @pytest.mark.parametrize("kinds", ["L", "M", "LM"])
 def test_deeper_values_are_refused_without_recursion(levels: int, is_enveloped: bool, kinds: str) -> None:
     value = wrapped({"S": "x"}, levels, kinds)
-    with pytest.raises(ValidationException, match=NESTING_TOO_DEEP) as caught:
+    with pytest.raises(NestingFault, match=NESTING_TOO_DEEP) as caught:
         check_item({"a": value})
-    assert isinstance(caught.value, RequestFault) == is_enveloped
+    assert caught.value.is_always_bare != is_enveloped
     while value:  # taken apart from outside, since Python would free it recursively
         inner = value.get("L", None) or list(value.get("M", {}).values())
         value.clear()
