@@ -3,7 +3,8 @@
     HashrangeError
     ├── ApiError              the client hears it; one class per code, the class name is the code
     │   ├── ValidationException
-    │   │   └── RequestFault  worded per operation: bare, enveloped or in the older wording
+    │   │   ├── RequestFault  worded per operation: bare, enveloped or in the older wording
+    │   │   └── WholeRequestFault   never the reason of one action of a transaction
     │   └── …
     ├── StorageError          the operator hears it; the client gets InternalServerError
     └── Malformed             nobody hears it: the slow path words the request's first fault
@@ -112,6 +113,14 @@ class ValidationException(ApiError):
     """The request is well-formed JSON but not acceptable; the message stands as it is."""
 
     namespace = CORAL_VALIDATE
+
+
+class WholeRequestFault(ValidationException):
+    """Found where faults of one action of a transaction are found, and yet it refuses the transaction as no reason does."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
 
 
 class RequestFault(ValidationException):

@@ -79,6 +79,12 @@ SPECIAL_FORMS: dict[tuple[str, str, Constraint], SpecialForm] = {
     ("BatchGetItem", "requestItems.{key}.member.keys", "min_length"): SpecialForm(messages.BATCH_GET_NO_KEYS),
     ("BatchGetItem", "requestItems.{key}.member.keys", "max_length"): SpecialForm(messages.BATCH_GET_MANY_KEYS),
     ("BatchWriteItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_WRITE_EMPTY, is_bare=True),
+    ("TransactGetItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
+    ("TransactGetItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
+    ("TransactWriteItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
+    ("TransactWriteItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
+    ("TransactWriteItems", "clientRequestToken", "min_length"): SpecialForm(messages.TOKEN_EMPTY, is_alone=True),
+    ("TransactWriteItems", "clientRequestToken", "max_length"): SpecialForm(messages.TOKEN_TOO_LONG, is_alone=True),
 }
 """(operation, form of the path, constraint) → the newer form. Scan keeps the general sentences, but for the table's name."""
 
