@@ -158,6 +158,16 @@ def test_a_list_of_no_or_too_many_actions(raw: RawClient, table: DataTable, oper
         )
 
 
+def test_an_echo_of_the_request_is_whole(raw: RawClient, table: DataTable) -> None:
+    statements = [{"Statement": f"SELECT * FROM \"{table.name}\" WHERE pk = 'key-{number}'"} for number in range(101)]
+    told = validation(raw, "ExecuteTransaction", {"TransactStatements": statements}) or ""
+    assert told.startswith("1 validation error detected: Value '[ParameterizedStatement(statement=SELECT * FROM ")
+    assert all(f"WHERE pk = 'key-{number}'" in told for number in range(101))
+    assert told.endswith(
+        ")]' at 'transactStatements' failed to satisfy constraint: Member must have length less than or equal to 100"
+    )
+
+
 @pytest.mark.parametrize(
     ("token", "bound"), [("x" * 37, "less than or equal to 36"), ("", "greater than or equal to 1")]
 )
