@@ -147,8 +147,8 @@ class NumberFault(RequestFault):
 class NestingFault(RequestFault):
     """A value that stands inside too many lists and maps: `levels` of them, counted no further than the current layer reads."""
 
-    def __init__(self, message: str, levels: int, *, is_always_bare: bool) -> None:
-        super().__init__(message, is_always_bare=is_always_bare)
+    def __init__(self, message: str, levels: int) -> None:
+        super().__init__(message)
         self.levels = levels
 
 

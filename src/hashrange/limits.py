@@ -93,8 +93,8 @@ LIST_INDEX_MAX = 2_147_483_647
 
 NESTING_LEVELS_MAX = 32
 """A value may stand inside fewer lists and maps than this."""
-NESTING_LEVELS_ENVELOPED_MAX = 62
-"""Beyond about as many levels, no operation puts the refusal of nesting into an envelope."""
+NESTING_LEVELS_READ_MAX = 62
+"""The current layer reads values inside about as many lists and maps; a request for a single item with a deeper one falls back."""
 ATTRIBUTE_NAME_MAX_BYTES = 65_535
 NUMBER_DIGITS_MAX = 38
 """Significant digits; leading and trailing zeros do not count."""

@@ -15,7 +15,7 @@ from hashrange.items.numbers import measure_number, normalize_number
 from hashrange.items.sets import check_members, walk_binary_set, walk_number_set, walk_string_set
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.types import Item, Value
-from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_ENVELOPED_MAX, NESTING_LEVELS_MAX
+from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX, NESTING_LEVELS_READ_MAX
 from hashrange.messages.values import (
     ATTRIBUTE_NAME_EMPTY,
     ATTRIBUTE_NAME_TOO_LONG,
@@ -80,16 +80,17 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
 
 
 def _expression_value_fault(fault: ValidationException, token: str) -> RequestFault:
-    """The same fault, with the wording of the older layer; that one also words what the current layer does not read."""
+    """The same fault, with the wording of the older layer."""
     message = str(fault)
-    older = EXPRESSION_VALUE_OLDER.format(
-        message=fault.older if isinstance(fault, RequestFault) else message, token=token
+    if isinstance(fault, NestingFault) and fault.levels == NESTING_LEVELS_MAX:
+        return fault
+    is_worded_per_operation = isinstance(fault, RequestFault)
+    older = fault.older if isinstance(fault, RequestFault) else message
+    return RequestFault(
+        message,
+        EXPRESSION_VALUE_OLDER.format(message=older, token=token),
+        is_always_bare=not is_worded_per_operation,
     )
-    if not isinstance(fault, NestingFault):
-        return RequestFault(message, older, is_always_bare=not isinstance(fault, RequestFault))
-    if fault.is_always_bare:
-        return RequestFault(older, is_always_bare=True)
-    return RequestFault(message, None if fault.levels == NESTING_LEVELS_MAX else older)
 
 
 def type_of(value: Value) -> str:
@@ -180,24 +181,19 @@ class _NestedNameFault(RequestFault):
 def _deepest_fault(content: Content) -> NestingFault | None:
     """The refusal of the nesting inside an item, or inside a list of values, if it is too deep."""
     levels = count_levels(content)
-    return _too_deep(levels) if levels >= NESTING_LEVELS_MAX else None
+    return NestingFault(NESTING_TOO_DEEP, levels) if levels >= NESTING_LEVELS_MAX else None
 
 
 def _nesting_fault(content: Content) -> NestingFault:
     """`content` is that of the map or list whose members stand too deep."""
-    return _too_deep(NESTING_LEVELS_MAX + count_levels(content))
-
-
-def _too_deep(levels: int) -> NestingFault:
-    """Worded per operation, but bare where the nesting goes on beyond what the current layer reads at all."""
-    return NestingFault(NESTING_TOO_DEEP, levels, is_always_bare=levels > NESTING_LEVELS_ENVELOPED_MAX)
+    return NestingFault(NESTING_TOO_DEEP, NESTING_LEVELS_MAX + count_levels(content))
 
 
 def count_levels(content: Content) -> int:
     """Inside how many lists and maps the deepest value of an item, map or list stands; counted a level beyond what is ever told."""
     levels = -1
     layer = [content]
-    while layer and levels <= NESTING_LEVELS_ENVELOPED_MAX:
+    while layer and levels <= NESTING_LEVELS_READ_MAX:
         levels += 1
         layer = [inner for outer in layer for inner in _inner_contents(outer)]
     return levels

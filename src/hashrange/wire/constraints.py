@@ -14,6 +14,7 @@ from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
 from hashrange.steps import spend, together, walk
+from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.render import lower_camel, path_key, render_value
 from hashrange.wire.shape import Bounds, Shape
 
@@ -93,16 +94,30 @@ def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str
     """Raise ValidationException with every broken constraint of the request, ten at most."""
     violations = list(_structure_violations(request, shape, Place()))
     if violations:
+        is_older = any(place.path == "key" and constraint == "required" for place, constraint, _ in violations)
+        if is_older or holds_unread_values(operation_name, request):
+            raise ValidationException(_older_report(violations))
         raise ValidationException(_report(violations, operation_name))
 
 
+def _older_report(violations: list[Violation]) -> str:
+    """The message of the older layer, which single items fall back to: general sentences; of a table's name the length before its pattern."""
+    lengths = {place for place, constraint, _ in violations if constraint in ("min_length", "max_length")}
+    return envelope(
+        [
+            text
+            for place, constraint, text in violations
+            if constraint != "pattern" or place.path != "tableName" or place not in lengths
+        ]
+    )
+
+
 def _report(violations: list[Violation], operation_name: str) -> str:
-    """The reply's message. When the key is missing too, the operation falls back to the general sentences."""
-    is_key_missing = any(place.path == "key" and constraint == "required" for place, constraint, _ in violations)
+    """The reply's message."""
     texts = []
     alone = None
     for place, constraint, text in violations:
-        form = None if is_key_missing else SPECIAL_FORMS.get((operation_name, place.form, constraint))
+        form = SPECIAL_FORMS.get((operation_name, place.form, constraint))
         if form is None:
             texts.append(text)
             continue

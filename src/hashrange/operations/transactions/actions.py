@@ -12,7 +12,6 @@ import msgspec
 
 from hashrange.errors import NestingFault, ValidationException
 from hashrange.expressions.condition import Condition
-from hashrange.expressions.readable import check_condition_readable, check_update_readable
 from hashrange.expressions.update import Update as CompiledUpdate
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Row, Value
@@ -22,6 +21,7 @@ from hashrange.messages.reads import ITEM_TOO_LARGE
 from hashrange.messages.transactions import NO_ACTION, ONE_ACTION_ONLY
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths, requested_condition
+from hashrange.operations.items.depth import check_expressions_readable
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_check, plan_delete, plan_put, plan_update
 from hashrange.operations.items.plans import known_plan
@@ -149,10 +149,7 @@ def _checked_item(request: Request, item: dict[str, dict[str, object]]) -> tuple
     try:
         return check_item(item)
     except NestingFault:
-        if isinstance(request, Update):
-            check_update_readable(request.UpdateExpression)
-        if request.ConditionExpression is not None:
-            check_condition_readable(request.ConditionExpression)
+        check_expressions_readable(request)
         raise
 
 

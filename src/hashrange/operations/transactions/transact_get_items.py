@@ -12,7 +12,6 @@ from msgspec import Meta
 from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
-from hashrange.expressions.readable import check_projection_readable
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_view
 from hashrange.items.types import Item, Key, Row
@@ -21,6 +20,7 @@ from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.depth import check_expressions_readable
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import requested_projection
@@ -88,8 +88,7 @@ def _checked_lookup(get: Get) -> Lookup:
     try:
         key_item = check_item(get.Key)[0]
     except NestingFault:
-        if get.ProjectionExpression is not None:
-            check_projection_readable(get.ProjectionExpression)
+        check_expressions_readable(get)
         raise
     projection = requested_projection(get)
     check_unused(get.ExpressionAttributeNames, NO_VALUES, projection)
