@@ -118,7 +118,7 @@ def test_without_a_key_all_members_are_told_in_general_sentences(raw: RawClient,
     request = {"TableName": "", "ConditionalOperator": "XOR", "ReturnValues": "y", "ReturnConsumedCapacity": "x"}
     name = "Value '' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
     key = "Value null at 'key' failed to satisfy constraint: Member must not be null"
-    told = [CAPACITY, name, RETURN_VALUES, OPERATOR, key]
+    told = [CAPACITY, name, RETURN_VALUES, *((OPERATOR, key) if operation == "UpdateItem" else (key, OPERATOR))]
     assert fault(raw, operation, request) == (
         "ValidationException",
         "5 validation errors detected: " + "; ".join(told),

@@ -29,8 +29,8 @@ class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TableName: shapes.TableName
     ReturnValues: shapes.ReturnValue | None = None
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
-    ConditionalOperator: shapes.ConditionalOperator | None = None
     Key: shapes.AttributeMap
+    ConditionalOperator: shapes.ConditionalOperator | None = None
     Expected: shapes.ExpectedAttributeMap | None = None
     ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
     ConditionExpression: str | None = None
