@@ -3,7 +3,8 @@
     HashrangeError
     ├── ApiError              the client hears it; one class per code, the class name is the code
     │   ├── ValidationException
-    │   │   └── RequestFault  worded per operation: bare, enveloped or in the older wording
+    │   │   ├── RequestFault  worded per operation: bare, enveloped or in the older wording
+    │   │   └── WholeRequestFault   never the reason of one action of a transaction
     │   └── …
     ├── StorageError          the operator hears it; the client gets InternalServerError
     └── Malformed             nobody hears it: the slow path words the request's first fault
@@ -114,6 +115,14 @@ class ValidationException(ApiError):
     namespace = CORAL_VALIDATE
 
 
+class WholeRequestFault(ValidationException):
+    """Found where faults of one action of a transaction are found, and yet it refuses the transaction as no reason does."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
 class RequestFault(ValidationException):
     """A fault found by request validation, which each operation words in its own layer.
 
@@ -135,8 +144,20 @@ class NumberFault(RequestFault):
     """A number that cannot be; stays as it is where other faults of a value are told as faults of a start key."""
 
 
+class NestingFault(RequestFault):
+    """A value that stands inside too many lists and maps: `levels` of them, counted no further than the current layer reads."""
+
+    def __init__(self, message: str, levels: int) -> None:
+        super().__init__(message)
+        self.levels = levels
+
+
+class RepeatFault(RequestFault):
+    """A set that repeats a member; stays as it is inside a start key."""
+
+
 class NumberSetFault(RequestFault):
-    """A number set that is empty or repeats; the older layer leaves it as it is inside a start key."""
+    """A number set that is empty; the older layer leaves it as it is inside a start key."""
 
 
 # --- modelled errors ----------------------------------------------------------------------------

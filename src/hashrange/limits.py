@@ -4,14 +4,12 @@
 
 CONSTRAINT_ERRORS_MAX = 10
 """Broken member constraints listed in one reply. Source: service behaviour, captures to October 2026."""
-ECHO_CHARACTERS_MAX = 8_192
-"""Of a value that a broken constraint tells: our own bound, so that no reply is larger than its request (unconfirmed)."""
 MESSAGE_CHARACTERS_MAX = 100_000
-"""Of an error: our own bound, ten broken constraints at their longest (unconfirmed)."""
-PATH_KEY_CHARACTERS_MAX = 1_024
-"""Of a map's key in the path of a broken constraint: our own bound, the longest name of a table (unconfirmed)."""
+"""Of an error, with whatever it echoes of the request: our own bound (unconfirmed)."""
 MEMBERS_LOOKED_AT = 5_000
-"""Of lists and maps that are too long anyway, in one request: our own bound. They fill what is told of a value, at 2 characters."""
+"""Of lists and maps that are too long anyway, in one request: our own bound. They fill a message, at 20 characters."""
+TEXTS_LOOKED_AT = MESSAGE_CHARACTERS_MAX // 2
+"""Of a list of texts that is too long anyway: they fill a message, at 2 characters."""
 STRUCTURES_MAX = 1_000
 """In a list of structures whose length the API model does not bound; our own bound, far beyond what any operation takes."""
 STRUCTURES_BY_NAME_MAX = 110_000
@@ -95,8 +93,8 @@ LIST_INDEX_MAX = 2_147_483_647
 
 NESTING_LEVELS_MAX = 32
 """A value may stand inside fewer lists and maps than this."""
-NESTING_LEVELS_ENVELOPED_MAX = 62
-"""Beyond about as many levels, no operation puts the refusal of nesting into an envelope."""
+NESTING_LEVELS_READ_MAX = 62
+"""The current layer reads values inside about as many lists and maps; a request for a single item with a deeper one falls back."""
 ATTRIBUTE_NAME_MAX_BYTES = 65_535
 NUMBER_DIGITS_MAX = 38
 """Significant digits; leading and trailing zeros do not count."""

@@ -82,7 +82,7 @@ def test_each_table_has_its_own_projection(table: DataTable, sorted_table: DataT
         },
         sorted_table.name: {
             "Keys": [{"pk": other["pk"], "sk": other["sk"]}],
-            "AttributesToGet": ["sk", "a", "absent"],
+            "ProjectionExpression": "sk, a, absent",
             "ConsistentRead": True,
         },
     }
@@ -90,6 +90,25 @@ def test_each_table_has_its_own_projection(table: DataTable, sorted_table: DataT
         table.name: [{"m": {"M": {"y": number(2)}}, "l": {"L": [number(1)]}}],
         sorted_table.name: [{"sk": text("s"), "a": text("1")}],
     }
+
+
+def test_a_batch_mixes_no_legacy_parameters_and_expressions(table: DataTable, sorted_table: DataTable) -> None:
+    """Nor over its tables, whichever comes first and whatever else is wrong with one of them."""
+    mixed = (
+        "Can not use both expression and non-expression parameters in the same request: "
+        "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
+    )
+    expression = {"Keys": [fresh_key()], "ProjectionExpression": "a"}
+    legacy = {"Keys": [fresh_key() | {"sk": text("s")}], "AttributesToGet": ["a"]}
+    plain = {"Keys": [fresh_key()]}
+    for asked in (
+        {table.name: expression, sorted_table.name: legacy},
+        {sorted_table.name: legacy, table.name: expression},
+        {table.name: expression | {"Keys": [{"pk": {"SS": []}}]}, "no-such-table": plain, sorted_table.name: legacy},
+    ):
+        assert table.refusal("BatchGetItem", RequestItems=asked) == mixed
+    both = {table.name: plain | {"AttributesToGet": ["a"]}, sorted_table.name: legacy}
+    assert table.ask("BatchGetItem", RequestItems=both)["Responses"] == {table.name: [], sorted_table.name: []}
 
 
 def test_a_projection_that_matches_nothing_leaves_an_empty_item(table: DataTable) -> None:
@@ -134,7 +153,7 @@ def test_sixteen_megabytes_fit_and_the_rest_is_unprocessed(raw: RawClient, table
     }
     asked = {
         large.name: {"Keys": keys} | kept,
-        small.name: {"Keys": [last], "AttributesToGet": ["pk"], "ConsistentRead": True},
+        small.name: {"Keys": [last], "ProjectionExpression": "pk", "ConsistentRead": True},
     }
     reply = table.ask("BatchGetItem", RequestItems=asked, ReturnConsumedCapacity="TOTAL")
     assert reply["Responses"] == {large.name: keys[:40], small.name: []}

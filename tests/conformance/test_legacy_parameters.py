@@ -501,8 +501,8 @@ def test_values_need_an_expression(sorted_table: DataTable, operation: str) -> N
     ("name", "message"),
     [
         ("", "Empty attribute name"),
-        ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes"),
-        ("\u00e9" * 40_000, "Attribute name is too large, must be less than 65536 bytes"),
+        ("x" * 65536, INVALID + "Attribute name is too large, must be less than 65536 bytes"),
+        ("\u00e9" * 40_000, INVALID + "Attribute name is too large, must be less than 65536 bytes"),
     ],
 )
 @pytest.mark.parametrize("update", [{"Value": text("q")}, {"Action": "ADD", "Value": number(1)}, {"Action": "DELETE"}])
@@ -513,7 +513,7 @@ def test_a_legacy_update_checks_names(
     if is_there:
         table.put(key)
     refusal = table.refusal("UpdateItem", Key=key, AttributeUpdates={name: update})
-    assert refusal == ENVELOPE + INVALID + message
+    assert refusal == ENVELOPE + message
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -30,7 +30,7 @@ def test_projections(raw: RawClient, table: DataTable) -> None:
     table.put(other)
     members = {"ProjectionExpression": "#a.b, n", "ExpressionAttributeNames": {"#a": "a"}}
     assert read(raw, get(table, key, **members), get(table, other, **members), get(table, fresh_key(), **members)) == {
-        "Responses": [{"Item": {"a": {"M": {"b": text("x")}}, "n": number(1)}}, {"Item": {}}, {}]
+        "Responses": [{"Item": {"a": {"M": {"b": text("x")}}, "n": number(1)}}, {}, {}]
     }
 
 
@@ -42,7 +42,7 @@ def test_a_hundred_items(raw: RawClient, table: DataTable) -> None:
     message = refusal(raw, *[get(table, fresh_key()) for _ in range(101)])
     assert message is not None
     assert message.endswith(
-        "at 'transactItems' failed to satisfy constraint: Member must have length less than or equal to 100"
+        "Value at 'TransactItems' failed to satisfy constraint: Member must have length less than or equal to 100"
     )
 
 
@@ -50,7 +50,7 @@ def test_a_hundred_items(raw: RawClient, table: DataTable) -> None:
     ("items", "message"),
     [
         (None, "Value null at 'transactItems' failed to satisfy constraint: Member must not be null"),
-        ([], "Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"),
+        ([], "Value at 'TransactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"),
         ([{}], "Value null at 'transactItems.1.member.get' failed to satisfy constraint: Member must not be null"),
         ([{"Get": {"TableName": "abc"}}], "Value null at 'transactItems.1.member.get.key' failed to satisfy constraint: Member must not be null"),
     ],

@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.item_tables import ENVELOPE, INVALID, ITEM_MAX_BYTES, DataTable, Value, fresh_key, nested, text
+from tests.conformance.item_tables import (
+    ENVELOPE,
+    INVALID,
+    ITEM_MAX_BYTES,
+    DataTable,
+    Item,
+    Value,
+    fresh_key,
+    nested,
+    number,
+    text,
+)
+from tests.conformance.tables import validation
 
 NOT_CONVERTIBLE = "The parameter cannot be converted to a numeric value: "
 OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
@@ -14,6 +26,7 @@ TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
 TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
+DEEP_VALUE = f"ExpressionAttributeValues contains invalid value: {TOO_DEEP} for key :v"
 DIGITS = "9" * 38
 
 
@@ -226,8 +239,68 @@ def test_a_truth_value_may_be_a_string(table: DataTable, written: str, meant: bo
     assert stored(table, {"BOOL": written}) == {"BOOL": meant}
 
 
-def test_an_attribute_needs_a_name(table: DataTable) -> None:
-    assert "Empty attribute name" in (table.refusal("PutItem", Item=fresh_key() | {"": text("a")}) or "")
+NAMELESS: list[Item] = [{"": text("a")}, {"m": {"M": {"": text("a")}}}, {"l": {"L": [{"M": {"": text("a")}}]}}]
+
+
+@pytest.mark.parametrize("attributes", NAMELESS)
+def test_an_attribute_needs_a_name(table: DataTable, attributes: Item) -> None:
+    nameless = "Empty attribute name"
+    assert table.refusal("PutItem", Item=fresh_key() | attributes) == ENVELOPE + nameless
+    assert table.refusal("GetItem", Key=fresh_key() | attributes) == nameless
+    write = {"PutRequest": {"Item": fresh_key() | attributes}}
+    assert validation(table.raw, "BatchWriteItem", {"RequestItems": {table.name: [write]}}) == nameless
+
+
+def test_an_empty_name_inside_a_map_is_told_after_nesting_too_deep(table: DataTable) -> None:
+    nameless = {"M": {"": text("a")}}
+    for attributes in ({"a": nameless, "b": nested(32)}, {"a": nested(40), "b": nameless}, {"a": nested(32, nameless)}):
+        assert table.refusal("PutItem", Item=fresh_key() | attributes) == ENVELOPE + TOO_DEEP
+    assert (
+        table.refusal("PutItem", Item=fresh_key() | {"a": nameless, "b": nested(31)})
+        == ENVELOPE + "Empty attribute name"
+    )
+    values = {":v": {"L": [nameless, nested(32)]}}
+    assert table.refusal(
+        "UpdateItem", Key=fresh_key(), UpdateExpression="SET v = :v", ExpressionAttributeValues=values
+    ) == (ENVELOPE + TOO_DEEP)
+
+
+@pytest.mark.parametrize(("levels", "older"), [(32, TOO_DEEP), (33, DEEP_VALUE), (62, DEEP_VALUE), (63, DEEP_VALUE)])
+def test_the_older_layer_names_the_token_of_a_value_beyond_33_levels(table: DataTable, levels: int, older: str) -> None:
+    values = {":v": nested(levels)}
+    assert table.refusal("Scan", FilterExpression="a = :v", ExpressionAttributeValues=values) == older
+
+
+@pytest.mark.parametrize(
+    ("written", "current", "older"),
+    [
+        ("1e2147483647", OVERFLOW, UNDERFLOW),
+        ("-1e2147483647", OVERFLOW, UNDERFLOW),
+        ("1e2147483646", OVERFLOW, OVERFLOW),
+        ("1e2147483648", OVERFLOW, NOT_CONVERTIBLE + "1e2147483648"),
+        ("1e-2147483647", UNDERFLOW, UNDERFLOW),
+    ],
+)
+def test_the_older_layer_counts_exponents_in_32_bits(table: DataTable, written: str, current: str, older: str) -> None:
+    item = fresh_key() | {"n": number(written)}
+    assert table.refusal("PutItem", Item=item) == ENVELOPE + current
+    for actual in (item, fresh_key() | {"n": {"NS": [written]}}):
+        write = {"RequestItems": {table.name: [{"PutRequest": {"Item": actual}}]}}
+        assert validation(table.raw, "BatchWriteItem", write) == older
+        put = {"TransactItems": [{"Put": {"TableName": table.name, "Item": actual}}]}
+        assert validation(table.raw, "TransactWriteItems", put) == older
+    statement = {
+        "Statement": f"INSERT INTO \"{table.name}\" VALUE {{'pk': ?, 'n': ?}}",
+        "Parameters": [text("a"), number(written)],
+    }
+    assert validation(table.raw, "ExecuteStatement", statement) == older
+
+
+def test_the_size_of_a_string_is_that_of_its_utf_16(table: DataTable) -> None:
+    key = fresh_key()
+    table.put(key | {"s": text("é𝄞")})
+    members: dict[str, Any] = {"ExpressionAttributeValues": {":n": number(3)}}
+    table.update(key, "SET a = :n", ConditionExpression="size(s) = :n", **members)
 
 
 def filled(table: DataTable, value: Value, size_bytes: int) -> dict[str, Value]:

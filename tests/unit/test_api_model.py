@@ -122,7 +122,7 @@ MEMBERS_IN_ORDER = {
     ),
     "TransactWriteItems": "ReturnConsumedCapacity ReturnItemCollectionMetrics",
     "UpdateItem": (
-        "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics ReturnValues Key ConditionalOperator Expected"
+        "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics ReturnValues ConditionalOperator Key Expected"
     ),
     "CreateTable": (
         "AttributeDefinitions TableName BillingMode ProvisionedThroughput KeySchema LocalSecondaryIndexes "

@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from hashrange.errors import RequestFault
 from hashrange.limits import EXPRESSION_SIZE_MAX_BYTES
-from hashrange.messages.expressions import EMPTY_EXPRESSION, EXPRESSION_SIZE, INVALID_EXPRESSION, SYNTAX_ERROR
+from hashrange.messages.expressions import (
+    EMPTY_EXPRESSION,
+    EXPRESSION_SIZE,
+    INVALID_EXPRESSION,
+    SYNTAX_ERROR,
+    UPDATE_SIZE_OLDER,
+)
 from hashrange.steps import spend
 
 NAME = "name"
@@ -47,13 +53,21 @@ def read_tokens(kind: str, text: str) -> list[Token]:
     """
     size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > EXPRESSION_SIZE_MAX_BYTES:
-        raise fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
+        raise _size_fault(kind, size_bytes)
     spend(size_bytes >> 2)
     tokens = [Token(m.lastgroup or UNKNOWN, m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
     if not tokens:
         raise fault(kind, EMPTY_EXPRESSION)
     tokens.append(Token(END, "<EOF>", len(text), len(text)))
     return tokens
+
+
+def _size_fault(kind: str, size_bytes: int) -> RequestFault:
+    """The refusal of a text that is too long; of an update, the older layer does not say how long it is."""
+    current = fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
+    if kind != "UpdateExpression":
+        return current
+    return RequestFault(str(current), fault(kind, UPDATE_SIZE_OLDER).older)
 
 
 def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:

@@ -65,17 +65,22 @@ def project_attributes(names: list[str]) -> Projection:
 
 def _compile(kind: str, text: str, names: dict[str, str] | None) -> Projection:
     parser = Parser(kind, text, names, None, NO_KEYWORDS)
-    parser.read_path()
-    while parser.is_symbol(","):
-        parser.take_symbol(",")
-        parser.read_path()
-    parser.expect_end()
+    read_projection(parser)
     check_reserved(parser)
     check_paths(parser)
     for path in parser.paths:
         check_name_defined(kind, path)
     check_disjoint(kind, parser.paths)
     return Projection([path.elements for path in parser.paths], frozenset(parser.used_names))
+
+
+def read_projection(parser: Parser) -> None:
+    """Read all paths; the parser notes them."""
+    parser.read_path()
+    while parser.is_symbol(","):
+        parser.take_symbol(",")
+        parser.read_path()
+    parser.expect_end()
 
 
 def compile_project(paths: list[Elements]) -> Project:

@@ -135,7 +135,7 @@ def compile_update(
 
 def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> Update:
     parser = Parser(kind, text, names, values, UPDATE_KEYWORDS)
-    clauses, targets, repeated = _read_clauses(parser)
+    clauses, targets, repeated = read_clauses(parser)
     check_operator_count(parser)
     check_reserved(parser)
     check_paths(parser)
@@ -221,7 +221,7 @@ def _may_be_container(operand: Operand) -> bool:
     return not isinstance(operand, Arithmetic)
 
 
-def _read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:
+def read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:
     """Read all clauses: the actions, their targets in the order of the text, and the first clause that stands twice."""
     clauses = Clauses([], [], [], [])
     targets: list[Path] = []

@@ -95,8 +95,10 @@ def contains(container: Value, wanted: Value) -> bool:
 
 
 def size_of(value: Value) -> int | None:
-    """What size() gives: characters, bytes or elements; None for types without a size."""
+    """What size() gives: of a string its UTF-16 code units, else bytes or elements; None for types without a size."""
     ((type_name, content),) = value.items()
     if type_name in ("N", "BOOL", "NULL"):
         return None
+    if type_name == "S" and not content.isascii():
+        return len(content.encode("utf-16-le")) // 2
     return binary_size_bytes(content) if type_name == "B" else len(content)

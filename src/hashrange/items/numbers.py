@@ -86,7 +86,6 @@ def _normalize(text: str) -> str:
     if not whole and not fraction:
         raise _not_convertible(text)
     exponent = 0
-    is_wide = False
     if exponent_digits:
         exponent_digits = _without_zeros_before(exponent_digits) or "0"
         if len(exponent_digits) > _EXPONENT_DIGITS_MAX:
@@ -94,15 +93,12 @@ def _normalize(text: str) -> str:
         exponent = -int(exponent_digits) if exponent_sign == "-" else int(exponent_digits)
         if not -_INT64_MAX - 1 <= exponent <= _INT64_MAX:
             raise _not_convertible(text)
-        is_wide = not -_INT32_MAX <= exponent <= _INT32_MAX
 
     written = whole + fraction
     digits = _without_zeros_before(written) if is_long else written.lstrip("0")
     first_exponent = exponent + len(digits) - len(fraction) - 1 if digits else exponent
-    if first_exponent > NUMBER_EXPONENT_MAX:
-        raise _out_of_range(NUMBER_OVERFLOW, text, is_wide=is_wide)
-    if first_exponent < NUMBER_EXPONENT_MIN:
-        raise _out_of_range(NUMBER_UNDERFLOW, text, is_wide=is_wide)
+    if not NUMBER_EXPONENT_MIN <= first_exponent <= NUMBER_EXPONENT_MAX:
+        raise _out_of_range(text, exponent, len(fraction), first_exponent)
     digits = _without_zeros_behind(digits) if is_long else digits.rstrip("0")
     if not digits:
         return "0"
@@ -182,9 +178,12 @@ def _not_convertible(text: str) -> NumberFault | Malformed:
     return NumberFault(NUMBER_NOT_CONVERTIBLE.format(text=text), None if text else NUMBER_EMPTY_OLDER)
 
 
-def _out_of_range(message: str, text: str, *, is_wide: bool) -> NumberFault:
-    """The older layer does not read exponents beyond an int32 at all."""
-    return NumberFault(message, NUMBER_NOT_CONVERTIBLE.format(text=text) if is_wide else None)
+def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent: int) -> NumberFault:
+    """The older layer counts in 32 bits: it reads no exponent and no scale beyond them, and the place of the first digit wraps."""
+    message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
+    if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):
+        return NumberFault(message, NUMBER_NOT_CONVERTIBLE.format(text=text))
+    return NumberFault(message, NUMBER_UNDERFLOW if first_exponent >= _INT32_MAX else message)
 
 
 # --- size ---------------------------------------------------------------------------------------

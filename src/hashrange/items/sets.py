@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, TypeVar
 
-from hashrange.errors import Malformed, NumberSetFault, RequestFault
+from hashrange.errors import Malformed, NumberSetFault, RepeatFault, RequestFault
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
@@ -56,7 +56,7 @@ def walk_number_set(members: Any) -> tuple[Members, int]:
     check_members("NS", members)
     ordered = sort([normalize_number(member) for member in walk(members)], encode_number)
     if len(_distinct(ordered)) < len(ordered):
-        raise NumberSetFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
+        raise RepeatFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
     size_bytes = sum([number_size_bytes(member) for member in walk(ordered)])
     return members if ordered == members else ordered, size_bytes
 
@@ -73,7 +73,7 @@ def check_members(type_name: str, members: Any) -> None:
         raise fault(EMPTY_SET[type_name])
 
 
-def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RequestFault:
+def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RepeatFault:
     """Current wording: sorted up to the first repeat, the repeat, then the rest; older: as the request has them."""
     first: dict[_Order, str] = {}
     for position, place in enumerate(walk(order)):
@@ -81,7 +81,7 @@ def _repeats(message: str, separator: str, members: Members, order: list[_Order]
             break
         first[place] = members[position]
     listed = chain((first[place] for place in sort(first)), members[len(first) :])
-    return RequestFault(
+    return RepeatFault(
         message.format(members=_joined(separator, listed, '"')), message.format(members=_joined(", ", members, ""))
     )
 

@@ -6,15 +6,16 @@ base64, unknown members and text that is not Unicode included): the slow path wo
 Nothing given is mutated; what is canonical already is given back as it is. Source: service behaviour, captures to Oct 2026.
 """
 
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from hashrange.errors import Malformed, RequestFault, ValidationException
+from hashrange.errors import Malformed, NestingFault, RequestFault, ValidationException
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import measure_number, normalize_number
 from hashrange.items.sets import check_members, walk_binary_set, walk_number_set, walk_string_set
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.types import Item, Value
-from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_ENVELOPED_MAX, NESTING_LEVELS_MAX
+from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX, NESTING_LEVELS_READ_MAX
 from hashrange.messages.values import (
     ATTRIBUTE_NAME_EMPTY,
     ATTRIBUTE_NAME_TOO_LONG,
@@ -39,6 +40,8 @@ def check_item(item: dict[str, Any]) -> tuple[Item, int]:
         return _walk_attributes(item, 0)
     except UnicodeEncodeError:
         raise Malformed from None
+    except _NestedNameFault as fault:
+        raise _deepest_fault(item) or fault from None
 
 
 def check_value(value: dict[str, Any]) -> tuple[Value, int]:
@@ -52,6 +55,8 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
         canonical, size_bytes = _walk_content(type_name, content, 0)
     except UnicodeEncodeError:
         raise Malformed from None
+    except _NestedNameFault as fault:
+        raise _deepest_fault([value]) or fault from None
     return value if canonical is content else {type_name: canonical}, size_bytes
 
 
@@ -76,10 +81,13 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
 
 def _expression_value_fault(fault: ValidationException, token: str) -> RequestFault:
     """The same fault, with the wording of the older layer."""
+    message = str(fault)
+    if isinstance(fault, NestingFault) and fault.levels == NESTING_LEVELS_MAX:
+        return fault
     is_worded_per_operation = isinstance(fault, RequestFault)
-    older = fault.older if isinstance(fault, RequestFault) else str(fault)
+    older = fault.older if isinstance(fault, RequestFault) else message
     return RequestFault(
-        str(fault),
+        message,
         EXPRESSION_VALUE_OLDER.format(message=older, token=token),
         is_always_bare=not is_worded_per_operation,
     )
@@ -106,6 +114,8 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
     changed: dict[str, Value] | None = None
     for name, value in walk(attributes.items()):
         if not 0 < len(name) <= NAME_SURELY_SHORT:
+            if level and not name:
+                raise _NestedNameFault(ATTRIBUTE_NAME_EMPTY)
             check_name(name)
         size_bytes += len(name) if name.isascii() else len(name.encode())
         if value.__class__ is not dict:
@@ -164,18 +174,39 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
     return elements if changed is None else changed, size_bytes
 
 
-def _nesting_fault(content: Content) -> ValidationException:
-    """Worded per operation, but bare where the nesting goes on beyond what the current layer reads at all.
+class _NestedNameFault(RequestFault):
+    """An empty name inside a map. Nesting that is too deep is told first, wherever in the item it is."""
 
-    `content` is that of the map or list whose members stand too deep; from there the first map or list is followed.
-    """
-    for _ in range(NESTING_LEVELS_ENVELOPED_MAX + 1 - NESTING_LEVELS_MAX):
-        values = content.values() if content.__class__ is dict else content
-        inners = [inner for value in values if value.__class__ is dict for inner in value.values()]
-        content = next((inner for inner in inners if inner and inner.__class__ in (dict, list)), None)
-        if content is None:
-            return RequestFault(NESTING_TOO_DEEP)
-    return ValidationException(NESTING_TOO_DEEP)
+
+def _deepest_fault(content: Content) -> NestingFault | None:
+    """The refusal of the nesting inside an item, or inside a list of values, if it is too deep."""
+    levels = count_levels(content)
+    return NestingFault(NESTING_TOO_DEEP, levels) if levels >= NESTING_LEVELS_MAX else None
+
+
+def _nesting_fault(content: Content) -> NestingFault:
+    """`content` is that of the map or list whose members stand too deep."""
+    return NestingFault(NESTING_TOO_DEEP, NESTING_LEVELS_MAX + count_levels(content))
+
+
+def count_levels(content: Content) -> int:
+    """Inside how many lists and maps the deepest value of an item, map or list stands; counted a level beyond what is ever told."""
+    levels = -1
+    layer = [content]
+    while layer and levels <= NESTING_LEVELS_READ_MAX:
+        levels += 1
+        layer = [inner for outer in layer for inner in _inner_contents(outer)]
+    return levels
+
+
+def _inner_contents(content: Content) -> Iterator[Content]:
+    """The contents of the lists and maps right inside a map or list, but for empty ones."""
+    for value in walk(content.values() if content.__class__ is dict else content):
+        if value.__class__ is dict:
+            for type_name, json_type in (("M", dict), ("L", list)):
+                inner = value.get(type_name)
+                if inner and inner.__class__ is json_type:
+                    yield inner
 
 
 # --- one value ----------------------------------------------------------------------------------

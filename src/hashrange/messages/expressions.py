@@ -25,6 +25,7 @@ UNUSED = "Value provided in {parameter} unused in expressions: keys: {{{keys}}}"
 INVALID_EXPRESSION = "Invalid {kind}: {fault}"
 EMPTY_EXPRESSION = "The expression can not be empty;"
 EXPRESSION_SIZE = "Expression size has exceeded the maximum allowed size; expression size: {size_bytes}"
+UPDATE_SIZE_OLDER = "Expression size has exceeded the maximum allowed size;"
 SYNTAX_ERROR = 'Syntax error; token: "{token}", near: "{near}"'
 REDUNDANT_PARENTHESES = "The expression has redundant parentheses;"
 RESERVED_WORD = "Attribute name is a reserved keyword; reserved keyword: {word}"

@@ -24,8 +24,7 @@ GSI_CONSISTENT_READ = "Consistent reads are not supported on global secondary in
 
 NO_KEY_CONDITION = "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
 TOO_MANY_KEY_CONDITIONS = (
-    "Invalid KeyConditionExpression: The number of query conditions ({count}) exceeds the number of key attributes"
-    " defined in the schema ({maximum})"
+    "The number of query conditions ({count}) exceeds the number of key attributes defined in the schema ({maximum})"
 )
 LEGACY_KEY_CONDITION_COUNT = "Conditions can be of length 1 or 2 only"
 MISSED_KEY_ELEMENT = "Query condition missed key schema element: {name}"

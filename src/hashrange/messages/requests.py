@@ -79,6 +79,13 @@ BATCH_GET_NO_KEYS = _BATCH_KEYS + "greater than or equal to 1"
 BATCH_GET_MANY_KEYS = _BATCH_KEYS + "less than or equal to 100"
 BATCH_WRITE_EMPTY = "The requestItems parameter is required for BatchWriteItem"
 
+_TRANSACT_ITEMS = "Value at 'TransactItems' failed to satisfy constraint: Member must have length "
+TRANSACTION_EMPTY = _TRANSACT_ITEMS + "greater than or equal to 1"
+TRANSACTION_TOO_LONG = _TRANSACT_ITEMS + "less than or equal to 100"
+_TOKEN = "Value at 'ClientRequestToken' failed to satisfy constraint: Member must have length "  # noqa: S105 - no secret
+TOKEN_EMPTY = _TOKEN + "greater than or equal to 1"
+TOKEN_TOO_LONG = _TOKEN + "less than or equal to 36"
+
 # --- our own words ------------------------------------------------------------------------------
 
 TOO_MANY_MEMBERS = "The request holds more than {maximum} members of maps and lists"

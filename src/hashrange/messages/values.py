@@ -17,7 +17,7 @@ NULL_NOT_TRUE = _INVALID_PARAMETERS + "Null attribute value types must have the 
 NESTING_TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
-ATTRIBUTE_NAME_EMPTY = _INVALID_PARAMETERS + "Empty attribute name"  # prefix (unconfirmed)
+ATTRIBUTE_NAME_EMPTY = "Empty attribute name"
 ATTRIBUTE_NAME_TOO_LONG = (
     _INVALID_PARAMETERS + "Attribute name is too large, must be less than 65536 bytes"
 )  # (unconfirmed)

@@ -22,6 +22,7 @@ from hashrange.errors import (
     CORAL_SERVICE,
     ApiError,
     Malformed,
+    RequestFault,
     ResourceNotFoundException,
     SerializationException,
     StorageError,
@@ -43,6 +44,7 @@ from hashrange.steps import spend_decoding
 from hashrange.store.interface import Catalog, Durability
 from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
+from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.faults import check_object, decode_object, explain_object, find_fault
 from hashrange.wire.http import (
     CONTENT_TYPES,
@@ -268,7 +270,10 @@ class Dispatcher:
                 return
         if isinstance(error, ResourceNotFoundException):
             self.hints.table_not_found(call.scope, call.parsed)
-        self._respond_behind_barrier(call, error.http_status, error_body(error, call.operation.wording))
+        wording = call.operation.wording
+        if isinstance(error, RequestFault) and holds_unread_values(call.operation.name, call.parsed):
+            wording = "older"
+        self._respond_behind_barrier(call, error.http_status, error_body(error, wording))
 
     def _respond_behind_barrier(self, call: Call, status: int, body: bytes) -> None:
         is_eventual = call.operation.is_eventual

@@ -5,7 +5,7 @@ already; nothing here asks what an index holds. Refusals are always bare. Source
 which of several faults comes first, and the words for sizes in whole items, are unconfirmed.
 """
 
-from hashrange.errors import ValidationException
+from hashrange.errors import ValidationException, WholeRequestFault
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item
 from hashrange.items.values import type_of
@@ -38,7 +38,7 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
             if scalar is None:
                 raise _type_mismatch(index, name, key_type, type_of(value))
             if not scalar:
-                raise ValidationException(INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
+                raise WholeRequestFault(INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
             length += len(scalar)
         if length > _SURELY_SHORT:
             if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
@@ -68,7 +68,7 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
             if key_type not in value:
                 raise ValidationException(UPDATED_INDEX_KEY_TYPE)
             if key_type != "N" and not value[key_type]:
-                raise ValidationException(UPDATED_INDEX_KEY_EMPTY[key_type])
+                raise WholeRequestFault(UPDATED_INDEX_KEY_EMPTY[key_type])
         if (
             _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES
             or _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES

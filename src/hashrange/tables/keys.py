@@ -8,7 +8,7 @@ Source: service behaviour, captures to Oct 2026.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from hashrange.errors import ValidationException
+from hashrange.errors import ValidationException, WholeRequestFault
 from hashrange.items.keys import encode_component, encode_partition
 from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Key
@@ -62,7 +62,7 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
         return
     size_bytes = text_size_bytes(scalar) if key_type == "S" else binary_size_bytes(scalar)
     if not size_bytes:
-        raise ValidationException(EMPTY_KEY[key_type].format(name=name))
+        raise WholeRequestFault(EMPTY_KEY[key_type].format(name=name))
     if is_partition and size_bytes > PARTITION_KEY_MAX_BYTES:
         raise ValidationException(PARTITION_KEY_TOO_LONG)
     if not is_partition and size_bytes > SORT_KEY_MAX_BYTES:

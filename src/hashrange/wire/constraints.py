@@ -14,6 +14,7 @@ from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
 from hashrange.steps import spend, together, walk
+from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.render import lower_camel, path_key, render_value
 from hashrange.wire.shape import Bounds, Shape
 
@@ -79,6 +80,12 @@ SPECIAL_FORMS: dict[tuple[str, str, Constraint], SpecialForm] = {
     ("BatchGetItem", "requestItems.{key}.member.keys", "min_length"): SpecialForm(messages.BATCH_GET_NO_KEYS),
     ("BatchGetItem", "requestItems.{key}.member.keys", "max_length"): SpecialForm(messages.BATCH_GET_MANY_KEYS),
     ("BatchWriteItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_WRITE_EMPTY, is_bare=True),
+    ("TransactGetItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
+    ("TransactGetItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
+    ("TransactWriteItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
+    ("TransactWriteItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
+    ("TransactWriteItems", "clientRequestToken", "min_length"): SpecialForm(messages.TOKEN_EMPTY, is_alone=True),
+    ("TransactWriteItems", "clientRequestToken", "max_length"): SpecialForm(messages.TOKEN_TOO_LONG, is_alone=True),
 }
 """(operation, form of the path, constraint) → the newer form. Scan keeps the general sentences, but for the table's name."""
 
@@ -87,16 +94,30 @@ def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str
     """Raise ValidationException with every broken constraint of the request, ten at most."""
     violations = list(_structure_violations(request, shape, Place()))
     if violations:
+        is_older = any(place.path == "key" and constraint == "required" for place, constraint, _ in violations)
+        if is_older or holds_unread_values(operation_name, request):
+            raise ValidationException(_older_report(violations))
         raise ValidationException(_report(violations, operation_name))
 
 
+def _older_report(violations: list[Violation]) -> str:
+    """The message of the older layer, which single items fall back to: general sentences; of a table's name the length before its pattern."""
+    lengths = {place for place, constraint, _ in violations if constraint in ("min_length", "max_length")}
+    return envelope(
+        [
+            text
+            for place, constraint, text in violations
+            if constraint != "pattern" or place.path != "tableName" or place not in lengths
+        ]
+    )
+
+
 def _report(violations: list[Violation], operation_name: str) -> str:
-    """The reply's message. When the key is missing too, the operation falls back to the general sentences."""
-    is_key_missing = any(place.path == "key" and constraint == "required" for place, constraint, _ in violations)
+    """The reply's message."""
     texts = []
     alone = None
     for place, constraint, text in violations:
-        form = None if is_key_missing else SPECIAL_FORMS.get((operation_name, place.form, constraint))
+        form = SPECIAL_FORMS.get((operation_name, place.form, constraint))
         if form is None:
             texts.append(text)
             continue

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from hashrange.limits import MEMBERS_LOOKED_AT
+from hashrange.limits import MEMBERS_LOOKED_AT, TEXTS_LOOKED_AT
 from hashrange.steps import TOGETHER_MEMBERS, spend, together, walk
 from hashrange.wire.shape import Shape
 
@@ -56,9 +56,12 @@ def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, i
     """How many of the elements are to be looked at, and what that leaves; cuts inside these."""
     member, length_max = shape.member, shape.length_max
     assert member is not None
+    kept_min = length_max
+    if length_max is not None and member.kind == "String":
+        kept_min = max(length_max, TEXTS_LOOKED_AT)
     kept = 0
     for element in elements:
-        if length_max is not None and kept > length_max and left <= 0:
+        if kept_min is not None and kept > kept_min and left <= 0:
             break
         kept += 1
         left = cut_overlong(element, member, left - 1) if member.is_cuttable else left - 1

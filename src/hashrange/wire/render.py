@@ -1,21 +1,23 @@
 """How does a value look inside a constraint's message? As Java prints it, in quotes; an absent value is a bare null.
 
-Printed lazily, and no further than `ECHO_CHARACTERS_MAX`: a request of 16 MB would print as several hundred. What is longer ends
-in an ellipsis (unconfirmed). Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
+Printed lazily, and no further than a whole message may have characters: a request of 16 MB would print as several hundred. Whoever
+sends the message cuts it. Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from hashrange.limits import ECHO_CHARACTERS_MAX, PATH_KEY_CHARACTERS_MAX
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
+from hashrange.steps import spend
 from hashrange.wire.jsontypes import VALUE_LEVELS_MAX, VALUE_MEMBERS
 from hashrange.wire.shape import Shape
 
+_PART_STEPS = 4
 MEMBERS_AS_PRINTED = {"WriteRequest": ("PutRequest", "DeleteRequest")}
 """Structures that print their members in another order than the one in which faults of these are reported."""
 
 _ELLIPSIS = "..."
-"""For what is cut, and for attribute values that are nested deeper than anybody looks."""
+"""For attribute values that are nested deeper than anybody looks."""
 
 
 def lower_camel(name: str) -> str:
@@ -25,7 +27,7 @@ def lower_camel(name: str) -> str:
 
 def path_key(key: str) -> str:
     """A map's key as it stands in a path."""
-    return _cut(key, PATH_KEY_CHARACTERS_MAX)
+    return key[:MESSAGE_CHARACTERS_MAX]
 
 
 def render_value(value: Any, shape: Shape) -> str:
@@ -35,15 +37,12 @@ def render_value(value: Any, shape: Shape) -> str:
     parts = []
     length = 0
     for part in _parts(value, shape):
+        spend(_PART_STEPS)
         parts.append(part)
         length += len(part)
-        if length > ECHO_CHARACTERS_MAX:
-            break
-    return f"'{_cut(''.join(parts), ECHO_CHARACTERS_MAX)}'"
-
-
-def _cut(text: str, length_max: int) -> str:
-    return text if len(text) <= length_max else text[:length_max] + _ELLIPSIS
+        if length > MESSAGE_CHARACTERS_MAX:
+            return f"'{''.join(parts)[:MESSAGE_CHARACTERS_MAX]}"
+    return f"'{''.join(parts)}'"
 
 
 def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:

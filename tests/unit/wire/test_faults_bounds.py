@@ -14,17 +14,18 @@ import pytest
 
 from hashrange import steps
 from hashrange.errors import ApiError, SerializationException, ValidationException
-from hashrange.limits import ECHO_CHARACTERS_MAX, MEMBERS_LOOKED_AT, PATH_KEY_CHARACTERS_MAX, STRUCTURES_MAX
+from hashrange.limits import MEMBERS_LOOKED_AT, MESSAGE_CHARACTERS_MAX, STRUCTURES_MAX, TEXTS_LOOKED_AT
 from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.replies import error_body
 from hashrange.steps import TOGETHER_MEMBERS, look
 from hashrange.wire import faults
 from hashrange.wire.faults import explain_object, find_fault
 from tests.support.explaining import explain
 
 DELETE = {"Delete": {"TableName": "Tab", "Key": {"pk": {"S": "1"}}}}
-MESSAGE_MAX = 10 * (ECHO_CHARACTERS_MAX + PATH_KEY_CHARACTERS_MAX + 500)
-"""Characters of ten violations: value, path and sentence."""
+MESSAGE_MAX = 10 * (2 * MESSAGE_CHARACTERS_MAX + 500)
+"""Characters of ten violations: value, path and sentence. The reply has fewer."""
 
 
 def message_of(operation_name: str, body: dict[str, Any]) -> str:
@@ -54,24 +55,57 @@ def test_a_refusal_is_short_however_large_the_request(operation_name: str, body:
     assert len(message_of(operation_name, body)) <= MESSAGE_MAX
 
 
-def test_a_value_is_told_up_to_a_bound() -> None:
-    longest = "a" * ECHO_CHARACTERS_MAX
-    for text, told in ((longest, longest), (longest + "b", longest + "...")):
-        message = message_of("PutItem", {"TableName": text, "Item": {}})
-        assert message.startswith(f"1 validation error detected: Value '{told}' at 'tableName' failed")
+def told(operation_name: str, body: dict[str, Any]) -> str:
+    """The message as it is sent."""
+    reply: dict[str, str] = json.loads(error_body(ValidationException(message_of(operation_name, body))))
+    return reply["message"]
 
 
-def test_a_list_is_told_up_to_a_bound() -> None:
-    told = ("a, " * ECHO_CHARACTERS_MAX)[: ECHO_CHARACTERS_MAX - 1]
-    message = message_of("GetItem", {"TableName": "Tab", "Key": {}, "AttributesToGet": ["a"] * ECHO_CHARACTERS_MAX})
-    assert message.startswith(f"1 validation error detected: Value '[{told}...' at 'attributesToGet' failed")
+NEAR = MESSAGE_CHARACTERS_MAX - 1_000
+"""Characters that leave room for the sentence."""
 
 
-def test_a_key_stands_in_a_path_up_to_a_bound() -> None:
-    told = "T" * PATH_KEY_CHARACTERS_MAX + "..."
-    assert f"'RequestItems.{told}.member.Keys'" in message_of(
-        "BatchGetItem", {"RequestItems": {"T" * 9_999: {"Keys": []}}}
+def test_a_value_is_told_whole() -> None:
+    name = "a" * NEAR
+    message = told("PutItem", {"TableName": name, "Item": {}})
+    assert f"Value '{name}' at 'tableName' failed to satisfy constraint: Member must have length less" in message
+
+
+def test_a_list_is_told_whole() -> None:
+    names = ["a"] * (NEAR // 3)
+    message = told("GetItem", {"TableName": "Tab", "Key": {}, "AttributesToGet": names})
+    assert message.endswith(
+        f"Value '[{', '.join(names)}]' at 'attributesToGet' failed to satisfy constraint: Member must have length less"
+        " than or equal to 255"
     )
+
+
+def test_a_hundred_and_one_statements_are_told_whole() -> None:
+    statements = [{"Statement": "SELECT * FROM t WHERE pk = 'a'", "Parameters": [{"S": "x"}]}] * 101
+    message = told("ExecuteTransaction", {"TransactStatements": statements})
+    assert message.count("ParameterizedStatement(statement=SELECT * FROM t WHERE pk = 'a', parameters=[") == 101
+    assert message.endswith(
+        ")]' at 'transactStatements' failed to satisfy constraint: Member must have length less than or equal to 100"
+    )
+
+
+def test_a_key_stands_in_a_path_whole() -> None:
+    name = "T" * NEAR
+    message = told("BatchGetItem", {"RequestItems": {name: {"Keys": []}}})
+    assert f"'RequestItems.{name}.member.Keys'" in message or message.endswith("...")
+
+
+@pytest.mark.parametrize("length", [MESSAGE_CHARACTERS_MAX, 1_000_000])
+def test_a_message_is_told_up_to_a_bound(length: int) -> None:
+    bodies: list[tuple[str, dict[str, Any]]] = [
+        ("PutItem", {"TableName": "a" * length, "Item": {}}),
+        ("GetItem", {"TableName": "Tab", "Key": {}, "AttributesToGet": ["a"] * length}),
+        ("Scan", {"TableName": "Tab", "ScanFilter": {"a" * length: {}}}),
+    ]
+    for operation_name, body in bodies:
+        message = told(operation_name, body)
+        assert len(message) == MESSAGE_CHARACTERS_MAX + 3
+        assert message.endswith("a..." if operation_name != "GetItem" else "...")
 
 
 def steps_of(operation_name: str, body: dict[str, Any]) -> int:
@@ -131,11 +165,12 @@ MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", MANY)
 def test_more_members_than_allowed_take_no_more_steps(name: str) -> None:
     operation_name, make = MANY[name]
-    steps_of(operation_name, make(20_000))  # what is made once: shapes, patterns
-    few, many = steps_of(operation_name, make(20_000)), steps_of(operation_name, make(40_000))
+    count = TEXTS_LOOKED_AT + 10_000
+    steps_of(operation_name, make(count))  # what is made once: shapes, patterns
+    few, many = steps_of(operation_name, make(count)), steps_of(operation_name, make(2 * count))
     # Texts are looked at many at once: some calls for each 2,048 of them, in which others have their turn.
-    assert few <= many <= few + 20_000 // 100
-    assert many < 40 * MEMBERS_LOOKED_AT
+    assert few <= many <= few + count // 100
+    assert many < 40 * MEMBERS_LOOKED_AT + 8 * MESSAGE_CHARACTERS_MAX
 
 
 def test_faults_beyond_those_told_are_not_looked_for() -> None:
@@ -176,7 +211,7 @@ def test_lists_without_a_declared_bound_have_one_of_ours() -> None:
     message = message_of("TagResource", ARN | {"Tags": [{"Key": "a", "Value": "b"}] * (STRUCTURES_MAX + 1)})
     assert message.startswith("1 validation error detected: Value '[Tag(key=a, value=b), Tag(")
     assert message.endswith(
-        "...' at 'tags' failed to satisfy constraint: Member must have length less than or equal to 1000"
+        ", Tag(key=a, value=b)]' at 'tags' failed to satisfy constraint: Member must have length less than or equal to 1000"
     )
 
 

@@ -1,6 +1,6 @@
 """BatchGetItem: up to 100 items of several tables by their primary keys; no snapshot, each item is read by itself.
 
-Order of checks: per table mixing of parameters → AttributesToGet repeats → ProjectionExpression → each key's values →
+Order of checks: mixing of parameters over all tables → per table mixing of parameters → AttributesToGet repeats → ProjectionExpression → each key's values →
 keys repeated → keys counted so far; then all tables → per table key schema.
 
 What does not fit a reply (16 MB in all, 1 MB of one partition), or cannot be read now, comes back in UnprocessedKeys, as it was
@@ -10,13 +10,14 @@ partition key value; the item that would exceed a limit is left out; a table tha
 is answered under both names, and its keys count as repeated across them.
 """
 
+from collections.abc import Collection
 from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, ValidationException
-from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json, row_size_bytes
@@ -138,6 +139,8 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     That a key repeats is seen at once when all keys are known as bytes. Its fault comes earlier in the order, though, so a
     request with any fault is looked at again, now one thing after the other.
     """
+    if len(request.RequestItems) > 1:
+        _refuse_mixing(request.RequestItems.values())
     try:
         usual = _usual_reads(scope, request)
     except ApiError:
@@ -190,6 +193,14 @@ def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     if len({table.table_id for table in tables if table is not None}) < len(tables):
         _refuse_repeats_across_names(reads)
     return reads
+
+
+def _refuse_mixing(entries: Collection[KeysAndAttributes]) -> None:
+    """Refuse legacy parameters of one table beside expressions of another."""
+    legacy = [entry.AttributesToGet for entry in entries if entry.AttributesToGet is not None]
+    if legacy:
+        texts = [entry.ProjectionExpression for entry in entries if entry.ProjectionExpression is not None]
+        check_mixing([("AttributesToGet", legacy)], [("ProjectionExpression", texts or None)])
 
 
 def _checked_projection(entry: KeysAndAttributes) -> Projection | None:

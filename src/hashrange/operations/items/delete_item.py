@@ -6,12 +6,13 @@ condition.
 
 import msgspec
 
-from hashrange.errors import RequestFault, ResourceNotFoundException
+from hashrange.errors import NestingFault, ResourceNotFoundException
 from hashrange.items.row_layout import row_json
 from hashrange.items.values import check_item
-from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
+from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths, requested_condition
+from hashrange.operations.items.depth import check_before_depth, check_return_values
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_delete
 from hashrange.operations.items.plans import known_plan
@@ -43,9 +44,13 @@ async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
     known = known_plan(request, None)
     if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
-    key_item = check_item(request.Key)[0]
-    if request.ReturnValues is not None and request.ReturnValues not in ("NONE", "ALL_OLD"):
-        raise RequestFault(RETURN_VALUES_OLD_ONLY)
+    try:
+        key_item = check_item(request.Key)[0]
+    except NestingFault:
+        check_before_depth("DeleteItem", request)
+        raise
+    if request.ReturnValues is not None:
+        check_return_values(request.ReturnValues)
     condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)

@@ -5,7 +5,7 @@ Each makes a Plan: a pure function from the row before to the row after, which r
 
 from __future__ import annotations  # else each plan that is made evaluates its annotations: 1 µs
 
-from hashrange.errors import RequestFault, ValidationException
+from hashrange.errors import RequestFault, ValidationException, WholeRequestFault
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.update import Update
 from hashrange.items.row_layout import row_size_bytes
@@ -76,7 +76,8 @@ def plan_update(
     def plan(old: Row | None) -> Planned | Row | None:
         item = None if old is None else decode_row(old)
         if is_heavy:
-            _check_statement_size(update, values, item)
+            assert update is not None
+            _check_statement_size(update, values, item, key_item)
         if condition is not None:
             check_condition(condition, values, item, old, on_failure)
         if update is None:
@@ -88,13 +89,20 @@ def plan_update(
     return plan
 
 
-def _check_statement_size(update: Update | None, values: dict[str, Value], item: Item | None) -> None:
-    """Refuse a statement that weighs more than an item may, before its condition is looked at."""
-    if (
-        update is not None
-        and update.statement_size_bytes(values, NO_ITEM if item is None else item) > ITEM_SIZE_MAX_BYTES
-    ):
-        raise ValidationException(UPDATED_ITEM_TOO_LARGE)
+def _check_statement_size(update: Update, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
+    """Refuse a statement that weighs more than an item may, before its condition is looked at.
+
+    A transaction has that as a reason only when the item that it makes is too large itself.
+    """
+    old = NO_ITEM if item is None else item
+    if update.statement_size_bytes(values, old) <= ITEM_SIZE_MAX_BYTES:
+        return
+    try:
+        size_bytes = item_size_bytes({**key_item, **update.apply(old, values)})
+    except ValidationException:
+        size_bytes = 0
+    fault = ValidationException if size_bytes > ITEM_SIZE_MAX_BYTES else WholeRequestFault
+    raise fault(UPDATED_ITEM_TOO_LARGE)
 
 
 def _create(table: OpenTable, update: Update, values: dict[str, Value], key_item: Item) -> Planned:

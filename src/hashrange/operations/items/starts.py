@@ -1,6 +1,6 @@
 """Where does a Query or Scan read, and from where on? The index that it names and its ExclusiveStartKey."""
 
-from hashrange.errors import NumberFault, NumberSetFault, RequestFault, ValidationException
+from hashrange.errors import NumberFault, NumberSetFault, RepeatFault, RequestFault, ValidationException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_BACKFILLING, INDEX_NOT_FOUND, START_KEY_VALUE
@@ -8,12 +8,12 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
-    """ExclusiveStartKey with its values checked; faults of a value are worded as the start key's, but for numbers."""
+    """ExclusiveStartKey with its values checked; faults of a value are worded as the start key's, but for numbers and repeats."""
     if start_key is None:
         return None
     try:
         return check_item(start_key)[0]
-    except NumberFault:
+    except (NumberFault, RepeatFault):
         raise
     except RequestFault as fault:
         older = fault.older if isinstance(fault, NumberSetFault) else START_KEY_VALUE.format(message=fault.older)

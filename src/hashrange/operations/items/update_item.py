@@ -7,11 +7,12 @@ update → size of the item collection.
 
 import msgspec
 
-from hashrange.errors import ResourceNotFoundException
+from hashrange.errors import NestingFault, ResourceNotFoundException
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.depth import check_before_depth
 from hashrange.operations.items.parameters import UPDATE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_update
 from hashrange.operations.items.plans import known_plan
@@ -29,8 +30,8 @@ class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TableName: shapes.TableName
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     ReturnValues: shapes.ReturnValue | None = None
-    Key: shapes.AttributeMap
     ConditionalOperator: shapes.ConditionalOperator | None = None
+    Key: shapes.AttributeMap
     Expected: shapes.ExpectedAttributeMap | None = None
     AttributeUpdates: shapes.AttributeUpdates | None = None
     ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
@@ -46,7 +47,11 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     known = known_plan(request, request.UpdateExpression) if request.AttributeUpdates is None else None
     if known is None:
         check_parameters(request, UPDATE_ITEM)
-    key_item = check_item(request.Key)[0]
+    try:
+        key_item = check_item(request.Key)[0]
+    except NestingFault:
+        check_before_depth("UpdateItem", request)
+        raise
     update, condition, values = requested_update(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
-from hashrange.errors import ValidationException
+from hashrange.errors import NestingFault, ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.update import Update as CompiledUpdate
 from hashrange.items.rows import encode_row
@@ -18,9 +18,10 @@ from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
-from hashrange.messages.transactions import ONE_ACTION_ONLY
+from hashrange.messages.transactions import NO_ACTION, ONE_ACTION_ONLY
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths, requested_condition
+from hashrange.operations.items.depth import check_expressions_readable
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_check, plan_delete, plan_put, plan_update
 from hashrange.operations.items.plans import known_plan
@@ -94,10 +95,13 @@ class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Update: Update | None = None
 
 
+Request = ConditionCheck | Put | Delete | Update
+
+
 class Action(NamedTuple):
     """One action whose values and expressions are sound."""
 
-    request: ConditionCheck | Put | Delete | Update
+    request: Request
     item: Item
     """The item of a Put, the key map of the others."""
     size_bytes: int
@@ -111,13 +115,14 @@ class Action(NamedTuple):
 def check_action(element: TransactWriteItem) -> Action:
     """The action of one element; raises the first fault that needs no table: shape, parameters, values, size, expressions."""
     put, update, delete, check = element.Put, element.Update, element.Delete, element.ConditionCheck
-    if (put is None) + (update is None) + (delete is None) + (check is None) != 3:
-        raise ValidationException(ONE_ACTION_ONLY)
+    absent = (put is None) + (update is None) + (delete is None) + (check is None)
+    if absent != 3:
+        raise ValidationException(NO_ACTION if absent == 4 else ONE_ACTION_ONLY)
     if put is not None:
         known = known_plan(put, None)
         if known is None:
             check_parameters(put, PUT_OR_DELETE_ITEM)
-        item, size_bytes = check_item(put.Item)
+        item, size_bytes = _checked_item(put, put.Item)
         if size_bytes > ITEM_SIZE_MAX_BYTES:
             raise ValidationException(ITEM_TOO_LARGE)
         condition, values = requested_condition(put, known)
@@ -126,7 +131,7 @@ def check_action(element: TransactWriteItem) -> Action:
         known = known_plan(update, update.UpdateExpression)
         if known is None:
             check_parameters(update, UPDATE_ITEM)
-        item, size_bytes = check_item(update.Key)
+        item, size_bytes = _checked_item(update, update.Key)
         compiled, condition, values = requested_update(update, known)
         return Action(update, item, size_bytes, None, compiled, condition, values)
     request = check if delete is None else delete
@@ -134,9 +139,18 @@ def check_action(element: TransactWriteItem) -> Action:
     known = known_plan(request, None)
     if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
-    item, size_bytes = check_item(request.Key)
+    item, size_bytes = _checked_item(request, request.Key)
     condition, values = requested_condition(request, known)
     return Action(request, item, size_bytes, None, None, condition, values)
+
+
+def _checked_item(request: Request, item: dict[str, dict[str, object]]) -> tuple[Item, int]:
+    """The item or key map of an action. That its values are nested too deep is told after expressions that cannot be read."""
+    try:
+        return check_item(item)
+    except NestingFault:
+        check_expressions_readable(request)
+        raise
 
 
 def plan_action(table: OpenTable, action: Action) -> Step:

@@ -3,7 +3,7 @@
 Source: service behaviour, captures to Oct 2026.
 """
 
-from hashrange.errors import ApiError, RequestFault, TransactionCanceledException
+from hashrange.errors import ApiError, RequestFault, TransactionCanceledException, WholeRequestFault
 from hashrange.messages.transactions import CANCELLED
 
 CODES = {
@@ -18,8 +18,11 @@ CODES = {
 """Code of an error → code of a reason, and of a statement's error in a batch."""
 
 
-def cancelled(refusals: list[ApiError | None]) -> TransactionCanceledException:
-    """The error that tells all refusals; None stands for an action that had nothing against it."""
+def cancelled(refusals: list[ApiError | None]) -> ApiError:
+    """The error that tells all refusals, or the first that is no reason; None stands for an action that had nothing against it."""
+    for refusal in refusals:
+        if isinstance(refusal, WholeRequestFault):
+            return refusal
     reasons = [_reason(refusal) for refusal in refusals]
     message = CANCELLED.format(codes=", ".join([str(reason["Code"]) for reason in reasons]))
     return TransactionCanceledException(message, CancellationReasons=reasons)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, ResourceNotFoundException, ValidationException
+from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
@@ -20,6 +20,7 @@ from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.depth import check_expressions_readable
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import requested_projection
@@ -65,7 +66,7 @@ class Lookup(NamedTuple):
 
 
 async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> bytes:
-    """The items in the order of the request; an empty object for one that is not there. 5 µs an item."""
+    """The items in the order of the request; an empty object for one that is not there, or of which nothing is chosen. 5 µs an item."""
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
     rows = await read_places(scope, places)
@@ -84,7 +85,11 @@ def _checked_lookup(get: Get) -> Lookup:
     if get.ProjectionExpression is None and get.ExpressionAttributeNames is None:
         return Lookup(get.TableName, check_item(get.Key)[0], None)
     check_parameters(get, GET_ITEM)
-    key_item = check_item(get.Key)[0]
+    try:
+        key_item = check_item(get.Key)[0]
+    except NestingFault:
+        check_expressions_readable(get)
+        raise
     projection = requested_projection(get)
     check_unused(get.ExpressionAttributeNames, NO_VALUES, projection)
     return Lookup(get.TableName, key_item, projection)
@@ -132,7 +137,10 @@ def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes | me
             continue
         spend(len(row) >> 10)
         item_json = row_json_view(row) if lookup.projection is None else project_row(lookup.projection, row)
-        parts += (b'{"Item":', item_json, b"}")
+        if item_json == b"{}":
+            parts.append(item_json)
+        else:
+            parts += (b'{"Item":', item_json, b"}")
     return parts
 
 

@@ -1,9 +1,10 @@
 """TransactWriteItems: up to 100 puts, updates, deletes and checks of distinct items, all or none.
 
-Order of checks: per action, in the order of the request, exactly one kind → parameters → values → item size → expressions; then
+Order of checks: per action, in the order of the request, exactly one kind → parameters → values (after expressions that cannot
+be read, when they are nested too deep) → item size → expressions; then
 the size of all puts → items named twice → tables. Whatever depends on a table's keys, and everything at run time, becomes a
-reason: keys, index keys' types, targets, conditions, application of updates. A token that was used before comes before
-the reasons. Last, when nothing else is against the transaction: the size of all items, then those of item collections.
+reason: keys, index keys' types, targets, conditions, application of updates. Before all reasons, and instead of them, come empty
+values of keys and update statements that are too heavy for items that are not. A token that was used before comes before both. Last, when nothing else is against the transaction: the size of all items, then those of item collections.
 
 Open in what is known of the service, our choices: items named twice are heard before a missing table; faults of the keys of a
 Put are reasons, as those of lookups are; what a Delete removes counts into the 4 MB; a collection is as large as all actions

@@ -1,0 +1,41 @@
+"""What is told before an item or key map that is nested too deep? In the older layer, more than in the current one.
+
+There depth is looked at last of all values, after the expressions have been read. Actions of transactions always meet that
+layer, single items when they fall back to it. Called when the depth is known to be wrong. Source: service behaviour, captures to
+October 2026.
+"""
+
+import msgspec
+
+from hashrange.errors import RequestFault
+from hashrange.expressions.readable import check_condition_readable, check_projection_readable, check_update_readable
+from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
+from hashrange.wire.fallback import holds_unread_values
+
+_READABLE = (
+    ("UpdateExpression", check_update_readable),
+    ("ConditionExpression", check_condition_readable),
+    ("ProjectionExpression", check_projection_readable),
+)
+
+
+def check_return_values(return_values: str | None) -> None:
+    """Refuse what only an update can return."""
+    if return_values is not None and return_values not in ("NONE", "ALL_OLD"):
+        raise RequestFault(RETURN_VALUES_OLD_ONLY)
+
+
+def check_expressions_readable(request: object) -> None:
+    """Refuse expressions that are too long or cannot be read, in the service's order."""
+    for name, check in _READABLE:
+        text = getattr(request, name, None)
+        if text is not None:
+            check(text)
+
+
+def check_before_depth(operation_name: str, request: msgspec.Struct) -> None:
+    """Raise what comes before the depth of a single item, if its request falls back."""
+    if holds_unread_values(operation_name, request):
+        if operation_name != "UpdateItem":
+            check_return_values(getattr(request, "ReturnValues", None))
+        check_expressions_readable(request)
