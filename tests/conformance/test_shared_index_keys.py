@@ -11,7 +11,8 @@ from tests.support.raw_client import RawClient
 
 MISMATCH = INVALID + "Type mismatch for Index Key x Expected: S Actual: N IndexName: {}"
 EMPTY = (
-    NOT_VALID + "A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot"
+    NOT_VALID
+    + "A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot"
     " contain an empty string value. IndexName: {}, IndexKey: x"
 )
 SET_X: dict[str, Any] = {"UpdateExpression": "SET x = :x", "ExpressionAttributeValues": {":x": number(1)}}
