@@ -21,8 +21,8 @@ class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     BillingMode: members.BillingMode | None = None
     ProvisionedThroughput: members.ProvisionedThroughput | None = None
     KeySchema: members.TableKeySchema
-    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
     GlobalSecondaryIndexes: list[index_members.GlobalSecondaryIndex] | None = None
+    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
     StreamSpecification: members.StreamSpecification | None = None
     SSESpecification: members.SSESpecification | None = None
     Tags: list[members.Tag] | None = None
