@@ -26,6 +26,7 @@ from hashrange.errors import (
     SerializationException,
     StorageError,
     UnknownOperationException,
+    UnsupportedOperationException,
     ValidationException,
 )
 from hashrange.messages import http as sentences
@@ -268,6 +269,8 @@ class Dispatcher:
                 return
         if isinstance(error, ResourceNotFoundException):
             self.hints.table_not_found(call.scope, call.parsed)
+        elif isinstance(error, UnsupportedOperationException):
+            self.hints.not_supported(call.operation.name)
         self._respond_behind_barrier(call, error.http_status, error_body(error, call.operation.wording))
 
     def _respond_behind_barrier(self, call: Call, status: int, body: bytes) -> None:
