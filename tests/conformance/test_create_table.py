@@ -293,6 +293,22 @@ def test_a_missing_name_comes_first(raw: RawClient) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"StreamSpecification": {"StreamEnabled": False}},
+        {"SSESpecification": {"Enabled": False}},
+        {"DeletionProtectionEnabled": False},
+        {"GlobalTableSettingsReplicationMode": "DISABLED"},
+    ],
+)
+def test_what_is_off_may_be_called_so(raw: RawClient, members: dict[str, Any]) -> None:
+    name = fresh_name()
+    described = raw("CreateTable", create_request(name, **members)).json()["TableDescription"]
+    assert described["TableStatus"] == "CREATING"
+    assert not {"StreamSpecification", "SSEDescription"} & described.keys()
+
+
 def test_constraints_of_global_indexes_are_told_before_those_of_local_ones(raw: RawClient) -> None:
     constraint = "failed to satisfy constraint: Member must have length greater than or equal to 3"
     request = create_request(fresh_name(), LocalSecondaryIndexes=[index("l")], GlobalSecondaryIndexes=[index("g")])

@@ -245,11 +245,11 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         "Hashrange does not support GlobalTableWitnessUpdates yet.",
     ),
     "replication mode": (
-        {"GlobalTableSettingsReplicationMode": "DISABLED"},
+        {"GlobalTableSettingsReplicationMode": "ENABLED"},
         "Hashrange does not support GlobalTableSettingsReplicationMode yet.",
     ),
     "disassociation": (
-        {"DisassociationProtectionEnabled": False},
+        {"DisassociationProtectionEnabled": True},
         "Hashrange does not support DisassociationProtectionEnabled yet.",
     ),
     "vector indexes": (
@@ -265,6 +265,22 @@ def test_refusals_on_a_provisioned_table(raw: RawClient, client: Any, provisione
     before = described(client, provisioned)
     assert validation(raw, "UpdateTable", {"TableName": provisioned} | members) == message
     assert described(client, provisioned) == before
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"DeletionProtectionEnabled": False},
+        {"DisassociationProtectionEnabled": False},
+        {"GlobalTableSettingsReplicationMode": "DISABLED"},
+    ],
+)
+def test_what_is_off_may_be_turned_off(client: Any, raw: RawClient, on_demand: str, members: dict[str, Any]) -> None:
+    before = described(client, on_demand)
+    assert raw("UpdateTable", {"TableName": on_demand} | members).status == 200
+    assert described(client, on_demand) == before
+    missing = fault(raw, "UpdateTable", {"TableName": "nothing.here"} | members)
+    assert missing == ("ResourceNotFoundException", "Requested resource not found: Table: nothing.here not found")
 
 
 ON_DEMAND_CASES: dict[str, tuple[dict[str, Any], str]] = {
