@@ -42,9 +42,15 @@ class Settings(msgspec.Struct, frozen=True):
     tls_cert: Annotated[str | None, Meta(description="PEM file of a certificate: serves HTTPS, with --tls-key.")] = None
     tls_key: Annotated[str | None, Meta(description="PEM file of the certificate's private key.")] = None
     log_level: Annotated[LogLevel, Meta(description="Least severity that is logged, on standard error.")] = "warning"
-    access_log: Annotated[bool, Meta(description="Log one line per request; costs about as much as a small one.")] = (
-        False
-    )
+    access_log: Annotated[
+        bool,
+        Meta(
+            description=(
+                "Log one line per request: client, method, path, target, status, bytes of the reply, request id and, of a "
+                "refused one, the exception. Costs about as much as a small request."
+            )
+        ),
+    ] = False
     table_state_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
     ] = 0.0

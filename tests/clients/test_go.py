@@ -1,4 +1,6 @@
-"""A smoke with the AWS SDK for Go v2: a waiter, batches, pages of an index, transactions and refusals."""
+"""Go: a smoke with the AWS SDK v2 (a waiter, batches, pages of an index, transactions and refusals), and a diary with guregu/dynamo."""
+
+from typing import Any
 
 import pytest
 
@@ -35,4 +37,26 @@ def test_a_league(server: ServerProcess) -> None:
             "ResourceNotFoundException: Requested resource not found: Table: gomes not found",
             f"ValidationException: {EMPTY_KEY} Key: league",
         ],
+    }
+
+
+def test_a_diary_by_key_conditions_and_filters(server: ServerProcess) -> None:
+    def projected(day: int, words: int) -> dict[str, Any]:
+        """An entry of which only these were asked for: the rest is Go's zero values."""
+        return {"Author": "", "Day": day, "Mood": "", "Words": words, "Tags": None}
+
+    folder = HERE / "guregu"
+    assert heard([go(folder), server.endpoint], folder) == {
+        "loaded": 20,
+        "read": {
+            "one": {"Author": "ann", "Day": 3, "Mood": "merry", "Words": 3, "Tags": ["sun"]},
+            "filtered": [4, 5, 7, 8],
+            "ranged": [6, 3],
+            "projected": [projected(0, 0), projected(1, 1)],
+            "both": [projected(9, 0)],
+            "count": 6,
+            "index": [0, 3, 6],
+            "pages": [[2, 3], [4, 5, 6, 7], [8, 9]],
+        },
+        "changed": {"words": 8, "refused": True, "missing": True},
     }

@@ -245,8 +245,8 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     [
         CAPACITY,
         Fault(
-            "mixing", {"FilterExpression": "attribute_exists(a)"},
-            "Can not use both expression and non-expression parameters",
+            "mixing", {"FilterExpression": "attribute_exists(a)", "QueryFilter": {"a": EQUALS}},
+            "Non-expression parameters: {QueryFilter} Expression parameters: {FilterExpression}",
         ),
         Fault(
             "KeyConditions values",
@@ -271,6 +271,12 @@ QUERY_BY_CONDITIONS: list[list[Fault]] = [
     ],
     [
         START_VALUES,
+        Fault(
+            "Either", {"KeyConditions": None, "FilterExpression": "a ="},
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
+            with_next={"KeyConditions": None},
+        ),
+        FILTER_SYNTAX,
         Fault("count", {"KeyConditions": {"sk": EQUALS, "another": EQUALS}}, "Conditions can be of length 1 or 2 only"),
         NO_TABLE,
     ],

@@ -314,16 +314,9 @@ def test_a_missing_table_is_not_found_beside_another(table: DataTable) -> None:
 
 
 KEY_OF_A = {"pk": text("a")}
-PRINTED_KEY = (
-    "{pk=AttributeValue(s=a, n=null, b=null, sS=null, nS=null, bS=null, m=null, l=null, nULL=null, bOOL=null)}"
-)
-PRINTED_ENTRY = (
-    f"KeysAndAttributes(keys=[{PRINTED_KEY}], attributesToGet=null, consistentRead=true, projectionExpression=null, "
-    "expressionAttributeNames=null)"
-)
 NAMES_OF_TABLES = (
-    "Map keys must satisfy constraint: [Member must have length less than or equal to 1024, "
-    "Member must have length greater than or equal to 1, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+    "Map keys must satisfy constraint: [Member must have length less than or equal to 255, "
+    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
 )
 
 
@@ -341,14 +334,39 @@ NAMES_OF_TABLES = (
             {"abc": {"Keys": [KEY_OF_A], "AttributesToGet": []}},
             f"Value '[]' at 'requestItems.abc.member.attributesToGet' {LENGTH} greater than or equal to 1",
         ),
-        (
-            {"a c": {"Keys": [KEY_OF_A], "ConsistentRead": True}},
-            f"Value '{{a c={PRINTED_ENTRY}}}' at 'requestItems' failed to satisfy constraint: {NAMES_OF_TABLES}",
-        ),
+        *[
+            (
+                {name: {"Keys": [KEY_OF_A], "ConsistentRead": True}},
+                (
+                    f"""Value '{{"{name}":{{"Keys":[{{"pk":{{"S":"a"}}}}],"ConsistentRead":true}}}}' at 'requestItems' """
+                    f"failed to satisfy constraint: {NAMES_OF_TABLES}"
+                ),
+            )
+            for name in ("a c", "bad!name", "a", "ab", "x" * 256, "x" * 1025)
+        ],
     ],
 )
 def test_constraints_have_their_own_forms(table: DataTable, request_items: Any, expected: str) -> None:
     assert table.refusal("BatchGetItem", RequestItems=request_items) == f"{ONE_ERROR}{expected}"
+
+
+def test_names_of_tables_are_told_before_enumerations(table: DataTable) -> None:
+    items = {"abc": {"Keys": []}, "b d": {"Keys": [{"pk": {"M": {'"é': {"B": "AA=="}, "l": {"L": []}}}}]}}
+    message = table.refusal("BatchGetItem", RequestItems=items, ReturnConsumedCapacity="x")
+    echo = """{"abc":{"Keys":[]},"b d":{"Keys":[{"pk":{"M":{"\\"é":{"B":"AA=="},"l":{"L":[]}}}}]}}"""
+    assert message == (
+        f"3 validation errors detected: Value '{echo}' at 'requestItems' failed to satisfy constraint: {NAMES_OF_TABLES}; "
+        "Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: "
+        "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; "
+        f"Value at 'RequestItems.abc.member.Keys' {LENGTH} greater than or equal to 1"
+    )
+
+
+def test_a_name_has_at_most_255_characters_but_an_arn_may_have_more(table: DataTable) -> None:
+    name = "x" * 255
+    arn = table.arn.rpartition("/")[0] + "/" + name
+    for one in (name, arn, arn + "x"):
+        assert table.fault("BatchGetItem", RequestItems={one: {"Keys": [fresh_key()]}}) == NOT_FOUND
 
 
 def test_constraints_are_collected(table: DataTable) -> None:

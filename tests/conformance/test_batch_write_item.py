@@ -247,8 +247,8 @@ LISTS = (
     "Member must have length greater than or equal to 1]"
 )
 NAMES = (
-    "Map keys must satisfy constraint: [Member must have length less than or equal to 1024, "
-    "Member must have length greater than or equal to 1, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+    "Map keys must satisfy constraint: [Member must have length less than or equal to 255, "
+    "Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
 )
 
 
@@ -281,6 +281,16 @@ def test_too_long_a_list_is_told_with_all_that_it_holds(table: DataTable) -> Non
                 f"failed to satisfy constraint: {NAMES}"
             ),
         ),
+        *[
+            (
+                {name: [{}]},
+                (
+                    f"{ONE_ERROR}Value '{{{name}=[WriteRequest(putRequest=null, deleteRequest=null)]}}' at 'requestItems' "
+                    f"failed to satisfy constraint: {NAMES}"
+                ),
+            )
+            for name in ("a", "ab", "x" * 256, "x" * 1025)
+        ],
         (
             {"abc": [{"PutRequest": {}, "DeleteRequest": {}}]},
             (
@@ -303,8 +313,31 @@ def test_both_enumerations_are_reported_before_everything_of_the_operation(table
         ReturnConsumedCapacity="x",
         ReturnItemCollectionMetrics="y",
     )
-    assert message == (
-        "2 validation errors detected: Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: "
-        "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value 'y' at 'returnItemCollectionMetrics' "
-        "failed to satisfy constraint: Member must satisfy enum value set: [SIZE, NONE]"
-    )
+    assert message == BOTH_ENUMERATIONS
+
+
+CAPACITY_UNKNOWN = (
+    "Value 'x' at 'returnConsumedCapacity' failed to satisfy constraint: "
+    "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]"
+)
+METRICS_UNKNOWN = "Value 'y' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must satisfy enum value set: [SIZE, NONE]"
+BOTH_ENUMERATIONS = f"2 validation errors detected: {CAPACITY_UNKNOWN}; {METRICS_UNKNOWN}"
+
+
+@pytest.mark.parametrize("request_items", [{"bad!name": [put({})]}, {"ab": [put({})]}, {"x" * 256: [put({})]}, {}])
+def test_enumerations_are_told_without_what_is_wrong_with_the_map(table: DataTable, request_items: Any) -> None:
+    beside: dict[str, Any] = {"RequestItems": request_items, "ReturnConsumedCapacity": "x"}
+    assert table.refusal("BatchWriteItem", **beside) == ONE_ERROR + CAPACITY_UNKNOWN
+    beside["ReturnItemCollectionMetrics"] = "y"
+    assert table.refusal("BatchWriteItem", **beside) == BOTH_ENUMERATIONS
+
+
+@pytest.mark.parametrize(("length", "is_name"), [(255, True), (256, False)])
+def test_a_name_has_at_most_255_characters_but_an_arn_may_have_more(
+    table: DataTable, length: int, *, is_name: bool
+) -> None:
+    name = "x" * length
+    heard = table.fault("BatchWriteItem", RequestItems={name: [put(fresh_key())]})
+    assert heard == NOT_FOUND if is_name else heard[0] == "ValidationException"
+    arn = table.arn.rpartition("/")[0] + "/" + name
+    assert table.fault("BatchWriteItem", RequestItems={arn: [put(fresh_key())]}) == NOT_FOUND

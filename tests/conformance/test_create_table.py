@@ -146,7 +146,44 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "same name twice": (
         {"KeySchema": keys("id", "id")},
+        "Invalid KeySchema: Some index key attribute have no definition",
+    ),
+    "same name twice, provisioned": (
+        PROVISIONED | {"KeySchema": keys("id", "id")},
+        "Invalid KeySchema: Some index key attribute have no definition",
+    ),
+    "same name twice, beside another definition": (
+        BOTH | {"KeySchema": keys("id", "id")},
+        "Invalid KeySchema: Some index key attribute have no definition",
+    ),
+    "same name twice in a global index": (
+        {"GlobalSecondaryIndexes": [index("ggg", "id", "id")]},
         "Both the Hash Key and the Range Key element in the KeySchema have the same name",
+    ),
+    "same name twice in a local index": (
+        BOTH | {"LocalSecondaryIndexes": [index("lll", "id", "id")]},
+        "Both the Hash Key and the Range Key element in the KeySchema have the same name",
+    ),
+    "a fault of both kinds of indexes": (
+        BOTH
+        | {
+            "LocalSecondaryIndexes": [index("lll", "at", "id")],
+            "GlobalSecondaryIndexes": [index("ggg", "user")],
+        },
+        INVALID
+        + "Some index key attributes are not defined in AttributeDefinitions. Keys: [user], AttributeDefinitions: [id, at]",
+    ),
+    "too many indexes of both kinds": (
+        BOTH
+        | {
+            "LocalSecondaryIndexes": [index(f"local{n}", "id", "at") for n in range(6)],
+            "GlobalSecondaryIndexes": [index(f"global{n}") for n in range(21)],
+        },
+        INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of 20",
+    ),
+    "empty lists of both kinds": (
+        BOTH | {"LocalSecondaryIndexes": [], "GlobalSecondaryIndexes": []},
+        INVALID + "List of GlobalSecondaryIndexes is empty",
     ),
     "empty list of global indexes": (
         {"GlobalSecondaryIndexes": []},
@@ -253,6 +290,31 @@ def test_a_missing_name_comes_first(raw: RawClient) -> None:
     del request["TableName"]
     assert validation(raw, "CreateTable", request) == (
         "The parameter 'TableName' is required but was not present in the request"
+    )
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"StreamSpecification": {"StreamEnabled": False}},
+        {"SSESpecification": {"Enabled": False}},
+        {"DeletionProtectionEnabled": False},
+        {"GlobalTableSettingsReplicationMode": "DISABLED"},
+    ],
+)
+def test_what_is_off_may_be_called_so(raw: RawClient, members: dict[str, Any]) -> None:
+    name = fresh_name()
+    described = raw("CreateTable", create_request(name, **members)).json()["TableDescription"]
+    assert described["TableStatus"] == "CREATING"
+    assert not {"StreamSpecification", "SSEDescription"} & described.keys()
+
+
+def test_constraints_of_global_indexes_are_told_before_those_of_local_ones(raw: RawClient) -> None:
+    constraint = "failed to satisfy constraint: Member must have length greater than or equal to 3"
+    request = create_request(fresh_name(), LocalSecondaryIndexes=[index("l")], GlobalSecondaryIndexes=[index("g")])
+    assert validation(raw, "CreateTable", request) == (
+        f"2 validation errors detected: Value 'g' at 'globalSecondaryIndexes.1.member.indexName' {constraint}; "
+        f"Value 'l' at 'localSecondaryIndexes.1.member.indexName' {constraint}"
     )
 
 

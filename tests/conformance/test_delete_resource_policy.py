@@ -28,7 +28,9 @@ def test_a_deleted_policy_leaves_a_revision(client: Any, raw: RawClient) -> None
     assert client.delete_resource_policy(ResourceArn=arn)["RevisionId"] == deletion
     assert fault(raw, "DeleteResourcePolicy", {"ResourceArn": arn, "ExpectedRevisionId": revision}) == (
         "PolicyNotFoundException",
-        NOT_FOUND + f"revision {revision} was expected, and the policy of table {name} has revision {deletion}.",
+        NOT_FOUND
+        + f"Requested update for policy with revision id {revision}, but the policy associated to target table {name}"
+        f" has revision id {deletion}.",
     )
     again = client.put_resource_policy(ResourceArn=arn, Policy=policy, ExpectedRevisionId="NO_POLICY")["RevisionId"]
     assert int(again) > int(deletion)
@@ -40,11 +42,28 @@ def test_the_expected_revision(client: Any, raw: RawClient) -> None:
     request = {"ResourceArn": arn, "ExpectedRevisionId": "123"}
     assert fault(raw, "DeleteResourcePolicy", request) == (
         "PolicyNotFoundException",
-        NOT_FOUND + f"revision 123 was expected, and table {name} has no policy.",
+        NOT_FOUND
+        + f"Requested update for policy with revision id 123, but no policy is associated to target table {name}.",
     )
-    client.put_resource_policy(ResourceArn=arn, Policy=document(statement(arn)))
-    assert fault(raw, "DeleteResourcePolicy", request)[0] == "PolicyNotFoundException"
+    revision = client.put_resource_policy(ResourceArn=arn, Policy=document(statement(arn)))["RevisionId"]
+    assert fault(raw, "DeleteResourcePolicy", request) == (
+        "PolicyNotFoundException",
+        NOT_FOUND
+        + f"Requested update for policy with revision id 123, but the policy associated to target table {name}"
+        f" has revision id {revision}.",
+    )
     assert client.get_resource_policy(ResourceArn=arn)["Policy"] == document(statement(arn))
+
+
+def test_the_expected_revision_of_a_stream(client: Any, raw: RawClient) -> None:
+    stream = stream_of(client, new_table(client, StreamSpecification=STREAM))
+    policy = document(statement(stream, Action="dynamodb:GetRecords"))
+    revision = client.put_resource_policy(ResourceArn=stream, Policy=policy)["RevisionId"]
+    assert fault(raw, "DeleteResourcePolicy", {"ResourceArn": stream, "ExpectedRevisionId": "123"}) == (
+        "PolicyNotFoundException",
+        NOT_FOUND + "Requested update for policy with revision id 123, but the policy associated to target stream "
+        f"{stream.rpartition('/')[2]} has revision id {revision}.",
+    )
 
 
 def test_a_streams_policy_goes_alone(client: Any) -> None:

@@ -443,8 +443,6 @@ OPERATOR = {"ConditionalOperator": "AND"}
         ("UpdateItem", EXPECTED, ["UpdateExpression"]),
         ("UpdateItem", UPDATES | EXPECTED | OPERATOR, ["UpdateExpression", "ConditionExpression"]),
         ("Query", KEYED, ["KeyConditionExpression"]),
-        ("Query", KEYED, ["FilterExpression"]),
-        ("Query", KEYED, ["ProjectionExpression"]),
         ("Query", {"AttributesToGet": ["a"], "QueryFilter": {"a": asked("NULL")}} | OPERATOR | KEYED,
          ["ProjectionExpression", "FilterExpression", "KeyConditionExpression"]),
         ("Scan", {"AttributesToGet": ["a"]}, ["FilterExpression"]),

@@ -196,5 +196,9 @@ def test_projected_attributes_are_counted_over_all_indexes(raw: RawClient) -> No
         return index(name, Projection={"ProjectionType": "INCLUDE", "NonKeyAttributes": names})
 
     shop = Shop(raw, GlobalSecondaryIndexes=[including(f"index{number}", 20) for number in range(5)])
-    request = {"TableName": shop.name, "GlobalSecondaryIndexUpdates": [{"Create": including("another", 1)}]}
+    request = {
+        "TableName": shop.name,
+        "AttributeDefinitions": definitions("id"),
+        "GlobalSecondaryIndexUpdates": [{"Create": including("another", 1)}],
+    }
     assert "exceeds per-table limit of 100" in str(validation(raw, "UpdateTable", request))

@@ -146,16 +146,21 @@ def test_the_expected_revision(client: Any, raw: RawClient, fresh: str) -> None:
     request = {"ResourceArn": fresh, "Policy": document(statement(fresh)), "ExpectedRevisionId": "123"}
     assert fault(raw, "PutResourcePolicy", request) == (
         "PolicyNotFoundException",
-        NOT_FOUND + f"revision 123 was expected, and table {name} has no policy.",
+        NOT_FOUND
+        + f"Requested update for policy with revision id 123, but no policy is associated to target table {name}.",
     )
     first = put(client, fresh, document(statement(fresh)), ExpectedRevisionId="NO_POLICY")
     assert fault(raw, "PutResourcePolicy", request | {"ExpectedRevisionId": "NO_POLICY"}) == (
         "PolicyNotFoundException",
-        NOT_FOUND + f"no policy was expected, and table {name} has one with revision {first}.",
+        NOT_FOUND
+        + f"Requested policy update expecting none to be present for table {name}, but a policy exists with revision id"
+        f" {first}.",
     )
     assert fault(raw, "PutResourcePolicy", request) == (
         "PolicyNotFoundException",
-        NOT_FOUND + f"revision 123 was expected, and the policy of table {name} has revision {first}.",
+        NOT_FOUND
+        + f"Requested update for policy with revision id 123, but the policy associated to target table {name}"
+        f" has revision id {first}.",
     )
     second = put(client, fresh, document(statement(fresh, Sid="Other")), ExpectedRevisionId=first)
     assert got(client, fresh) == (document(statement(fresh, Sid="Other")), second)

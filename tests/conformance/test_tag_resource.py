@@ -73,6 +73,22 @@ class TestArns:
             f"Invalid TableArn: Invalid ResourceArn provided as input {bad}"
         )
 
+    def test_another_account(self, raw: RawClient, client: Any, operation: str) -> None:
+        own = tagged_table(client)
+        for name in (own.rpartition("/")[2], "nothing.here"):
+            foreign = f"arn:aws:dynamodb:us-east-1:111122223333:table/{name}"
+            assert fault(raw, operation, OPERATIONS[operation] | {"ResourceArn": foreign}) == (
+                "AccessDeniedException",
+                (
+                    "User: arn:aws:iam::000000000000:root is not authorized to perform: "
+                    f"dynamodb:{operation} on resource: {foreign}"
+                ),
+            )
+
+    def test_another_region(self, raw: RawClient, client: Any, operation: str) -> None:
+        foreign = tagged_table(client).replace("us-east-1", "eu-west-1")
+        assert fault(raw, operation, OPERATIONS[operation] | {"ResourceArn": foreign})[0] == "ResourceNotFoundException"
+
     def test_missing_table(self, raw: RawClient, operation: str) -> None:
         missing = ARN_START + "nothing.here"
         code, message = fault(raw, operation, OPERATIONS[operation] | {"ResourceArn": missing})

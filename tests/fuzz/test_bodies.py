@@ -289,6 +289,13 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "DescribeContributorInsights": [{"TableName": TABLE, "IndexName": "global"}, {"TableName": ARN}],
     "DescribeKinesisStreamingDestination": [{"TableName": TABLE}],
     "DescribeTableReplicaAutoScaling": [{"TableName": TABLE}],
+    "DisableKinesisStreamingDestination": [
+        {"TableName": TABLE, "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/changes"}
+    ],
+    "UpdateContinuousBackups": [
+        {"TableName": TABLE, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}}
+    ],
+    "UpdateContributorInsights": [{"TableName": TABLE, "IndexName": "global", "ContributorInsightsAction": "DISABLE"}],
     "DescribeTimeToLive": [{"TableName": TABLE}],
     "UpdateTimeToLive": [
         {"TableName": TABLE, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires"}}

@@ -29,6 +29,8 @@ KINDS = {
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 TABLE_NAME_PATTERN = f"pattern {NAME_PATTERN!r}, model None"
 """The model lost the pattern when names became ARNs; the service still checks what is no ARN."""
+TABLE_NAME_LENGTH = "min_length 3, model 1"
+"""Captured where the model takes ARNs, too."""
 ATTRIBUTES_TO_GET = "max_length 255, model None"
 """Captured from the service: no more than 255 names."""
 CAPTURED_REQUIRED = "required True, model False"
@@ -53,6 +55,7 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("DescribeContributorInsights.TableName", TABLE_NAME_PATTERN),
     ("DescribeKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
     ("DescribeTable.TableName", TABLE_NAME_PATTERN),
+    ("DisableKinesisStreamingDestination.TableName", TABLE_NAME_PATTERN),
     ("DescribeTableReplicaAutoScaling.TableName", TABLE_NAME_PATTERN),
     ("DescribeTimeToLive.TableName", TABLE_NAME_PATTERN),
     ("UpdateTimeToLive.TableName", TABLE_NAME_PATTERN),
@@ -67,12 +70,16 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("TransactWriteItems.TransactItems.Put.TableName", TABLE_NAME_PATTERN),
     ("TransactWriteItems.TransactItems.Delete.TableName", TABLE_NAME_PATTERN),
     ("TransactWriteItems.TransactItems.Update.TableName", TABLE_NAME_PATTERN),
+    ("UpdateContinuousBackups.TableName", TABLE_NAME_PATTERN),
+    ("UpdateContributorInsights.TableName", TABLE_NAME_PATTERN),
     ("UpdateItem.TableName", TABLE_NAME_PATTERN),
     ("UpdateTable.TableName", TABLE_NAME_PATTERN),
     ("CreateTable.TableName", TABLE_NAME_PATTERN),
-    ("CreateTable.TableName", "min_length 3, model 1"),  # no name of an existing table: three characters (2026 capture)
+    ("CreateTable.TableName", TABLE_NAME_LENGTH),  # no name of an existing table: three characters (2026 capture)
     ("BatchGetItem.RequestItems", f"keys' {TABLE_NAME_PATTERN}"),
     ("BatchWriteItem.RequestItems", f"keys' {TABLE_NAME_PATTERN}"),
+    ("BatchGetItem.RequestItems", f"keys' {TABLE_NAME_LENGTH}"),
+    ("BatchWriteItem.RequestItems", f"keys' {TABLE_NAME_LENGTH}"),
     ("BatchGetItem.RequestItems.AttributesToGet", ATTRIBUTES_TO_GET),
     ("GetItem.AttributesToGet", ATTRIBUTES_TO_GET),
     ("Query.AttributesToGet", ATTRIBUTES_TO_GET),
@@ -125,8 +132,8 @@ MEMBERS_IN_ORDER = {
         "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics ReturnValues ConditionalOperator Key Expected"
     ),
     "CreateTable": (
-        "AttributeDefinitions TableName BillingMode ProvisionedThroughput KeySchema LocalSecondaryIndexes "
-        "GlobalSecondaryIndexes"
+        "AttributeDefinitions TableName BillingMode ProvisionedThroughput KeySchema GlobalSecondaryIndexes "
+        "LocalSecondaryIndexes"
     ),
     "CreateTable.AttributeDefinitions": "AttributeName AttributeType",
     "CreateTable.ProvisionedThroughput": "WriteCapacityUnits ReadCapacityUnits",

@@ -25,10 +25,21 @@ POLICY_PENDING = (
 # --- revisions ----------------------------------------------------------------------------------
 
 POLICY_NOT_FOUND = _NOT_FOUND + "{arn}"
-# Our own wording, these three, behind the captured beginning.
-REVISION_OF_NONE = _NOT_FOUND + "revision {expected} was expected, and {resource} has no policy."
-REVISION_OTHER = _NOT_FOUND + "revision {expected} was expected, and the policy of {resource} has revision {revision}."
-POLICY_EXISTS = _NOT_FOUND + "no policy was expected, and {resource} has one with revision {revision}."
+REVISION_OTHER = (
+    _NOT_FOUND
+    + "Requested update for policy with revision id {expected}, but the policy associated to target {resource}"
+    " has revision id {revision}."
+)
+POLICY_EXISTS = (
+    _NOT_FOUND
+    + "Requested policy update expecting none to be present for {resource}, but a policy exists with revision id"
+    " {revision}."
+)
+# Our own, in the words of these two.
+REVISION_OF_NONE = (
+    _NOT_FOUND
+    + "Requested update for policy with revision id {expected}, but no policy is associated to target {resource}."
+)
 
 # --- the document -------------------------------------------------------------------------------
 

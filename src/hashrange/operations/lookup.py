@@ -84,7 +84,7 @@ def _find_other(scope: Scope, name_or_arn: str) -> OpenTable | None:
     """The table of an ARN of the caller's own account and Region; None for any other possible name."""
     match = _TABLE_ARN(name_or_arn)
     if match is None:
-        if _NAME(name_or_arn) or name_or_arn.startswith(_ARN_START):
+        if name_or_arn.startswith(_ARN_START) or (len(name_or_arn) <= TABLE_NAME_LENGTH_MAX and _NAME(name_or_arn)):
             return None
         raise Malformed
     region, account, name = match.groups()

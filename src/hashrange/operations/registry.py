@@ -1,8 +1,12 @@
 """Which operations are there? All records, by name: those that are built, and all that are answered."""
 
-from hashrange.operations.backups import describe_continuous_backups, list_backups
+from hashrange.operations.backups import describe_continuous_backups, list_backups, update_continuous_backups
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables
-from hashrange.operations.insights import describe_contributor_insights, list_contributor_insights
+from hashrange.operations.insights import (
+    describe_contributor_insights,
+    list_contributor_insights,
+    update_contributor_insights,
+)
 from hashrange.operations.items import (
     batch_get_item,
     batch_write_item,
@@ -17,7 +21,7 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
-from hashrange.operations.streaming import describe_kinesis_streaming_destination
+from hashrange.operations.streaming import describe_kinesis_streaming_destination, disable_kinesis_streaming_destination
 from hashrange.operations.streams import describe_stream, get_records, get_shard_iterator, list_streams
 from hashrange.operations.tables import (
     create_table,
@@ -54,6 +58,7 @@ OPERATIONS: dict[str, Operation] = {
         describe_table,
         describe_table_replica_auto_scaling,
         describe_time_to_live,
+        disable_kinesis_streaming_destination,
         execute_statement,
         execute_transaction,
         get_item,
@@ -77,6 +82,8 @@ OPERATIONS: dict[str, Operation] = {
         transact_get_items,
         transact_write_items,
         untag_resource,
+        update_continuous_backups,
+        update_contributor_insights,
         update_item,
         update_table,
         update_time_to_live,

@@ -2,7 +2,7 @@
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
 `Meta(extra=…)` carries what msgspec does not check itself; the slow path reads it (`wire.shape` lists the words):
-`pattern` (checked where a name is looked up; `arn` exempts ARNs from it), `shape` (attribute values, whose inside is
+`pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (attribute values, whose inside is
 walked by `items.values`; which kind of number) and `values` (the legacy maps below).
 
 Legacy maps (`Expected`, `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter`) reach the operation as raw
@@ -16,13 +16,17 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import Malformed
+from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.steps import walk
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
 ClientRequestToken = Annotated[str, Meta(min_length=1, max_length=36)]
-TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
+_NAME_OR_ARN = {"pattern": NAME_PATTERN, "arn": True, "name_max_length": TABLE_NAME_LENGTH_MAX}
+TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra=_NAME_OR_ARN)]
 """A table's name or ARN."""
+WholeTableName = Annotated[str, Meta(min_length=TABLE_NAME_LENGTH_MIN, max_length=1024, extra=_NAME_OR_ARN)]
+"""The same where the least length of a name is an ordinary constraint too: in CreateTable, and as a key of RequestItems."""
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": NAME_PATTERN})]
 
 AttributeValue = Annotated[dict[str, Any], Meta(extra={"shape": "AttributeValue"})]
@@ -100,5 +104,3 @@ def check_legacy(raw: dict[str, dict[str, Any]], values: type[msgspec.Struct]) -
 
 NameMap = dict[str, Annotated[str, Meta(max_length=65535)]]
 """ExpressionAttributeNames: `#token` → attribute name."""
-NewTableName = Annotated[str, Meta(min_length=3, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
-"""The name of a table to be created: its least length stands among the collected constraints."""

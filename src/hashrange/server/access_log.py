@@ -1,30 +1,35 @@
 """One line per request, for operators who ask for it. Never on by default: a line costs as much as a request."""
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 
 from hashrange.wire.http import Request
 from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.access")
+_exception = re.compile(rb'(?:\{"__type":"[^"#]*#|<)([A-Za-z]+)').match
+"""How a body begins that names an exception: the protocol's JSON, or the XML of a request that is none of it."""
 
 Peer = Sequence[object] | None
 """A client's address as the transport tells it, the host first."""
 
 
-def log_access(request: Request | None, status: int, size_bytes: int, peer: Peer) -> None:
+def log_access(request: Request | None, status: int, body: bytes, peer: Peer) -> None:
     """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id>`; what a client sent is quoted by `ascii`.
 
+    Of a refusal with the exception that the client hears at the end: `… 400 128 <request id> ValidationException`.
     What was refused before it was a request has no more than `127.0.0.1 - - - 400 49 -`.
     """
     host = peer[0] if peer else "-"
     if request is None:
-        _log.info("%s - - - %d %d -", host, status, size_bytes)
+        _log.info("%s - - - %d %d -", host, status, len(body))
         return
     target = request.header(b"x-amz-target") or b"-"
+    found = _exception(body) if status != 200 else None
     _log.info(
-        "%s %s %s %s %d %d %s", host, request.method.decode("latin-1"), printable(request.url), printable(target), status,
-        size_bytes, request_id_of(request.number).decode(),
+        "%s %s %s %s %d %d %s%s", host, request.method.decode("latin-1"), printable(request.url), printable(target), status,
+        len(body), request_id_of(request.number).decode(), "" if found is None else " " + found[1].decode(),
     )  # fmt: skip
 
 
@@ -33,5 +38,5 @@ def printable(sent: bytes) -> str:
     return ascii(sent.decode("latin-1"))[1:-1]
 
 
-AccessLog = Callable[[Request | None, int, int, Peer], None]
-"""(request or None for a refusal, status, bytes of the reply's body, peer)."""
+AccessLog = Callable[[Request | None, int, bytes, Peer], None]
+"""(request or None for a refusal, status, the reply's body, peer)."""

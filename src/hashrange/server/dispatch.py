@@ -27,6 +27,7 @@ from hashrange.errors import (
     SerializationException,
     StorageError,
     UnknownOperationException,
+    UnsupportedOperationException,
     ValidationException,
 )
 from hashrange.messages import http as sentences
@@ -270,6 +271,8 @@ class Dispatcher:
                 return
         if isinstance(error, ResourceNotFoundException):
             self.hints.table_not_found(call.scope, call.parsed)
+        elif isinstance(error, UnsupportedOperationException):
+            self.hints.not_supported(call.operation.name)
         wording = call.operation.wording
         if isinstance(error, RequestFault) and holds_unread_values(call.operation.name, call.parsed):
             wording = "older"

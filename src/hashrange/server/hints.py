@@ -18,6 +18,8 @@ HINTS_MAX = 1000
 TLS_HANDSHAKE = b"\x16\x03"
 """How a client's first TLS record begins (RFC 8446, 5.1): no HTTP request does."""
 
+_NOT_SUPPORTED = "not supported"
+
 _log = logging.getLogger("hashrange.server")
 _signed_service = re.compile(rb"Credential=[^/,\s]+/[0-9]+/[^/,\s]*/([a-z0-9-]{1,64})/aws4_request").search
 
@@ -47,6 +49,16 @@ class Hints:
                 "for (--shared-db puts all data into one)", name, scope.account, scope.region,
                 "; ".join(f"account {account}, Region {region}" for account, region in others),
             )  # fmt: skip
+
+    def not_supported(self, operation_name: str) -> None:
+        """A request asked for what this operation does not do yet: libraries often hide the sentence from their users."""
+        if (operation_name, _NOT_SUPPORTED) in self._given:
+            return
+        self._given.add((operation_name, _NOT_SUPPORTED))
+        _log.warning(
+            "%s was refused with UnsupportedOperationException, because Hashrange does not support it yet; "
+            "docs/compatibility.md lists what it serves", operation_name,
+        )  # fmt: skip
 
     def other_service(self, request: Request, own_service: bytes) -> None:
         """`request` was refused: was it meant for another service?"""

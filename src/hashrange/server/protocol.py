@@ -248,7 +248,7 @@ class Connection(asyncio.Protocol):
         try:
             connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
             if connections.access_log is not None:
-                connections.access_log(request, status, len(body), self.transport.get_extra_info("peername"))
+                connections.access_log(request, status, body, self.transport.get_extra_info("peername"))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
             self.lose(error)
             return
@@ -348,7 +348,7 @@ class Connection(asyncio.Protocol):
             return
         self.write_now(connections.writer.refusal(status, body, connections.wall_time()))
         if connections.access_log is not None:
-            connections.access_log(None, status, len(body), self.transport.get_extra_info("peername"))
+            connections.access_log(None, status, body, self.transport.get_extra_info("peername"))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         else:

@@ -1,7 +1,8 @@
 """Does an item fit the keys of its table's secondary indexes? A key attribute may be absent; if present it must be sound.
 
 An item that lacks an index's key attribute just has no entry in that index. Values have been through `items.values`
-already; nothing here asks what an index holds. Refusals are always bare. Source: service behaviour, captures to Oct 2026;
+already; nothing here asks what an index holds. Of several indexes that share an attribute, the alphabetically first is named, be it
+global or local. Refusals are always bare. Source: service behaviour, captures to Oct 2026;
 which of several faults comes first, and the words for sizes in whole items, are unconfirmed.
 """
 

@@ -84,8 +84,9 @@ class OpenTable:
         self.own = ReadSource(self.source, self, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, but for those being deleted, in their order."""
-        self.index_keys = tuple([(index, _key_attributes(index)) for index in schema.indexes])
-        """Each index with names and types of its key attributes, partition key first."""
+        by_name = sorted(schema.indexes, key=lambda index: index.name)
+        self.index_keys = tuple([(index, _key_attributes(index)) for index in by_name])
+        """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
             one.source: first_partitions(one.source) if partitions is None else partitions[one.source]
             for one in (self.own, *self.indexes)

@@ -15,7 +15,7 @@ from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
 from hashrange.steps import spend, together, walk
 from hashrange.wire.fallback import holds_unread_values
-from hashrange.wire.render import lower_camel, path_key, render_value
+from hashrange.wire.render import lower_camel, path_key, render_json, render_value
 from hashrange.wire.shape import Bounds, Shape
 
 Constraint = Literal[
@@ -23,6 +23,7 @@ Constraint = Literal[
 ]
 
 
+_ARN_START = "arn:"
 _PIECE_CHARACTERS = 16 * 1024
 """Of a text that is matched at once, in 0.5 ms at most."""
 _PIECE_STEPS = 500
@@ -40,18 +41,35 @@ class Place(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """One broken constraint; `text` is the general sentence."""
+    """One broken constraint of a value; `words` say what it must be."""
 
     place: Place
     constraint: Constraint
-    text: str
+    value: Any
+    shape: Shape
+    words: str
+
+    def text(self) -> str:
+        """The general sentence."""
+        return self._told(render_value(self.value, self.shape))
+
+    def json_text(self) -> str:
+        """The same with the value as JSON."""
+        return self._told(render_json(self.value))
+
+    def _told(self, value: str) -> str:
+        return messages.VIOLATION.format(value=value, path=self.place.path, constraint=self.words)
 
 
 class SpecialForm(NamedTuple):
     """How an operation words one constraint of one member."""
 
-    text: str
-    """`{key}` is the key of the map around it."""
+    text: str | None = None
+    """`{key}` is the key of the map around it. None: the general sentence."""
+    is_json: bool = False
+    """The general sentence, with the value as JSON; before all others."""
+    is_after_enumerations: bool = False
+    """Not reported beside an unknown word of an enumeration."""
     is_alone: bool = False
     """Reported without the other violations."""
     is_bare: bool = False
@@ -79,7 +97,11 @@ SPECIAL_FORMS: dict[tuple[str, str, Constraint], SpecialForm] = {
     ("BatchGetItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_GET_EMPTY),
     ("BatchGetItem", "requestItems.{key}.member.keys", "min_length"): SpecialForm(messages.BATCH_GET_NO_KEYS),
     ("BatchGetItem", "requestItems.{key}.member.keys", "max_length"): SpecialForm(messages.BATCH_GET_MANY_KEYS),
-    ("BatchWriteItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_WRITE_EMPTY, is_bare=True),
+    ("BatchGetItem", "requestItems", "keys"): SpecialForm(is_json=True),
+    ("BatchWriteItem", "requestItems", "keys"): SpecialForm(is_after_enumerations=True),
+    ("BatchWriteItem", "requestItems", "min_length"): SpecialForm(
+        messages.BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True
+    ),
     ("TransactGetItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
     ("TransactGetItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
     ("TransactWriteItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
@@ -94,7 +116,7 @@ def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str
     """Raise ValidationException with every broken constraint of the request, ten at most."""
     violations = list(_structure_violations(request, shape, Place()))
     if violations:
-        is_older = any(place.path == "key" and constraint == "required" for place, constraint, _ in violations)
+        is_older = any(one.place.path == "key" and one.constraint == "required" for one in violations)
         if is_older or holds_unread_values(operation_name, request):
             raise ValidationException(_older_report(violations))
         raise ValidationException(_report(violations, operation_name))
@@ -102,24 +124,31 @@ def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str
 
 def _older_report(violations: list[Violation]) -> str:
     """The message of the older layer, which single items fall back to: general sentences; of a table's name the length before its pattern."""
-    lengths = {place for place, constraint, _ in violations if constraint in ("min_length", "max_length")}
+    lengths = {one.place for one in violations if one.constraint in ("min_length", "max_length")}
     return envelope(
         [
-            text
-            for place, constraint, text in violations
-            if constraint != "pattern" or place.path != "tableName" or place not in lengths
+            one.text()
+            for one in violations
+            if one.constraint != "pattern" or one.place.path != "tableName" or one.place not in lengths
         ]
     )
 
 
 def _report(violations: list[Violation], operation_name: str) -> str:
     """The reply's message."""
-    texts = []
+    has_unknown_word = any(one.constraint == "enumeration" for one in violations)
+    texts: list[str] = []
     alone = None
-    for place, constraint, text in violations:
+    for violation in violations:
+        place, constraint = violation.place, violation.constraint
         form = SPECIAL_FORMS.get((operation_name, place.form, constraint))
-        if form is None:
-            texts.append(text)
+        if form is not None and form.is_after_enumerations and has_unknown_word:
+            continue
+        if form is not None and form.is_json:
+            texts.insert(0, violation.json_text())
+            continue
+        if form is None or form.text is None:
+            texts.append(violation.text())
             continue
         words = form.text.format(key=place.key)
         if form.is_bare:
@@ -221,10 +250,15 @@ def _own_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violatio
     bounds = shape.bounds
     if bounds.pattern is not None and not _matches(value, bounds):
         yield _violation(place, "pattern", value, shape, messages.PATTERN, bounds.pattern)
-    if bounds.min_length is not None and len(value) < bounds.min_length:
-        yield _violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
-    if shape.length_max is not None and len(value) > shape.length_max:
-        yield _violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, shape.length_max)
+    length_max = shape.length_max
+    if length_max is not None or bounds.min_length is not None:
+        length = len(value)
+        if bounds.min_length is not None and length < bounds.min_length:
+            yield _violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
+        if bounds.name_max_length is not None and length > bounds.name_max_length and not value.startswith(_ARN_START):
+            length_max = bounds.name_max_length
+        if length_max is not None and length > length_max:
+            yield _violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, length_max)
     if bounds.minimum is not None and value < bounds.minimum:
         yield _violation(place, "minimum", value, shape, messages.VALUE_AT_LEAST, bounds.minimum)
     if bounds.maximum is not None and value > bounds.maximum:
@@ -246,11 +280,13 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: Place) -> Iterat
         yield _violation(place, "values", value, shape, messages.MAP_VALUES, _described(member.bounds))
 
 
-def _is_within(value: str | list[Any], bounds: Bounds) -> bool:
-    """Has it an allowed length, and does it match the pattern?"""
+def _is_within(value: Any, bounds: Bounds) -> bool:
+    """Has this text or list an allowed length, and does it match the pattern?"""
+    length = len(value)
     return (
-        (bounds.min_length is None or len(value) >= bounds.min_length)
-        and (bounds.max_length is None or len(value) <= bounds.max_length)
+        (bounds.min_length is None or length >= bounds.min_length)
+        and (bounds.max_length is None or length <= bounds.max_length)
+        and (bounds.name_max_length is None or length <= bounds.name_max_length or value.startswith(_ARN_START))
         and (bounds.pattern is None or _matches(value, bounds))
     )
 
@@ -258,7 +294,7 @@ def _is_within(value: str | list[Any], bounds: Bounds) -> bool:
 def _described(bounds: Bounds) -> str:
     """Lengths and pattern as the constraints of a map's keys or values are listed."""
     listed = (
-        (messages.LENGTH_AT_MOST, bounds.max_length),
+        (messages.LENGTH_AT_MOST, bounds.name_max_length or bounds.max_length),
         (messages.LENGTH_AT_LEAST, bounds.min_length),
         (messages.PATTERN, bounds.pattern),
     )
@@ -267,7 +303,7 @@ def _described(bounds: Bounds) -> str:
 
 def _matches(value: Any, bounds: Bounds) -> bool:
     assert bounds.pattern is not None
-    return (bounds.is_arn_allowed and value.startswith("arn:")) or (
+    return (bounds.is_arn_allowed and value.startswith(_ARN_START)) or (
         re.fullmatch(bounds.pattern, value) is not None
         if len(value) <= _PIECE_CHARACTERS
         else _matches_in_pieces(bounds.pattern, value)
@@ -286,7 +322,4 @@ def _matches_in_pieces(pattern: str, text: str) -> bool:
 def _violation(
     place: Place, constraint: Constraint, value: Any, shape: Shape, sentence: str, bound: object = None
 ) -> Violation:
-    text = messages.VIOLATION.format(
-        value=render_value(value, shape), path=place.path, constraint=sentence.format(bound=bound)
-    )
-    return Violation(place, constraint, text)
+    return Violation(place, constraint, value, shape, sentence.format(bound=bound))

@@ -1,9 +1,10 @@
-"""How does a value look inside a constraint's message? As Java prints it, in quotes; an absent value is a bare null.
+"""How does a value look inside a constraint's message? As Java prints it, or as JSON, in quotes; an absent value is a bare null.
 
 Printed lazily, and no further than a whole message may have characters: a request of 16 MB would print as several hundred. Whoever
 sends the message cuts it. Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,9 @@ from hashrange.wire.shape import Shape
 _PART_STEPS = 4
 MEMBERS_AS_PRINTED = {"WriteRequest": ("PutRequest", "DeleteRequest")}
 """Structures that print their members in another order than the one in which faults of these are reported."""
+
+JSON_LEVELS_MAX = 2 * VALUE_LEVELS_MAX
+"""Lists and maps inside each other; an attribute value that is one of them has two."""
 
 _ELLIPSIS = "..."
 """For attribute values that are nested deeper than anybody looks."""
@@ -32,11 +36,18 @@ def path_key(key: str) -> str:
 
 def render_value(value: Any, shape: Shape) -> str:
     """The value between quotes, or `null`. Costs no more than what it prints."""
-    if value is None:
-        return "null"
+    return "null" if value is None else _quoted(_parts(value, shape))
+
+
+def render_json(value: Any) -> str:
+    """The value as compact JSON between quotes. Costs no more than what it prints."""
+    return _quoted(_json_parts(value))
+
+
+def _quoted(rendered: Iterator[str]) -> str:
     parts = []
     length = 0
-    for part in _parts(value, shape):
+    for part in rendered:
         spend(_PART_STEPS)
         parts.append(part)
         length += len(part)
@@ -83,6 +94,35 @@ def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
             yield f"java.nio.HeapByteBuffer[pos=0 lim={size_bytes} cap={size_bytes}]"
         case _:
             yield str(value)
+
+
+def _json_parts(value: Any, levels: int = 0) -> Iterator[str]:
+    """Compact JSON of the value, piece by piece; `levels` counts the lists and maps around it."""
+    if levels > JSON_LEVELS_MAX:
+        yield _ELLIPSIS
+    elif isinstance(value, dict):
+        comma = "{"
+        for key, element in value.items():
+            yield f"{comma}{_json_scalar(key)}:"
+            yield from _json_parts(element, levels + 1)
+            comma = ","
+        yield "}" if value else "{}"
+    elif isinstance(value, list):
+        comma = "["
+        for element in value:
+            yield comma
+            yield from _json_parts(element, levels + 1)
+            comma = ","
+        yield "]" if value else "[]"
+    else:
+        yield _json_scalar(value)
+
+
+def _json_scalar(value: Any) -> str:
+    """A scalar as JSON; of a long text no more than is printed."""
+    if isinstance(value, str):
+        value = value[: MESSAGE_CHARACTERS_MAX + 1]
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _structure_parts(value: dict[str, Any], name: str, shapes: dict[str, Shape], levels: int) -> Iterator[str]:

@@ -4,7 +4,8 @@ The struct is the single declaration: JSON types, required members, bounds and e
 annotations, once per struct. Nothing here looks at a request. What annotations cannot say stands in `Meta(extra=…)`:
 
     pattern   a regular expression that the fast decoder does not check; `^…$` is implied
-    arn       True: the pattern does not apply to a value that starts with "arn:"
+    arn       True: pattern and name_max_length do not apply to a value that starts with "arn:"
+    name_max_length  greatest length of a value that does not
     shape     "AttributeValue", "AttributeMap": attribute values; "Integer", "Long", "Double": which number it is;
               "Blob": base64 text
     values    a struct: what the values of a map hold that the fast decoder leaves undecoded
@@ -32,6 +33,8 @@ class Bounds(NamedTuple):
     maximum: int | None = None
     pattern: str | None = None
     is_arn_allowed: bool = False
+    """What starts with "arn:" need not match the pattern, nor be as short as a name."""
+    name_max_length: int | None = None
     enumeration: tuple[str, ...] = ()
     """In the order in which the service lists it."""
 
@@ -155,7 +158,7 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
 
 
 def _bounds_of(annotation: Any, metas: list[msgspec.Meta], extra: dict[str, Any]) -> Bounds:
-    bounds = Bounds(is_arn_allowed=extra.get("arn", False))
+    bounds = Bounds(is_arn_allowed=extra.get("arn", False), name_max_length=extra.get("name_max_length"))
     for meta in metas:
         assert meta.gt is meta.lt is meta.multiple_of is None, "not a constraint of the API model"
         bounds = bounds._replace(

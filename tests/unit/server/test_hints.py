@@ -1,4 +1,4 @@
-"""A table that is missing here and exists in another Region: the operator is told, whatever operation asked for it."""
+"""What the operator is told once: of a table that is missing here and exists in another Region, and of what is not supported yet."""
 
 import logging
 from collections.abc import Iterator
@@ -9,11 +9,12 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
-from hashrange.operations.registry import OPERATIONS
+from hashrange.operations.registry import ANSWERED, OPERATIONS
 from hashrange.server.hints import Hints
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish, table_maker
+from tests.unit.server.harness import FrontEnd
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
@@ -80,3 +81,15 @@ def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplo
     )
     Hints(scope.store.catalog).table_not_found(scope, request("UpdateTable", deletion))
     assert caplog.messages == []
+
+
+def test_an_operation_that_is_not_supported_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    front = FrontEnd(operations=ANSWERED)
+    for operation in ("CreateBackup", "SearchVectors", "CreateBackup"):
+        assert b"UnsupportedOperationException" in front.ask(front.request(b"{}", operation))
+    refused = "was refused with UnsupportedOperationException, because Hashrange does not support it yet"
+    assert [message.partition(";")[0] for message in caplog.messages] == [
+        f"CreateBackup {refused}",
+        f"SearchVectors {refused}",
+    ]

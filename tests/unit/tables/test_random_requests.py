@@ -37,7 +37,7 @@ def make(shape: Shape, chance: random.Random, share: float) -> Any:
 
 
 def make_request(name: str, chance: random.Random) -> dict[str, Any]:
-    """A request; CreateTable's keys and definitions mostly fit."""
+    """A request; CreateTable's keys and definitions mostly fit, and UpdateTable's do not contradict each other."""
     share = chance.choice((0.05, 0.1, 0.3))
     request: dict[str, Any] = make(structure_of(OPERATIONS[name].request), chance, share)
     if name == "CreateTable" and chance.random() < 0.8:
@@ -50,6 +50,8 @@ def make_request(name: str, chance: random.Random) -> dict[str, Any]:
         ]
         request["BillingMode"] = "PAY_PER_REQUEST"
         request.pop("ProvisionedThroughput", None)
+    if name == "UpdateTable" and chance.random() < 0.8:
+        request["AttributeDefinitions"] = [{"AttributeName": one, "AttributeType": "S"} for one in ("id", "at", "by")]
     if "TableName" in request and chance.random() < 0.7:
         request["TableName"] = chance.choice(("one", "two", "other"))
     if "ResourceArn" in request and chance.random() < 0.7:

@@ -31,7 +31,7 @@ class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Stands for a control-plane operation."""
 
     BillingMode: Annotated[str, Meta(max_length=3)] | None = None
-    TableName: shapes.NewTableName
+    TableName: shapes.WholeTableName
 
 
 def fault_of(request_type: type[msgspec.Struct], operation_name: str, body: bytes | dict[str, Any]) -> ApiError:

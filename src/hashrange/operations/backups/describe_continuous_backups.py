@@ -18,9 +18,14 @@ class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, 
 
 
 async def describe_continuous_backups(scope: Scope, request: DescribeContinuousBackupsRequest) -> bytes:
-    """Point-in-time recovery DISABLED, which has no window."""
-    if await find_table(scope, request.TableName) is None:
-        raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
+    """What is so for every table."""
+    return await continuous_backups(scope, request.TableName)
+
+
+async def continuous_backups(scope: Scope, name_or_arn: str) -> bytes:
+    """Point-in-time recovery DISABLED, which has no window; raises TableNotFoundException."""
+    if await find_table(scope, name_or_arn) is None:
+        raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
     described = {
         "ContinuousBackupsStatus": "ENABLED",
         "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},

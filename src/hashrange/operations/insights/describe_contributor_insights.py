@@ -15,14 +15,23 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.shapes import NAME_PATTERN
 
 
-class DescribeContributorInsightsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+class WatchedRequest(TableRequest, frozen=True, kw_only=True, gc=False):
     """The table by name or ARN, and one of its global indexes."""
 
     IndexName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
 
 
+class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
+    """What is described."""
+
+
 async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> bytes:
-    """DISABLED, which has no rules, mode or time when it was never otherwise."""
+    """What is so for every table and index."""
+    return msgspec.json.encode(await contributor_insights(scope, request))
+
+
+async def contributor_insights(scope: Scope, request: WatchedRequest) -> dict[str, Any]:
+    """DISABLED, which has no rules, mode or time when it was never otherwise; raises ResourceNotFoundException."""
     table = await described_table(scope, request.TableName)
     reply: dict[str, Any] = {"TableName": table.name}
     if request.IndexName is not None:
@@ -30,7 +39,7 @@ async def describe_contributor_insights(scope: Scope, request: DescribeContribut
             raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))
         reply["IndexName"] = request.IndexName
     reply["ContributorInsightsStatus"] = "DISABLED"
-    return msgspec.json.encode(reply)
+    return reply
 
 
 OPERATION = Operation("DescribeContributorInsights", DescribeContributorInsightsRequest, describe_contributor_insights)

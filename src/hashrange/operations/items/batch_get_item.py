@@ -58,7 +58,7 @@ class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request; members in the order in which their faults are reported."""
 
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    RequestItems: Annotated[dict[shapes.TableName, KeysAndAttributes], Meta(min_length=1, max_length=100)]
+    RequestItems: Annotated[dict[shapes.WholeTableName, KeysAndAttributes], Meta(min_length=1, max_length=100)]
 
 
 class TableRead(NamedTuple):

@@ -71,7 +71,7 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     RequestItems: Annotated[
-        dict[shapes.TableName, WriteRequests], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)
+        dict[shapes.WholeTableName, WriteRequests], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)
     ]
 
 
@@ -82,7 +82,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     RequestItems: Annotated[
         dict[
-            shapes.TableName,
+            shapes.WholeTableName,
             Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)],
         ],
         Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX),

@@ -13,6 +13,8 @@ class Parameters(NamedTuple):
 
     legacy: tuple[str, ...]
     expressions: tuple[str, ...]
+    counts_beside: tuple[tuple[str, str], ...] = ()
+    """(legacy member, the only expression member that it may not stand beside)."""
 
 
 GET_ITEM = Parameters(("AttributesToGet",), ("ProjectionExpression",))
@@ -23,6 +25,7 @@ UPDATE_ITEM = Parameters(
 QUERY = Parameters(
     ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
     ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+    (("KeyConditions", "KeyConditionExpression"),),
 )
 SCAN = Parameters(
     ("AttributesToGet", "ScanFilter", "ConditionalOperator"), ("ProjectionExpression", "FilterExpression")
@@ -38,7 +41,8 @@ class ParameterizedRequest(Protocol):
 
 def check_parameters(request: ParameterizedRequest, parameters: Parameters) -> None:
     """Refuse legacy and expression members together, and placeholders without expressions or of a bad form."""
-    legacy = [(name, getattr(request, name)) for name in parameters.legacy]
+    uncounted = {name for name, other in parameters.counts_beside if getattr(request, other) is None}
+    legacy = [(name, getattr(request, name)) for name in parameters.legacy if name not in uncounted]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]
     values = getattr(request, "ExpressionAttributeValues", None)
     checks.check_parameters(legacy, expressions, request.ExpressionAttributeNames, values)

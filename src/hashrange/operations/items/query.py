@@ -13,7 +13,7 @@ from hashrange.errors import RequestFault, ResourceNotFoundException, Validation
 from hashrange.expressions.condition import Condition, compile_condition
 from hashrange.expressions.keycondition import KeyCondition, read_key_condition, shape_key_condition
 from hashrange.expressions.legacy import filter_condition, key_conditions
-from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.parameters import Compiled, check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.expressions.terms import run_value_checks
 from hashrange.items.types import Item, Value
@@ -92,7 +92,10 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
 
     if source.index is not None:
-        _check_count(asked.terms, max(_KEY_ATTRIBUTES_MAX, len(source.keys.partition_names + source.keys.sort_names)))
+        maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
+        if maximum == _KEY_ATTRIBUTES_MAX and request.KeyConditions is not None:
+            _check_legacy_count(asked.terms, maximum)
+        _check_count(asked.terms, maximum)
 
     start = None if asked.start_item is None else start_key(source, asked.start_item)
     span = query_span(source, asked.terms, is_reverse=request.ScanIndexForward is False)
@@ -133,11 +136,7 @@ def _compile(request: QueryRequest) -> _Asked:
         # The key condition is read first (captures agree on that), its shape is looked at after everything that holds
         # for all expressions, unused names and values included; filter before projection is our choice.
         read = read_key_condition(request.KeyConditionExpression or "", names, values)
-        condition = None
-        if request.FilterExpression is not None:
-            condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
-        projection = requested_projection(request)
-        check_unused(names, values, read, condition, projection)
+        condition, projection = _compile_expressions(request, values, read)
         key_condition = shape_key_condition(read)
         QUERY_PLANS.add(key, QueryPlan(key_condition, condition, projection))
     else:
@@ -159,12 +158,25 @@ def _has_legacy(request: QueryRequest) -> bool:
     )
 
 
-def _compile_legacy(request: QueryRequest) -> _Asked:
-    """The same for KeyConditions, QueryFilter and AttributesToGet, which no expression may accompany."""
+def _compile_expressions(
+    request: QueryRequest, values: dict[str, Value], *others: Compiled
+) -> tuple[Condition | None, Projection | None]:
+    """Filter and projection; `others` are what else may use names and values."""
+    names = request.ExpressionAttributeNames
     condition = None
+    if request.FilterExpression is not None:
+        condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
+    projection = requested_projection(request)
+    check_unused(names, values, condition, projection, *others)
+    return condition, projection
+
+
+def _compile_legacy(request: QueryRequest) -> _Asked:
+    """The same for KeyConditions, beside which filter and projection may be of either form."""
+    legacy_filter = None
     if request.QueryFilter is not None or request.ConditionalOperator is not None:
         shapes.check_legacy(request.QueryFilter or {}, shapes.Condition)
-        condition = filter_condition(request.QueryFilter, request.ConditionalOperator, "QueryFilter")
+        legacy_filter = filter_condition(request.QueryFilter, request.ConditionalOperator, "QueryFilter")
     key_condition = None
     if request.KeyConditions is not None:
         shapes.check_legacy(request.KeyConditions, shapes.Condition)
@@ -173,9 +185,12 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
     start_item = check_start_values(request.ExclusiveStartKey)
     if key_condition is None:
         raise RequestFault(NO_KEY_CONDITION)
-    if not 1 <= len(key_condition[0].terms) <= _KEY_ATTRIBUTES_MAX:
-        raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
-    return _Asked(_terms(*key_condition), condition, requested_projection(request), NO_VALUES, start_item)
+    raw_values = request.ExpressionAttributeValues
+    values = NO_VALUES if raw_values is None else check_values(raw_values)
+    condition, projection = _compile_expressions(request, values)
+    terms = _terms(*key_condition)
+    _check_legacy_count(terms, _KEY_ATTRIBUTES_MAX if request.IndexName is None else len(terms))
+    return _Asked(terms, legacy_filter or condition, projection, values, start_item)
 
 
 def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
@@ -187,9 +202,15 @@ def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTer
 
 
 def _check_count(terms: list[KeyTerm], maximum: int) -> None:
-    """Refuse more terms than there are key attributes; no table has more than two."""
+    """Refuse more terms than there are key attributes; no table has more than two, an index may have eight."""
     if len(terms) > maximum:
         raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
+
+
+def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
+    """The same of KeyConditions, in words that name one or two; an index may have more key attributes."""
+    if not 1 <= len(terms) <= maximum:
+        raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
 
 
 def _check_filter(source: ReadSource, condition: Condition, *, is_legacy: bool) -> None:

@@ -28,8 +28,8 @@ Defined = Mapping[str, object]
 
 def check_creation(request: CreateTableRequest) -> None:
     """Refuse the request with its first fault, by raising ValidationException; Malformed for impossible names."""
-    check_index_names(index.IndexName for index in walk(request.LocalSecondaryIndexes or ()))
     check_index_names(index.IndexName for index in walk(request.GlobalSecondaryIndexes or ()))
+    check_index_names(index.IndexName for index in walk(request.LocalSecondaryIndexes or ()))
     check_creation_throughput(request)
     defined = _defined(request.AttributeDefinitions)
     global_indexes = request.GlobalSecondaryIndexes
@@ -44,7 +44,7 @@ def check_creation(request: CreateTableRequest) -> None:
     indexes: list[AnyIndex] = [*(global_indexes or ()), *(local_indexes or ())]
     _check_duplicates(indexes)
     _check_unused(request.KeySchema, indexes, defined)
-    _check_limits(local_indexes or (), global_indexes or ())
+    _check_limits(global_indexes or (), local_indexes or ())
     check_stream(request.StreamSpecification)
     check_encryption(request.SSESpecification)
     check_tags(request.Tags or ())
@@ -70,18 +70,20 @@ def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
 
 
 def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_indexes: bool) -> None:
-    """Every table key is defined; without indexes nothing else is."""
+    """Every table key is defined, no attribute is both of them, and without indexes nothing else is defined."""
     names = _names(keys)
+    if len(set(names)) < len(names):
+        raise ValidationException(say.KEY_WITHOUT_DEFINITION)
     if any(name not in defined for name in names):
         if len(names) > 1:
             raise ValidationException(say.KEY_WITHOUT_DEFINITION)
         raise ValidationException(say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(defined)))
-    if not has_indexes and len(defined) > len(set(names)):
+    if not has_indexes and len(defined) > len(names):
         raise ValidationException(say.DEFINITIONS_MISMATCH)
 
 
 def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
-    """HASH, or HASH and RANGE of two names: for tables and local indexes."""
+    """HASH, or HASH and RANGE of two names: for tables, whose names differ already, and local indexes."""
     if keys[0].KeyType != "HASH":
         raise ValidationException(say.FIRST_KEY_NOT_HASH)
     if len(keys) == 1:
@@ -178,12 +180,12 @@ def _check_unused(keys: Sequence[KeySchemaElement], indexes: Collection[AnyIndex
         )
 
 
-def _check_limits(local_indexes: Sequence[LocalSecondaryIndex], global_indexes: Sequence[GlobalSecondaryIndex]) -> None:
-    if len(local_indexes) > limits.LOCAL_INDEXES_MAX:
-        raise ValidationException(say.TOO_MANY_LOCAL_INDEXES.format(limit=limits.LOCAL_INDEXES_MAX))
+def _check_limits(global_indexes: Sequence[GlobalSecondaryIndex], local_indexes: Sequence[LocalSecondaryIndex]) -> None:
     if len(global_indexes) > limits.GLOBAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
-    indexes: list[AnyIndex] = [*local_indexes, *global_indexes]
+    if len(local_indexes) > limits.LOCAL_INDEXES_MAX:
+        raise ValidationException(say.TOO_MANY_LOCAL_INDEXES.format(limit=limits.LOCAL_INDEXES_MAX))
+    indexes: list[AnyIndex] = [*global_indexes, *local_indexes]
     projected = sum(len(index.Projection.NonKeyAttributes or ()) for index in indexes)
     if projected > limits.PROJECTED_ATTRIBUTES_MAX:
         raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))

@@ -48,11 +48,11 @@ def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
 def _merged_types(
     request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
 ) -> dict[str, KeyType]:
-    """The table's attribute definitions, and those of the request that the created index uses."""
+    """The table's attribute definitions, and those of the request that the created index uses; what is stored stays."""
     used = {key.AttributeName for key in created.KeySchema}
     given: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType
         for definition in walk(request.AttributeDefinitions or ())
         if definition.AttributeName in used
     }
-    return table.attribute_types | given
+    return table.attribute_types | given | table.attribute_types

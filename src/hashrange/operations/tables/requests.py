@@ -8,24 +8,21 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.operations.shapes import WholeTableName
 from hashrange.operations.tables import index_members, members, replica_members
-
-_NewTableName = Annotated[str, Meta(min_length=3, max_length=1024, extra={"pattern": NAME_PATTERN, "arn": True})]
-"""Only here the shortest length of a name is an ordinary constraint."""
 
 
 class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Members in the order in which the service reports their faults."""
 
     AttributeDefinitions: list[members.AttributeDefinition]
-    TableName: _NewTableName
+    TableName: WholeTableName
     BillingMode: members.BillingMode | None = None
     ProvisionedThroughput: members.ProvisionedThroughput | None = None
     KeySchema: members.TableKeySchema
-    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
     GlobalSecondaryIndexes: list[index_members.GlobalSecondaryIndex] | None = None
+    LocalSecondaryIndexes: list[index_members.LocalSecondaryIndex] | None = None
     StreamSpecification: members.StreamSpecification | None = None
     SSESpecification: members.SSESpecification | None = None
     Tags: list[members.Tag] | None = None

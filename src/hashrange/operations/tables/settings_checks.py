@@ -11,6 +11,8 @@ from hashrange.messages import tables as say
 from hashrange.operations.tables.members import SSESpecification, StreamSpecification, Tag
 from hashrange.steps import walk
 
+_REPLICATION_OFF = "DISABLED"
+"""GlobalTableSettingsReplicationMode of a table without replicas."""
 _RESERVED_TAG_PREFIX = "aws:"
 
 
@@ -63,7 +65,7 @@ def check_tag_count(count: int) -> None:
 
 
 def refuse_later_members(members: dict[str, object]) -> None:
-    """Refuse the first member that is given and that Hashrange does not implement yet; they hold null otherwise."""
+    """Refuse the first member that Hashrange does not implement yet, unless it is null or turns off what is off already."""
     for name, value in members.items():
-        if value is not None:
+        if value is not None and value is not False and value != _REPLICATION_OFF:
             raise ValidationException(say.NOT_SUPPORTED_YET.format(member=name))

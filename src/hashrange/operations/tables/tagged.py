@@ -1,4 +1,4 @@
-"""Which table does the ResourceArn of a tag operation name? Order: form of the ARN → it names a table → it exists.
+"""Which table does the ResourceArn of a tag operation name? Order: form of the ARN → it names a table → of the caller's account → it exists.
 
 Source: service behaviour, captures to October 2026.
 """
@@ -15,17 +15,24 @@ from hashrange.tables.schema import Table
 
 _ARN = re.compile(r"arn:[^:]+:[^:]+:[^:]+:[^:]+:.+", re.DOTALL).fullmatch
 _NAME = f"{NAME_PATTERN.removesuffix('+')}{{{TABLE_NAME_LENGTH_MIN},{TABLE_NAME_LENGTH_MAX}}}"
-_TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{{12}}:table/{_NAME}").fullmatch
+_TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:([0-9]{{12}}):table/{_NAME}").fullmatch
 
 
 def check_arn(scope: Scope, arn: str, operation: str) -> None:
-    """Refuse what is no table's ARN."""
+    """Refuse what is no table's ARN, and another account's, whether there is such a table or not."""
     if not arn.startswith("arn:"):
         raise ValidationException(say.ARN_START.format(arn=arn))
     if not _ARN(arn):
-        raise AccessDeniedException(say.ARN_NOT_AUTHORIZED.format(account=scope.account, operation=operation, arn=arn))
-    if not _TABLE_ARN(arn):
+        raise _not_authorized(scope, arn, operation)
+    match = _TABLE_ARN(arn)
+    if match is None:
         raise ValidationException(say.ARN_NOT_TABLE.format(arn=arn))
+    if match[1] != scope.account:
+        raise _not_authorized(scope, arn, operation)
+
+
+def _not_authorized(scope: Scope, arn: str, operation: str) -> AccessDeniedException:
+    return AccessDeniedException(say.ARN_NOT_AUTHORIZED.format(account=scope.account, operation=operation, arn=arn))
 
 
 async def find_tagged(scope: Scope, arn: str, not_found: str = say.ARN_NOT_FOUND) -> Table:

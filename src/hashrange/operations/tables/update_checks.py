@@ -23,7 +23,7 @@ from hashrange.operations.tables.index_members import (
     GlobalSecondaryIndexUpdate,
     UpdateGlobalSecondaryIndexAction,
 )
-from hashrange.operations.tables.members import AttributeDefinition
+from hashrange.operations.tables.members import AttributeDefinition, OnDemandThroughput, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import check_encryption, check_stream_change
 from hashrange.operations.tables.throughput_checks import (
@@ -43,13 +43,14 @@ from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 IndexAction = UpdateGlobalSecondaryIndexAction | CreateGlobalSecondaryIndexAction | DeleteGlobalSecondaryIndexAction
 
 _ASKING_NOTHING = {"TableName", "AttributeDefinitions"}
+_NOTHING_ASKED: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughput())
 _NOTHING_WARM = Throughput(0, 0)
 
 
 def check_update(request: UpdateTableRequest) -> None:
     """Refuse what the request alone shows, with its first fault."""
     asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _ASKING_NOTHING)
-    if all(value is None or value == [] for value in asked):
+    if all(value in _NOTHING_ASKED for value in asked):
         raise ValidationException(say.NOTHING_TO_UPDATE)
     updates = request.GlobalSecondaryIndexUpdates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
@@ -67,6 +68,7 @@ def check_update(request: UpdateTableRequest) -> None:
         check_maximum(change.OnDemandThroughput, index_subject(change.IndexName))
         check_warm(change.WarmThroughput, _NOTHING_WARM, index_subject(change.IndexName))
     _check_index_updates(updates)
+    _check_definitions_agree(request.AttributeDefinitions or [])
     check_stream_change(request.StreamSpecification)
     check_encryption(request.SSESpecification)
 
@@ -76,7 +78,8 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
     check_warm(request.WarmThroughput, warm_units(table), TABLE)
-    _check_definitions(request.AttributeDefinitions or [], table)
+    if all(update.Create is None for update in walk(updates)):
+        _check_definitions(request.AttributeDefinitions or [], table)
     _check_indexes(updates, request.AttributeDefinitions or [], table, request.BillingMode or table.billing_mode)
     _check_stream(request, table)
     _check_encryption(request, table)
@@ -111,7 +114,9 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
         seen.add(name)
         change = update.Update
         if change is not None and not (
-            change.ProvisionedThroughput or change.OnDemandThroughput or change.WarmThroughput
+            change.ProvisionedThroughput
+            or change.OnDemandThroughput not in _NOTHING_ASKED
+            or change.WarmThroughput not in _NOTHING_ASKED
         ):
             raise ValidationException(say.INDEX_UPDATE_NOTHING.format(index=name))
         if update.Create is not None:
@@ -141,8 +146,16 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
         raise ValidationException(_unchanged(TABLE, TABLE, table.throughput))
 
 
+def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None:
+    """One attribute is not defined with two types; what is said twice counts once."""
+    types: dict[str, str] = {}
+    for definition in walk(definitions):
+        if types.setdefault(definition.AttributeName, definition.AttributeType) != definition.AttributeType:
+            raise ValidationException(say.KEY_WITHOUT_DEFINITION)
+
+
 def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
-    """The types of the table's own keys stay what they are."""
+    """The types of all keys stay what they are; with an index to be created they do so unsaid."""
     new = {definition.AttributeName: definition.AttributeType for definition in walk(definitions)}
     changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
     if changed != table.attribute_types:
@@ -167,10 +180,9 @@ def _check_indexes(
     table: Table,
     billing_mode: str,
 ) -> None:
-    """Updated and deleted indexes exist, created ones do not; one online change at a time."""
+    """Updated and deleted indexes exist, created ones do not, and the request defines their keys; one online change at a time."""
     indexes = {index.name: index for index in table.indexes}
-    defined = dict.fromkeys(table.attribute_types)
-    defined.update((definition.AttributeName, None) for definition in walk(definitions))
+    defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
     for update in walk(updates):
         if update.Update is not None:
             index = indexes.get(update.Update.IndexName)

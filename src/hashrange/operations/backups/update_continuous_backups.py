@@ -1,0 +1,40 @@
+"""UpdateContinuousBackups: point-in-time recovery goes on, or off. Off it is for every table; on it cannot go yet.
+
+Order of checks: name, member constraints → table exists (`TableNotFoundException`, as all backup operations say it) → what is asked
+for is supported.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import UnsupportedOperationException
+from hashrange.messages import readback as say
+from hashrange.operations.backups.describe_continuous_backups import continuous_backups
+from hashrange.operations.described import TableRequest
+from hashrange.operations.operation import Operation, Scope
+
+
+class PointInTimeRecoverySpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """On or off, and how far back a table can be restored."""
+
+    PointInTimeRecoveryEnabled: bool
+    RecoveryPeriodInDays: Annotated[int, Meta(ge=1, le=35, extra={"shape": "Integer"})] | None = None
+
+
+class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN, and what is to be."""
+
+    PointInTimeRecoverySpecification: PointInTimeRecoverySpecification
+
+
+async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> bytes:
+    """Turned off once more: nothing changes, and the reply says so."""
+    reply = await continuous_backups(scope, request.TableName)
+    if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:
+        raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))
+    return reply
+
+
+OPERATION = Operation("UpdateContinuousBackups", UpdateContinuousBackupsRequest, update_continuous_backups)

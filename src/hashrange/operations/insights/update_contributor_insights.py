@@ -1,0 +1,31 @@
+"""UpdateContributorInsights: the most used keys of a table or global index are watched, or no longer. None are; they cannot be yet.
+
+Order of checks: names, member constraints → table exists → it has such a global index → what is asked for is supported.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from hashrange.errors import UnsupportedOperationException
+from hashrange.messages import readback as say
+from hashrange.operations.insights.describe_contributor_insights import WatchedRequest, contributor_insights
+from hashrange.operations.operation import Operation, Scope
+
+
+class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN, one of its global indexes, and what is to be."""
+
+    ContributorInsightsAction: Literal["ENABLE", "DISABLE"]
+    ContributorInsightsMode: Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"] | None = None
+
+
+async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> bytes:
+    """Turned off once more: nothing changes, and the reply says so."""
+    reply = await contributor_insights(scope, request)
+    if request.ContributorInsightsAction == "ENABLE":
+        raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))
+    return msgspec.json.encode(reply)
+
+
+OPERATION = Operation("UpdateContributorInsights", UpdateContributorInsightsRequest, update_contributor_insights)

@@ -1,0 +1,42 @@
+"""DisableKinesisStreamingDestination: a table feeds a Kinesis stream no longer. None feeds one yet, so there is nothing to end.
+
+Order of checks: name, member constraints → table exists → the stream is fed by it.
+"""
+
+from typing import Annotated, Literal, NoReturn
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ValidationException
+from hashrange.messages import readback as say
+from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.operation import Operation, Scope
+
+
+class EnableKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How fine the times of records are."""
+
+    ApproximateCreationDateTimePrecision: Literal["MILLISECOND", "MICROSECOND"] | None = None
+
+
+class DisableKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN, and the stream."""
+
+    StreamArn: Annotated[str, Meta(min_length=37, max_length=1024)]
+    EnableKinesisStreamingConfiguration: "EnableKinesisStreamingConfiguration | None" = None
+
+
+async def disable_kinesis_streaming_destination(
+    scope: Scope, request: DisableKinesisStreamingDestinationRequest
+) -> NoReturn:
+    """Refused: the service knows no stream here to end."""
+    table = await described_table(scope, request.TableName)
+    raise ValidationException(say.NO_STREAMING_DESTINATION.format(arn=request.StreamArn, name=table.name))
+
+
+OPERATION = Operation(
+    "DisableKinesisStreamingDestination",
+    DisableKinesisStreamingDestinationRequest,
+    disable_kinesis_streaming_destination,
+)
