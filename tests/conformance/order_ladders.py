@@ -457,7 +457,7 @@ NO_POLICY_TABLE = Fault(
     f"Requested resource not found: Table: {MISSING} not found", "ResourceNotFoundException",
 )  # fmt: skip
 OTHER_REVISION = Fault(
-    "revision", {"ExpectedRevisionId": "1"}, "revision 1 was expected, and table",
+    "revision", {"ExpectedRevisionId": "1"}, "policy with revision id 1, but no policy",
     "PolicyNotFoundException",
 )  # fmt: skip
 STATEMENT = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
