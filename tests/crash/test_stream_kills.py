@@ -116,8 +116,8 @@ def replayed(store: EmbeddedStore, table: OpenTable) -> dict[bytes, bytes]:
             assert sequence not in numbers
             assert shard.first <= sequence <= (shard.last or store.streams.last())
             numbers.add(sequence)
-            record = decode_record(content, VIEW_TYPE)
-            key = table.item_key(keys_of(record, ("pk", "sk")))
+            record = decode_record(content, VIEW_TYPE, ("pk", "sk"))
+            key = table.item_key(keys_of(record))
             assert found.get(key) == record.old, "a change without its record, or a record without its change"
             if record.new is None:
                 del found[key]

@@ -44,26 +44,27 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> bytes:
     last = scope.store.streams.last()
     first = max(position.first, oldest)
     page = await scope.store.streams.records(shard, first, request.Limit or GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES)
-    members = [b'"Records":[%b]' % b",".join(_told(stream, page.records))]
     if not page.is_end:
         first = page.records[-1][0] + 1
     elif shard.last is not None:
-        return b"{%b}" % members[0]
+        return _reply(stream, page.records, b"")
     else:
         first = max([first, end_of_records(last, now_seconds), *[sequence + 1 for sequence, _ in page.records[-1:]]])
     following = encode_iterator(arn, Position(stream.stream_id, shard.number, first), now_seconds)
-    members.append(b'"NextShardIterator":%b' % msgspec.json.encode(following))
-    return b"{%b}" % b",".join(members)
+    return _reply(stream, page.records, b',"NextShardIterator":%b' % msgspec.json.encode(following))
 
 
-def _told(stream: Stream, records: Sequence[tuple[SequenceNumber, bytes]]) -> list[bytes]:
-    """As JSON."""
+def _reply(stream: Stream, records: Sequence[tuple[SequenceNumber, bytes]], following: bytes) -> bytes:
+    """The records as JSON, and the member that follows. A page of a megabyte is copied once."""
     faces = faces_of(stream)
-    told = []
+    parts = [b'{"Records":[']
     for sequence, record in records:
         spend(5 + (len(record) >> 10))
-        told.append(record_json(faces, sequence, record))
-    return told
+        parts += (record_json(faces, sequence, record), b",")
+    if records:
+        parts.pop()
+    parts += (b"]", following, b"}")
+    return b"".join(parts)
 
 
 OPERATION = Operation("GetRecords", GetRecordsRequest, get_records, service="DynamoDBStreams_20120810")

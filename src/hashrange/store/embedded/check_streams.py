@@ -106,7 +106,7 @@ class StreamCheck:
             if sequence < shard.first or (shard.last is not None and sequence > shard.last):
                 yield f"{place} lies beyond the sequence numbers of its shard"
             try:
-                record = decode_record(row, stream.view_type)
+                record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
                 hash_ = int.from_bytes(_key_of(stream, record)[:HASH_BYTES], "big")
             except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
                 yield f"{place} cannot be read: {type(error).__name__}: {error}"
@@ -119,7 +119,7 @@ class StreamCheck:
         source, seen = source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
-                record = decode_record(row, stream.view_type)
+                record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
                 key = _key_of(stream, record)
             except Exception:  # noqa: BLE001, S112 - told already
                 continue
@@ -166,8 +166,7 @@ def _place_of(engine_key: bytes) -> tuple[int, int]:
 
 
 def _key_of(stream: Stream, record: StreamRecord) -> bytes:
-    key_names = stream.keys.partition_names + stream.keys.sort_names
-    return key_functions(stream.keys).item(keys_of(record, key_names))
+    return key_functions(stream.keys).item(keys_of(record))
 
 
 def _is_within(inner: HashRange, outer: HashRange) -> bool:

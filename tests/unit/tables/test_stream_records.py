@@ -1,0 +1,95 @@
+"""Stream records: put together from a change, told, and read as older folders have them."""
+
+from struct import pack
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.items.rows import encode_row
+from hashrange.items.types import Item, Row
+from hashrange.items.values import check_item
+from hashrange.tables.change import Change
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import StreamViewType
+from hashrange.tables.stream_records import (
+    FORMER_VERSION,
+    current_record,
+    decode_record,
+    faces_of,
+    keys_of,
+    record_encoder,
+    record_json,
+)
+from hashrange.tables.streams import stream_of
+from tests.support.samples import table_maker
+
+NAMES = ("pk", "sk")
+KEYS: Item = {"pk": {"S": 'a"é'}, "sk": {"S": "b"}}
+OLD: Item = KEYS | {"n": {"N": "1"}}
+NEW: Item = KEYS | {"n": {"N": "22"}, "l": {"L": [{"S": ""}] * 150_000}}
+"""Its row is packed."""
+VIEW_TYPES: tuple[StreamViewType, ...] = get_args(StreamViewType)
+EVENTS = {"INSERT": (None, NEW), "MODIFY": (OLD, NEW), "REMOVE": (OLD, None)}
+
+
+def row_of(item: Item | None) -> Row | None:
+    return None if item is None else encode_row(*check_item(item))
+
+
+def change_of(old: Item | None, new: Item | None, *, has_items: bool) -> Change:
+    table = OpenTable(table_maker("t")(1))
+    items = (old, new) if has_items else (None, None)
+    return Change(table, table.item_key(KEYS), row_of(old), row_of(new), (), "client", 0.0, 1, *items)
+
+
+def former(record: bytes, keys: bytes, old: Row | None, new: Row | None) -> bytes:
+    """As folders of format 6 have it."""
+    keys = b"" if old or new else keys
+    return (
+        pack(">BBBII", FORMER_VERSION, record[1], record[2], len(keys), len(old or b""))
+        + keys
+        + (old or b"")
+        + (new or b"")
+    )
+
+
+@pytest.mark.parametrize("view_type", VIEW_TYPES)
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("has_items", [True, False])
+def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_items: bool) -> None:
+    old, new = EVENTS[event]
+    told_old = old if view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
+    told_new = new if view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
+    record = record_encoder(view_type, NAMES)(change_of(old, new, has_items=has_items))
+    found = decode_record(record, view_type, NAMES)
+    assert (keys_of(found), found.old, found.new) == (KEYS, row_of(told_old), row_of(told_new))
+
+    stream = stream_of(
+        replace(table_maker("t")(1), stream_view_type=view_type, stream_label="2026-10-01T12:00:00.123"), 7, 1.0
+    )
+    told = record_json(faces_of(stream), 5, record)
+    content: dict[str, Any] = msgspec.json.decode(told)
+    sizes = [check_item(item)[1] for item in (KEYS, told_old, told_new) if item is not None]
+    assert (content["eventName"], content["dynamodb"]["SizeBytes"]) == (event, sum(sizes))
+    images = {"Keys": KEYS, "OldImage": told_old, "NewImage": told_new}
+    assert {name: content["dynamodb"].get(name) for name in images} == images
+
+    older = former(record, found.keys_json, found.old, found.new)
+    assert current_record(older, NAMES) == record == current_record(record, NAMES)
+    assert record_json(faces_of(stream), 5, older) == told
+    assert decode_record(older, view_type, NAMES) == found
+
+
+@pytest.mark.parametrize("view_type", VIEW_TYPES)
+def test_damage_is_told(view_type: StreamViewType) -> None:
+    record = record_encoder(view_type, NAMES)(change_of(OLD, NEW, has_items=True))
+    for place in (3, 6, 10, 14) if view_type == "KEYS_ONLY" else (3, 6, 10, 14, 22):
+        spoilt = record[:place] + bytes((record[place] ^ 1,)) + record[place + 1 :]
+        with pytest.raises(StorageCorruption):
+            decode_record(spoilt, view_type, NAMES)
+    for other in (b"\x03" + record[1:], record[:1] + b"\x03" + record[2:]):
+        with pytest.raises(StorageFormatUnknown):
+            decode_record(other, view_type, NAMES)
