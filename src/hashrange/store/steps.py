@@ -10,13 +10,17 @@ from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.interface import Step, TransactionRefused
-from hashrange.tables.change import Change, Planned
+from hashrange.tables.change import Change, Origin, Planned
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 
 
 def plan_steps(
-    steps: Sequence[Step], rows: Iterable[Row | None], at_seconds: float = 0.0, position: int = 0
+    steps: Sequence[Step],
+    rows: Iterable[Row | None],
+    at_seconds: float = 0.0,
+    position: int = 0,
+    origin: Origin = "client",
 ) -> list[Change]:
     """The changes of all steps, index entries included; `rows` are the old ones, taken one by one. Raises TransactionRefused.
 
@@ -52,7 +56,7 @@ def plan_steps(
             continue
         entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
         old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
-        changes.append(Change(table, key, old, new, entries, "client", at_seconds, position, old_item, new_item))
+        changes.append(Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item))
         planned = None
     if is_refused:
         raise TransactionRefused(reasons)

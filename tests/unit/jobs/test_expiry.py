@@ -609,7 +609,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
 
 def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two items of a slice others have their turn, and may delete the table, or turn time to live off."""
-    monkeypatch.setattr("hashrange.store.embedded.upkeep.EXPIRY_SECONDS_MAX", -1.0)
+    monkeypatch.setattr("hashrange.store.embedded.upkeep.GROUP_ROWS", 1)
     for is_deleted in (True, False):
         world = World(tmp_path / str(is_deleted))
         enable(world)
@@ -617,7 +617,7 @@ def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytes
             put(world, number, now(world) + 10)
         world.clock.advance(COOLDOWN_SECONDS)
         slice_ = world.expiry_job.run_slice()
-        for _ in range(4):
+        for _ in range(3):
             slice_.send(None)
         world.ask("DeleteTable") if is_deleted else disable(world)
         assert drive(slice_) == AT_ONCE

@@ -98,11 +98,17 @@ class Commits:
         )
 
     async def transact(
-        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+        self,
+        steps: Sequence[Step],
+        token: Token | None,
+        request_id: RequestId | None = None,
+        origin: Origin = "client",
     ) -> Transacted:
         """As `Store.transact`. Suspends as `mutate` does."""
         places = [table.source + key for table, key, _ in steps if key is not None]
-        return await self._again(places, lambda has_claim: self._transact(steps, places, token, has_claim=has_claim))
+        return await self._again(
+            places, lambda has_claim: self._transact(steps, places, token, origin, has_claim=has_claim)
+        )
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """As `Store.snapshot_get`. Suspends as `mutate` does."""
@@ -217,7 +223,7 @@ class Commits:
         return change
 
     def _transact(
-        self, steps: Sequence[Step], places: Sequence[bytes], token: Token | None, *, has_claim: bool
+        self, steps: Sequence[Step], places: Sequence[bytes], token: Token | None, origin: Origin, *, has_claim: bool
     ) -> Transacted:
         moment = self._foundations.moment()
         former = None if token is None else self._look_up(moment.engine, token)
@@ -229,7 +235,7 @@ class Commits:
         at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
         rows = self._rows(self._site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
         try:
-            changes = plan_steps(steps, rows, at_seconds, moment.position + 1)
+            changes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
         except (ApiError, TransactionRefused):
             self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
             raise
