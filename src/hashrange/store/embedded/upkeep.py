@@ -146,7 +146,7 @@ class Upkeep:
         keys: set[bytes] = set()
         for queued in due.rows:
             key = item_key_of(queued.key)
-            if group and ( len(group) == GROUP_ROWS or not is_small):
+            if group and (key in keys or len(group) == GROUP_ROWS or not is_small):
                 yield group
                 group, keys = [], set()
             group.append(queued)
