@@ -1,4 +1,4 @@
-"""`python -m benchmarks.followers`: what do a stream and time to live add to a write, and what does reading a stream cost?
+"""`python -m benchmarks.followers`: what do a stream and time to live add to a write, and what does reading a stream cost, and slow?
 
 In process, µs of CPU of one thread, the least of many rounds, in which the kinds of tables take turns: items of 400 bytes that are replaced. Without
 sockets, signatures and the engine's own threads, so it is the addition that counts, not the sum.
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.machine import describe_hardware
-from hashrange.clock import SystemClock
+from hashrange.clock import SystemClock, VirtualClock
 from hashrange.operations.items.put_item import PutItemRequest, put_item
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
@@ -39,8 +39,10 @@ TITLES = {
     "expiry-stays": "time to live, the value stays",
     "expiry-moves": "time to live, the value changes",
 }
-RECORDS = 1_000
 RECORD_TARGET_US = 5
+BEHIND_RECORDS = 50_000
+BEHIND_SECONDS = 2 * 3600.0
+"""How far a reader is behind: of a store whose service time moved so far after these records."""
 
 
 def run(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
@@ -95,29 +97,76 @@ def least(rounds: int, scope: Scope) -> dict[str, float]:
     found = dict.fromkeys(KINDS, float("inf"))
     for number in range(rounds):
         for kind in KINDS:
-            wanted = requests(kind, number)
-            began = time.thread_time()
-            for request in wanted:
-                run(put_item(scope, request))
-            found[kind] = min(found[kind], (time.thread_time() - began) / ITEMS * 1e6)
+            found[kind] = min(found[kind], puts_us(scope, requests(kind, number)))
     return found
+
+
+def puts_us(scope: Scope, wanted: list[Any]) -> float:
+    """µs of each of these."""
+    began = time.thread_time()
+    for request in wanted:
+        run(put_item(scope, request))
+    return (time.thread_time() - began) / len(wanted) * 1e6
+
+
+class Reader:
+    """Who reads the stream with both images from its beginning, or from a time, a page at a time."""
+
+    def __init__(self, scope: Scope, since_seconds: float | None = None) -> None:
+        self._scope = scope
+        arn = next(one.arn for one in scope.store.streams.of(scope.account, scope.region) if one.table_name == "images")
+        shard = ask(scope, "DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+        start: dict[str, Any] = {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
+        if since_seconds is not None:
+            start |= {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": since_seconds}
+        self._begin = self._next = ask(scope, "GetShardIterator", **start)["ShardIterator"]
+
+    def page(self) -> tuple[float, int]:
+        """Seconds and records of the next page; at the end of what is there it begins anew."""
+        operation = OPERATIONS["GetRecords"]
+        request = msgspec.convert({"ShardIterator": self._next}, operation.request)
+        began = time.thread_time()
+        body = run(operation.run(self._scope, request))
+        took = time.thread_time() - began
+        reply = msgspec.json.decode(body)
+        self._next = reply["NextShardIterator"] if reply["Records"] else self._begin
+        return took, len(reply["Records"])
 
 
 def reading_us(scope: Scope, rounds: int) -> float:
     """Of a page of 1,000 records with both images, µs for each."""
-    arn = next(one.arn for one in scope.store.streams.of(scope.account, scope.region) if one.table_name == "images")
-    shard = ask(scope, "DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
-    start = {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
-    iterator = ask(scope, "GetShardIterator", **start)["ShardIterator"]
-    operation = OPERATIONS["GetRecords"]
-    request = msgspec.convert({"ShardIterator": iterator}, operation.request)
-    best, count = float("inf"), 1
+    best = float("inf")
     for _ in range(rounds):
-        began = time.thread_time()
-        body = run(operation.run(scope, request))
-        best = min(best, time.thread_time() - began)
-        count = len(msgspec.json.decode(body)["Records"])
-    return best / count * 1e6
+        took, count = Reader(scope).page()
+        best = min(best, took / count * 1e6)
+    return best
+
+
+async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], None]) -> None:
+    """Print what a reader two hours behind adds to a write, beside one who reads what is new; each has a page of 1,000 records before every 1,000 puts."""
+    clock = VirtualClock(time.time())
+    store = open_store(place, clock, asyncio.get_running_loop())
+    scope = Scope("000000000000", "us-east-1", store, clock, Settings())
+    make_tables(scope)
+    for number in range(BEHIND_RECORDS // ITEMS):
+        puts_us(scope, requests("images", number))
+    clock.advance(BEHIND_SECONDS)
+    for number in range(1_000 // ITEMS):
+        puts_us(scope, requests("images", number))
+    settle_collector()
+    readers = Reader(scope, clock.service_time()), Reader(scope)
+    found = [float("inf")] * 2
+    for number in range(2 * rounds):
+        place_of = number % 2
+        readers[place_of].page()
+        wanted = [one for step in range(1_000 // ITEMS) for one in requests("images", number * 10 + step)]
+        found[place_of] = min(found[place_of], puts_us(scope, wanted))
+    new, behind = found
+    mode = "memory" if place is None else "disk"
+    tell(
+        f"| PutItem with a stream of both images, {mode}, beside a reader {BEHIND_SECONDS / 3600:.0f} h behind, and not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 |"
+    )
+    await store.close()
 
 
 async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -> None:
@@ -149,6 +198,8 @@ def main() -> None:
     for is_on_disk in (False, True):
         with tempfile.TemporaryDirectory() if is_on_disk else nullcontext(None) as folder:
             asyncio.run(measure(folder, rounds, print))
+        with tempfile.TemporaryDirectory() if is_on_disk else nullcontext(None) as folder:
+            asyncio.run(measure_behind(folder, rounds, print))
 
 
 if __name__ == "__main__":
