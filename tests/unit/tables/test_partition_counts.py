@@ -1,0 +1,96 @@
+"""Partitions: how many a source begins with, which one splits, and that they cover all hashes."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from hashrange.limits import ON_DEMAND_PARTITIONS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, PARTITIONS_MAX
+from hashrange.tables.partitions import (
+    WHOLE,
+    HashRange,
+    Partition,
+    cover,
+    first_partitions,
+    next_to_split,
+    one_partition,
+    partitions_of_service,
+    split_partition,
+)
+from hashrange.tables.schema import Index, KeySchema, Projection, Table, Throughput
+from hashrange.tables.source_id import SourceId
+from tests.support.samples import table_maker
+
+SOURCE = SourceId(b"\x00\x00\x00\x01\x00\x00")
+BY_G, BY_L = SourceId(b"\x00\x00\x00\x01\x00\x01"), SourceId(b"\x00\x00\x00\x01\x00\x02")
+
+
+def table_of(throughput: Throughput | None = None, of_index: Throughput | None = None, **more: Any) -> Table:
+    """With a global and a local index."""
+    keys = KeySchema(("g",), ("S",))
+    indexes = (
+        Index(1, "by-g", is_global=True, keys=keys, projection=Projection("ALL"), throughput=of_index),
+        Index(2, "by-l", is_global=False, keys=keys, projection=Projection("ALL")),
+    )
+    mode = "PAY_PER_REQUEST" if throughput is None else "PROVISIONED"
+    return replace(table_maker("t")(1), indexes=indexes, billing_mode=mode, throughput=throughput, **more)
+
+
+def test_a_table_on_demand_begins_as_the_service_has_it() -> None:
+    assert [partitions_of_service(table_of(), source) for source in (SOURCE, BY_G, BY_L)] == [ON_DEMAND_PARTITIONS] * 3
+    assert one_partition(table_of(), SOURCE) == 1
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "count"),
+    [
+        (1, 1, 1),
+        (PARTITION_READ_UNITS, 0, 1),
+        (PARTITION_READ_UNITS, 1, 2),
+        (PARTITION_READ_UNITS * 2, PARTITION_WRITE_UNITS * 3, 5),
+        (PARTITION_READ_UNITS // 2, PARTITION_WRITE_UNITS // 2, 1),
+        (PARTITION_READ_UNITS * PARTITIONS_MAX * 2, 1, PARTITIONS_MAX),
+    ],
+)
+def test_provisioned_throughput_says_how_many(reads: int, writes: int, count: int) -> None:
+    units = Throughput(reads, writes)
+    assert partitions_of_service(table_of(units, Throughput(1, 1)), SOURCE) == count
+    assert partitions_of_service(table_of(units, Throughput(1, 1)), BY_G) == 1
+    assert partitions_of_service(table_of(units, Throughput(1, 1)), BY_L) == count
+    assert partitions_of_service(table_of(Throughput(1, 1), units), BY_G) == count
+
+
+def test_warm_throughput_asks_for_more() -> None:
+    warm = {"warm_read_units": PARTITION_READ_UNITS * 6, "warm_write_units": PARTITION_WRITE_UNITS * 4}
+    assert partitions_of_service(table_of(**warm), SOURCE) == 10
+    assert partitions_of_service(table_of(Throughput(1, 1), Throughput(1, 1), **warm), SOURCE) == 10
+    assert partitions_of_service(table_of(**warm), BY_G) == ON_DEMAND_PARTITIONS
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, PARTITIONS_MAX])
+def test_the_first_ones_are_equal_parts(count: int) -> None:
+    partitions = first_partitions(SOURCE, count)
+    assert [one.number for one in partitions] == list(range(1, count + 1))
+    assert cover(partitions)
+    widths = {one.hashes.last - one.hashes.first for one in partitions}
+    assert max(widths) - min(widths) <= 1
+
+
+def test_halves_cover_what_was_split() -> None:
+    (whole,) = first_partitions(SOURCE)
+    assert whole.hashes == WHOLE
+    one, other = split_partition(whole, 2)
+    assert (one.number, other.number, cover([one, other])) == (2, 3, True)
+    assert not cover([other])
+    assert not cover([one])
+    assert not cover([one, one])
+
+
+def test_the_first_of_the_widest_splits_once_they_hold_too_much_on_average() -> None:
+    one, two = first_partitions(SOURCE, 2)
+    narrow = [*split_partition(one, 3), two]
+    assert next_to_split([one, two], 20, 10) is None
+    assert next_to_split([one, two], 21, 10) == one
+    assert next_to_split(narrow, 31, 10) == two
+    assert next_to_split(first_partitions(SOURCE, PARTITIONS_MAX), 1 << 60, 1) is None
+    assert next_to_split([Partition(SOURCE, 1, HashRange(5, 5))], 100, 1) is None
