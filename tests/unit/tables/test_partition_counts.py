@@ -61,7 +61,7 @@ def test_provisioned_throughput_says_how_many(reads: int, writes: int, count: in
 
 
 def test_warm_throughput_asks_for_more() -> None:
-    warm = {"warm_read_units": PARTITION_READ_UNITS * 6, "warm_write_units": PARTITION_WRITE_UNITS * 4}
+    warm: dict[str, Any] = {"warm_read_units": PARTITION_READ_UNITS * 6, "warm_write_units": PARTITION_WRITE_UNITS * 4}
     assert partitions_of_service(table_of(**warm), SOURCE) == 10
     assert partitions_of_service(table_of(Throughput(1, 1), Throughput(1, 1), **warm), SOURCE) == 10
     assert partitions_of_service(table_of(**warm), BY_G) == ON_DEMAND_PARTITIONS
