@@ -58,6 +58,7 @@ from hashrange.wire.http import (
 )
 from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import let_go
+from hashrange.wire.utf8 import require_utf8
 
 _log = logging.getLogger("hashrange.server")
 _OWN_SERVICE = SERVICE.encode()
@@ -167,8 +168,7 @@ class Dispatcher:
             body = request.body
             if len(body) > SURELY_QUICK_BYTES:
                 spend_decoding(len(body))
-            if not body.isascii():
-                body.decode()  # the decoder passes over what it does not know, UTF-8 or not
+            require_utf8(body)
             scope = self.authorize(request)
             decode = entry[1]
             if len(body) > SURELY_QUICK_BYTES:

@@ -24,6 +24,7 @@ from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
 from hashrange.wire.piecewise import decode_in_pieces, free
 from hashrange.wire.shape import structure_of
+from hashrange.wire.utf8 import require_utf8
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
@@ -135,8 +136,7 @@ def check_object(body: bytes) -> None:
     For what no signature vouches for yet. What it lets pass, `decode_object` may still refuse. Raises SerializationException.
     """
     try:
-        if not body.isascii():
-            body.decode()
+        require_utf8(body)
         _read_over(body)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise SerializationException from None
