@@ -134,10 +134,12 @@ class Dispatcher:
 
         A request that takes long gives way where it stands, and the others go on without it.
         """
-        if not calls:
-            return
-        group = Group(calls)
-        self.workers.begin_turn()
+        if calls:
+            self.workers.begin_turn()
+            self._share_out(Group(calls))
+
+    def _share_out(self, group: "Group") -> None:
+        """To as many workers as it takes: nobody waits for one that has given way."""
         while not self.workers.run(self._go_on, group):
             self._send(group)
             if not group.calls and not group.prepared:
@@ -206,7 +208,7 @@ class Dispatcher:
                 self._send(group)
                 held_until_seconds = now_seconds + HELD_SECONDS_MAX
                 if prepared and self.workers.is_over(now_seconds):
-                    self.workers.run_next(partial(self._go_on, group))
+                    self.workers.run_next(partial(self._share_out, group))
                     return
 
     def _send(self, group: "Group") -> None:

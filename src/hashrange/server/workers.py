@@ -64,6 +64,8 @@ class Workers:
         self._idle: list[Worker] = []
         self._left: deque[Worker | Callable[[], None]] = deque()
         """What goes on in a later turn, oldest first."""
+        self._next: deque[Callable[[], None]] = deque()
+        """What is called before, without a worker; oldest first."""
         self._queued: deque[Worker] = deque()
         """Workers that wait until fewer hold large pieces."""
         self._large_bytes = 0
@@ -94,8 +96,8 @@ class Workers:
         self._call_turn()
 
     def run_next(self, work: Callable[[], None]) -> None:
-        """Do the work in the next turn of the loop, before what has been left: for what had no share of this one."""
-        self._left.appendleft(work)
+        """In the next turn of the loop, before what has been left, call what has work done: for what had no share of this one."""
+        self._next.append(work)
         self._call_turn()
 
     def begin_turn(self) -> None:
@@ -162,7 +164,7 @@ class Workers:
 
     def _call_turn(self, *, is_late: bool = False) -> None:
         """Have what waits served in the next turn of the loop; behind what the sockets have brought, if this one took long."""
-        if self._left and not self._is_turn_due:
+        if (self._left or self._next) and not self._is_turn_due:
             self._is_turn_due = True
             self._call_soon(self._step_back if is_late else self._turn)
 
@@ -174,14 +176,20 @@ class Workers:
         self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Serve what waits, each once at most, until a slice of time is over."""
+        """Serve what waits, each once at most, until a slice of time is over; of both kinds the oldest at least."""
         monotonic = self._monotonic
         now_seconds = monotonic()
         ends_seconds = self._ends_seconds = now_seconds + SLICE_SECONDS
         try:
+            for _ in range(len(self._next)):
+                self._next.popleft()()
+                now_seconds = monotonic()
+                if now_seconds >= ends_seconds:
+                    break
             for _ in range(len(self._left)):
                 left = self._left.popleft()
                 if isinstance(left, Worker):
+                    self._ends_seconds = max(self._ends_seconds, now_seconds + SHARE_SECONDS)
                     self._enter(left)
                 else:
                     self.run(left)

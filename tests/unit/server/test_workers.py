@@ -13,6 +13,7 @@ from greenlet import getcurrent
 from hashrange import steps
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageBusy
+from hashrange.operations.operation import Operation, Scope
 from hashrange.server.drive import in_turns
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
@@ -21,7 +22,7 @@ from hashrange.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decod
 from hashrange.store.pause import PAUSE
 from tests.support.waiting import until
 from tests.support.working import HurriedClock
-from tests.unit.server.harness import ECHO_OPERATIONS, StubStore, Turns
+from tests.unit.server.harness import ECHO_OPERATIONS, EchoRequest, FrontEnd, StubStore, Turns, replies
 
 
 @pytest.fixture
@@ -310,3 +311,59 @@ def test_a_servers_jobs_run_so() -> None:
 
     asyncio.run(run())
     assert ran_in[0] is Worker
+
+
+# --- what had no share of a turn ------------------------------------------------------------------
+
+
+def test_what_had_no_share_comes_in_its_order_and_what_was_left_beside_it(
+    workers: Workers, turns: Turns, clock: VirtualClock
+) -> None:
+    """However much more of it each turn leaves."""
+    log: list[str] = []
+
+    def takes_a_slice(name: str) -> None:
+        log.append(name)
+        clock.advance_all(SLICE_SECONDS)
+        workers.run_next(lambda: log.append(f"behind {name}"))
+
+    assert not workers.run(work(clock, log, "w", 3))
+    for name in "ab":
+        workers.run_next(lambda name=name: takes_a_slice(name))  # type: ignore[misc]
+    while turns.due:
+        turns.turn()
+    assert log == ["w0", "a", "w1", "b", "w2", "behind a", "behind b"]
+
+
+def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> None:
+    """Be it in a later turn, because an earlier one of the group used up the first."""
+    before = steps._look, steps._queue
+
+    async def slow(scope: Scope, request: EchoRequest) -> bytes:
+        if request.TableName == "at once":
+            front.clock.advance_all(3 * SLICE_SECONDS)
+        elif request.TableName == "in turns":
+            for _ in range(5):
+                front.clock.advance_all(SLICE_SECONDS)
+                look()
+        return b"{}"
+
+    try:
+        front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, slow)})
+        loop: Any = turns
+        front.connections.take_turns(loop)
+        front.dispatcher.workers.take_turns(loop)
+        clients = {name: front.connect() for name in ("at once", "in turns", "short")}
+        for _ in range(2):  # of a client's first request it is not known yet whether it costs much
+            for name, (connection, _) in clients.items():
+                connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
+            counts: list[list[int]] = []
+            while turns.due:
+                turns.turn()
+                counts.append([len(replies(transport.written)) for _, transport in clients.values()])
+            for _, transport in clients.values():
+                transport.take()
+        assert [1, 0, 1] in counts[:3]
+        assert counts[-1] == [1, 1, 1]
+    finally:
+        steps._look, steps._queue = before
