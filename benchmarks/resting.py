@@ -108,6 +108,9 @@ def measure_expiring(kind: Kind, cores: Cores) -> None:
         process, client = server.process, server.client
         make_table(client, "read")
         load(client, "read", 1_000, 0, 0)
+        alone = steady_gets(client, server.folder, cores)
+        time.sleep(EXPIRING_SECONDS)
+        (quiet,) = alone.end().seen
         make_table(client, "expiring")
         enable_expiry(client, "expiring")
         begins_at = int(time.time()) + 5 + count // LOADS_PER_SECOND_MIN
@@ -120,6 +123,9 @@ def measure_expiring(kind: Kind, cores: Cores) -> None:
         left = client.call("DescribeTable", {"TableName": "expiring"})["Table"]["ItemCount"]
         busy = (process.cpu_seconds() - before) / (EXPIRING_SECONDS + 1) * 100
     (gets,) = seen.seen
+    print(f"| GetItem at {GETS_PER_SECOND:,} a second, {kind}, nothing expires: p50 | {quiet.p50_ms:.2f} ms | |")
+    print(f"| the same: p99 | {quiet.p99_ms:.2f} ms | |")
+    print(f"| the same: longest | {quiet.max_ms:.1f} ms | |")
     print(
         f"| {EXPIRIES_PER_SECOND:,} expiries a second, {kind}: GetItem p50 at {GETS_PER_SECOND:,} a second | {gets.p50_ms:.2f} ms | |"
     )

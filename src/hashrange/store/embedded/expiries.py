@@ -9,11 +9,12 @@ goes, the item decides when its row is due. Why: docs/adr/0030-time-to-live.md.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
@@ -21,7 +22,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.change import Change
+from hashrange.tables.change import Change, Plan, Planned
 from hashrange.tables.expiry import expiry_seconds, is_too_old, number_of_item, number_reader
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
@@ -29,6 +30,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
 
 SECOND_BYTES = 8
+DECODED_BYTES_MAX = 512
+"""A row of that length is decoded as quickly as its number is read twice."""
 SWEPT_ROWS = 10_000
 """So many rows are consumed one by one before what lies behind is deleted as a range."""
 AT_ONCE = -math.inf
@@ -251,15 +254,19 @@ def item_key_of(key: bytes) -> Key:
     return Key(key[SECOND_BYTES:])
 
 
-def plan_of(due: Due) -> Callable[[Row | None], Row | None]:
-    """Deletes the item, if it is still there and has still expired."""
-    read = number_reader(due.attribute)
+def plan_of(due: Due) -> Plan:
+    """Deletes the item, if it is still there and has still expired. A small one is decoded once for all who ask for its number."""
+    attribute = due.attribute
+    read = number_reader(attribute)
 
-    def plan(row: Row | None) -> Row | None:
-        expires_seconds = None if row is None else expiry_seconds(read(row))
+    def plan(row: Row | None) -> Planned | Row | None:
+        if row is None:
+            return None
+        item = decode_row(row) if len(row) <= DECODED_BYTES_MAX else None
+        expires_seconds = expiry_seconds(read(row) if item is None else number_of_item(item, attribute))
         if expires_seconds is None or expires_seconds > due.until_seconds:
             return row
-        return row if is_too_old(expires_seconds, due.now_seconds) else None
+        return row if is_too_old(expires_seconds, due.now_seconds) else Planned(None, item)
 
     return plan
 
@@ -268,7 +275,7 @@ def is_left(change: Change, queued: Queued, attribute: str) -> bool:
     """Is the row still there that led to this change? It went with its item if it was for the item's own time."""
     if change.old is None or change.new is not None:
         return True
-    return expiry_seconds(number_reader(attribute)(change.old)) != second_of(queued.key)
+    return expiry_seconds(_number(change.old, change.old_item, attribute)) != second_of(queued.key)
 
 
 def _numbers(change: Change, name: str) -> tuple[str | None, str | None]:
