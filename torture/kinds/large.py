@@ -6,6 +6,7 @@ from torture.kinds.kind import REFUSED, Hostile, Kind, json_list, json_map, json
 from torture.kinds.needs import TABLE, key, large_key
 
 BATCH_PUTS, BATCH_ELEMENTS = 25, 50_000
+BLANKS = 16_600_000
 
 
 def put(attributes: dict[str, str], parts: dict[str, bytes]) -> Hostile:
@@ -76,6 +77,13 @@ def batch() -> Hostile:
     return spliced("BatchWriteItem", {"RequestItems": {TABLE: puts}}, {"list": b'{"L":%b}' % elements})
 
 
+def blanks_and_emoji() -> Hostile:
+    """Nothing but blanks, and one letter that makes four bytes of each of them in a text."""
+    blanks = b" " * BLANKS
+    body = b'{"TableName":"%b",%b"Unknown":"%b"}' % (TABLE.encode(), blanks, "\U0001f600".encode())
+    return Hostile("Scan", body, len(body))
+
+
 KINDS = (
     Kind("put-list-800000", put_list, (REFUSED,)),
     Kind("put-list-800000-gzip", lambda: gzipped(put_list()), (REFUSED,)),
@@ -85,5 +93,6 @@ KINDS = (
     Kind("number-set-1000000", number_set, (REFUSED,)),
     Kind("set-nulls-800000", set_nulls, (REFUSED,)),
     Kind("parameters-900000", parameters, (REFUSED,)),
+    Kind("blanks-16mb-emoji", blanks_and_emoji, ("200",)),
     Kind("batch-25x50000", batch, ("200",)),
 )

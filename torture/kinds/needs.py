@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 TABLE = "torture"
 PROBE_TABLE = "probe"
 LARGE, SPREAD, TINY, NUMBERS, INDEXED, LOCAL = "large", "spread", "tiny", "numbers", "indexed", "local"
+NULLS, CONTROLS = "nulls", "controls"
+"""Tables with a stream of both images, whose items are several times as long in JSON as they count."""
 
 LIST_ELEMENTS = 100_000
 """One-digit numbers: 300 KB of an item, 1 MB of JSON."""
@@ -23,6 +25,9 @@ INDEXES, LOCAL_INDEXES = 20, 5
 INDEXED_ITEMS = 10
 """Of 390 KB, each with an entry as large in every index."""
 INDEXED_CHARACTERS = 390_000
+DENSE_ITEMS = 10
+"""All that a transaction of 4 MB may touch."""
+NULLS_MEMBERS, CONTROLS_CHARACTERS = 199_000, 390_000
 BATCH = 25
 
 ABSENT = {"N": "7"}
@@ -132,7 +137,35 @@ def carried_whole(name: str, member: str, keys: list[dict[str, str]], count: int
         yield Call("PutItem", {"TableName": name, "Item": item})
 
 
-NEEDS = {LARGE: large, SPREAD: spread, TINY: tiny, NUMBERS: numbers, INDEXED: indexed, LOCAL: local}
+def nulls() -> Iterator[Call]:
+    """Lists of nulls."""
+    yield from followed(NULLS, {"L": [{"NULL": True}] * NULLS_MEMBERS})
+
+
+def controls() -> Iterator[Call]:
+    """Texts of control characters."""
+    yield from followed(CONTROLS, {"S": "\x01" * CONTROLS_CHARACTERS})
+
+
+def followed(name: str, value: dict[str, Any]) -> Iterator[Call]:
+    """A table of its own with a stream, and items with that value."""
+    made = table(name)
+    made.members["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    yield made
+    for number in range(DENSE_ITEMS):
+        yield Call("PutItem", {"TableName": name, "Item": key(f"{name}-{number}") | {"v": value}})
+
+
+NEEDS = {
+    LARGE: large,
+    SPREAD: spread,
+    TINY: tiny,
+    NUMBERS: numbers,
+    INDEXED: indexed,
+    LOCAL: local,
+    NULLS: nulls,
+    CONTROLS: controls,
+}
 
 
 def calls_for(needs: tuple[str, ...]) -> Iterator[Call]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.client import Connection
-from torture.kinds.connections import PIPELINED
+from torture.kinds.connections import PIPELINED, PIPELINED_BYTES
 from torture.stalls.tally import Tally
 
 TIMEOUT_SECONDS = 120.0
@@ -45,11 +45,12 @@ def repeat_one(port: int, request: bytes, client: int, tally: Tally) -> None:
 
 def pipeline(port: int, request: bytes, clients: int, tally: Tally) -> None:
     """Each client sends thousands of requests without waiting, then does so again once all are answered."""
+    count = min(PIPELINED, PIPELINED_BYTES // len(request))
     for client in range(clients):
-        threading.Thread(target=pipeline_one, args=(port, request * PIPELINED, client, tally), daemon=True).start()
+        threading.Thread(target=pipeline_one, args=(port, request * count, count, client, tally), daemon=True).start()
 
 
-def pipeline_one(port: int, requests: bytes, client: int, tally: Tally) -> None:
+def pipeline_one(port: int, requests: bytes, count: int, client: int, tally: Tally) -> None:
     """One of them: replies are read while requests are sent."""
     while True:
         try:
@@ -57,7 +58,7 @@ def pipeline_one(port: int, requests: bytes, client: int, tally: Tally) -> None:
             while True:
                 tally.begin(client)
                 threading.Thread(target=send_quietly, args=(connection, requests), daemon=True).start()
-                for _ in range(PIPELINED - 1):
+                for _ in range(count - 1):
                     tally.count(*connection.receive())
                 tally.end(client, *connection.receive())
         except (OSError, ValueError):
