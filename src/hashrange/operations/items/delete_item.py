@@ -6,13 +6,12 @@ condition.
 
 import msgspec
 
-from hashrange.errors import NestingFault, ResourceNotFoundException
+from hashrange.errors import ResourceNotFoundException
 from hashrange.items.row_layout import row_json
-from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths, requested_condition
-from hashrange.operations.items.depth import check_before_depth, check_return_values
+from hashrange.operations.items.depth import check_map, check_return_values
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_delete
 from hashrange.operations.items.plans import known_plan
@@ -44,11 +43,7 @@ async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
     known = known_plan(request, None)
     if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
-    try:
-        key_item = check_item(request.Key)[0]
-    except NestingFault:
-        check_before_depth("DeleteItem", request)
-        raise
+    key_item = check_map("DeleteItem", request, request.Key)[0]
     if request.ReturnValues is not None:
         check_return_values(request.ReturnValues)
     condition, values = requested_condition(request, known)

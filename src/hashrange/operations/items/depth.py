@@ -7,8 +7,10 @@ October 2026.
 
 import msgspec
 
-from hashrange.errors import RequestFault
+from hashrange.errors import NestingFault, RequestFault
 from hashrange.expressions.readable import check_condition_readable, check_projection_readable, check_update_readable
+from hashrange.items.types import Item
+from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.wire.fallback import holds_unread_values
 
@@ -19,9 +21,18 @@ _READABLE = (
 )
 
 
-def check_return_values(return_values: str | None) -> None:
+def check_map(operation_name: str, request: msgspec.Struct, attributes: Item) -> tuple[Item, int]:
+    """As `check_item`, of the item or key of a request for a single one."""
+    try:
+        return check_item(attributes)
+    except NestingFault:
+        _check_before_depth(operation_name, request)
+        raise
+
+
+def check_return_values(return_values: str) -> None:
     """Refuse what only an update can return."""
-    if return_values is not None and return_values not in ("NONE", "ALL_OLD"):
+    if return_values not in ("NONE", "ALL_OLD"):
         raise RequestFault(RETURN_VALUES_OLD_ONLY)
 
 
@@ -33,9 +44,9 @@ def check_expressions_readable(request: object) -> None:
             check(text)
 
 
-def check_before_depth(operation_name: str, request: msgspec.Struct) -> None:
+def _check_before_depth(operation_name: str, request: msgspec.Struct) -> None:
     """Raise what comes before the depth of a single item, if its request falls back."""
     if holds_unread_values(operation_name, request):
         if operation_name != "UpdateItem":
-            check_return_values(getattr(request, "ReturnValues", None))
+            check_return_values(getattr(request, "ReturnValues", None) or "NONE")
         check_expressions_readable(request)

@@ -6,7 +6,7 @@ schema.
 
 import msgspec
 
-from hashrange.errors import NestingFault, ResourceNotFoundException
+from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
 from hashrange.items.row_layout import row_json, row_size_bytes
 from hashrange.items.types import Item
@@ -14,7 +14,7 @@ from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.depth import check_before_depth
+from hashrange.operations.items.depth import check_map
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
@@ -52,11 +52,7 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
             key_item = check_item(request.Key)[0]
     else:
         check_parameters(request, GET_ITEM)
-        try:
-            key_item = check_item(request.Key)[0]
-        except NestingFault:
-            check_before_depth("GetItem", request)
-            raise
+        key_item = check_map("GetItem", request, request.Key)[0]
         check_attributes_to_get(request.AttributesToGet)
         projection = requested_projection(request)
         check_unused(request.ExpressionAttributeNames, NO_VALUES, projection)

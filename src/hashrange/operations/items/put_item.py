@@ -6,15 +6,14 @@ item keys → condition → size of the item collection.
 
 import msgspec
 
-from hashrange.errors import NestingFault, ResourceNotFoundException, ValidationException
+from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.row_layout import row_json
 from hashrange.items.rows import encode_row
-from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE, TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths, requested_condition
-from hashrange.operations.items.depth import check_before_depth, check_return_values
+from hashrange.operations.items.depth import check_map, check_return_values
 from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_put
 from hashrange.operations.items.plans import known_plan
@@ -47,11 +46,7 @@ async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
     known = known_plan(request, None)
     if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
-    try:
-        item, size_bytes = check_item(request.Item)
-    except NestingFault:
-        check_before_depth("PutItem", request)
-        raise
+    item, size_bytes = check_map("PutItem", request, request.Item)
     if request.ReturnValues is not None:
         check_return_values(request.ReturnValues)
     if size_bytes > ITEM_SIZE_MAX_BYTES:

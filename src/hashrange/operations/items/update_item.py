@@ -7,12 +7,11 @@ update → size of the item collection.
 
 import msgspec
 
-from hashrange.errors import NestingFault, ResourceNotFoundException
-from hashrange.items.values import check_item
+from hashrange.errors import ResourceNotFoundException
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.depth import check_before_depth
+from hashrange.operations.items.depth import check_map
 from hashrange.operations.items.parameters import UPDATE_ITEM, check_parameters
 from hashrange.operations.items.planning import plan_update
 from hashrange.operations.items.plans import known_plan
@@ -47,11 +46,7 @@ async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
     known = known_plan(request, request.UpdateExpression) if request.AttributeUpdates is None else None
     if known is None:
         check_parameters(request, UPDATE_ITEM)
-    try:
-        key_item = check_item(request.Key)[0]
-    except NestingFault:
-        check_before_depth("UpdateItem", request)
-        raise
+    key_item = check_map("UpdateItem", request, request.Key)[0]
     update, condition, values = requested_update(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)

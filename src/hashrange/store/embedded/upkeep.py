@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 
 from hashrange.errors import ResourceNotFoundException, StorageBusy, ValidationException
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.types import Key
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
@@ -127,43 +128,41 @@ class Upkeep:
             if not self._opened.is_current(due.table):
                 return 0.0
             try:
-                changes = await self._delete(due, group)
+                changes = await self._delete(due, list(group))
             except ResourceNotFoundException:
                 return 0.0
             left += [
-                queued for queued, change in zip(group, changes, strict=True) if is_left(change, queued, due.attribute)
+                queued
+                for queued, change in zip(group.values(), changes, strict=True)
+                if is_left(change, queued, due.attribute)
             ]
             await PAUSE
         await self._commits.commit(lambda draft: expiries.taken(draft, due, left))
         expiries.passed(due)
         return 0.0
 
-    def _groups(self, due: Due) -> Iterator[list[Queued]]:
-        """What is deleted in one commit each: some items that are small as a rule, or one. An item may have several rows, and goes with the first."""
+    def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
+        """What is deleted in one commit each: some items that are small as a rule, or one. An item may have several rows, and goes with the first of them."""
         figures = self._site.figures.of(due.table.source)
         is_small = figures.size_bytes <= GROUP_ITEM_BYTES_MAX * figures.item_count and not due.table.indexes
-        group: list[Queued] = []
-        keys: set[bytes] = set()
+        group: dict[Key, Queued] = {}
         for queued in due.rows:
             key = item_key_of(queued.key)
-            if group and (key in keys or len(group) == GROUP_ROWS or not is_small):
+            if group and (key in group or len(group) == GROUP_ROWS or not is_small):
                 yield group
-                group, keys = [], set()
-            group.append(queued)
-            keys.add(key)
+                group = {}
+            group[key] = queued
         if group:
             yield group
 
-    async def _delete(self, due: Due, group: list[Queued]) -> Sequence[Change]:
-        """The changes that follow for these rows, in one commit, or if they are large after all in one for each."""
-        plan = plan_of(due)
-        steps = [Step(due.table, item_key_of(queued.key), plan) for queued in group]
-        if len(steps) > 1:
+    async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
+        """What becomes of these items: in one commit, or, if they are large after all, in one for each."""
+        table, plan = due.table, plan_of(due)
+        if len(keys) > 1:
             with suppress(ValidationException):
+                steps = [Step(table, key, plan) for key in keys]
                 return (await self._commits.transact(steps, None, origin="ttl")).changes
-        return [
-            await self._commits.mutate(table, key, plan, origin="ttl") for table, key, plan in steps if key is not None
-        ]
+        return [await self._commits.mutate(table, key, plan, origin="ttl") for key in keys]
 
     async def _due(self, expiries: Expiries, limit_rows: int) -> Due | float | None:
         """What has expired. Deleted rows that stand in the way are compacted away, once."""
