@@ -10,7 +10,6 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
@@ -31,6 +30,7 @@ from hashrange.store.request_ids import RequestId
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.open_table import OpenTable
 from tests.model.histories import Read, Write, faults_of
+from tests.support.asking import run_operation
 
 SEEDS = range(int(os.environ.get("HASHRANGE_TEST_BANK_SEEDS", "150")))
 CLIENTS = 8
@@ -84,7 +84,7 @@ class World:
         record = OPERATIONS[operation]
         for _ in range(200):
             try:
-                return msgspec.json.decode(await record.run(self.scope, msgspec.convert(request, record.request)))
+                return await run_operation(self.scope, record, request)
             except (TransactionConflictException, TransactionInProgressException):
                 self.refused += 1
             except TransactionCanceledException as error:

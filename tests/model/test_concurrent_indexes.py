@@ -29,6 +29,7 @@ from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.pause import PAUSE
 from hashrange.store.suspending_time import SuspendingTime
+from tests.support.asking import run_operation
 from tests.support.stores import as_distributed
 
 TABLE = "crowd"
@@ -55,7 +56,7 @@ class Crowd:
 
     async def ask(self, name: str, **members: Any) -> Any:
         request: Any = msgspec.convert(members, OPERATIONS[name].request)
-        return msgspec.json.decode(await OPERATIONS[name].run(self.scope, request))
+        return await run_operation(self.scope, OPERATIONS[name], request)
 
     async def run(self) -> None:
         await self.ask(

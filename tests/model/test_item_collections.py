@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
@@ -21,6 +20,7 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
 from tests.model.item_model import item_bytes, item_from_wire
 from tests.model.world import drive
+from tests.support.asking import run_operation
 from tests.support.samples import finish
 from tests.support.stores import as_distributed
 
@@ -107,11 +107,11 @@ class Walk:
     def run(self, name: str, **members: Any) -> Any:
         """The coroutine of an operation."""
         operation = OPERATIONS[name]
-        return operation.run(self.scope, msgspec.convert(members, operation.request))
+        return run_operation(self.scope, operation, members)
 
     def request(self, name: str, **members: Any) -> Any:
         """The reply of an operation."""
-        return msgspec.json.decode(drive(self.run(name, **members)))
+        return drive(self.run(name, **members))
 
     # --- random writes -----------------------------------------------------------------------------
 

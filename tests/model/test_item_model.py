@@ -10,7 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from hashrange.errors import ApiError
@@ -18,6 +17,7 @@ from hashrange.operations.registry import OPERATIONS
 from tests.model.item_model import to_wire
 from tests.model.random_steps import Step, Steps
 from tests.model.world import TABLE, World
+from tests.support.asking import run_operation
 
 STEPS = 250
 SHRINK_TRIES = 300
@@ -104,9 +104,9 @@ def test_a_table_is_a_dictionary_over_a_store_that_suspends(seed: int) -> None:
 # --- many at once -------------------------------------------------------------------------------
 
 
-def interleave(chance: random.Random, coroutines: list[Coroutine[Any, Any, bytes]]) -> list[bytes | ApiError]:
+def interleave(chance: random.Random, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
     """Run operations at once, each step of one at random; their replies and refusals in the order given."""
-    results: dict[int, bytes | ApiError] = {}
+    results: dict[int, Any] = {}
     running = dict(enumerate(coroutines))
     while running:
         number = chance.choice(list(running))
@@ -128,10 +128,8 @@ def test_concurrent_writes_of_one_item_do_not_lose_each_other(seed: int) -> None
     key = {"pk": {"S": "counter"}}
     operation = OPERATIONS["UpdateItem"]
 
-    def run(**members: Any) -> Coroutine[Any, Any, bytes]:
-        request: Any = msgspec.convert({"TableName": TABLE, "Key": key} | members, operation.request)
-        coroutine: Coroutine[Any, Any, bytes] = operation.run(world.scope, request)
-        return coroutine
+    def run(**members: Any) -> Coroutine[Any, Any, Any]:
+        return run_operation(world.scope, operation, {"TableName": TABLE, "Key": key} | members)
 
     one = {":one": to_wire(("N", Decimal(1)))}
     adds = [run(UpdateExpression="ADD n :one", ExpressionAttributeValues=one) for _ in range(20)]
@@ -140,7 +138,7 @@ def test_concurrent_writes_of_one_item_do_not_lose_each_other(seed: int) -> None
     firsts = [run(UpdateExpression="SET winner = :w", ConditionExpression="attribute_not_exists(winner)",
                   ExpressionAttributeValues={":w": {"N": str(number)}}) for number in range(10)]  # fmt: skip
     results = interleave(chance, adds + sets + firsts)
-    won = [number for number, result in enumerate(results[40:]) if isinstance(result, bytes)]
+    won = [number for number, result in enumerate(results[40:]) if not isinstance(result, ApiError)]
     assert len(won) == 1
     item = world.ask("GetItem", {"Key": key, "ConsistentRead": True})["Item"]
     assert item == key | {"n": {"N": "20"}, "m": {"N": "20"}, "winner": {"N": str(won[0])}}

@@ -19,6 +19,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.model.statements import Said, Speaker
 from tests.model.world import drive
+from tests.support.asking import run_operation
 from tests.support.stores import as_distributed
 
 STEPS = int(os.environ.get("HASHRANGE_TEST_PARTIQL_STEPS", "300"))
@@ -41,7 +42,7 @@ class Twins:
     def ask(self, operation: str, members: dict[str, Any]) -> Any:
         record = OPERATIONS[operation]
         request: Any = msgspec.convert(members, record.request)
-        return msgspec.json.decode(drive(record.run(self.scope, request)))
+        return drive(run_operation(self.scope, record, request))
 
     def outcome(self, operation: str, members: dict[str, Any]) -> Any:
         """The reply, or the refusal's words."""

@@ -14,12 +14,13 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import WholeStore
 from tests.model.item_model import ModelTable, Refused
+from tests.support.asking import run_operation
 from tests.support.stores import as_distributed
 
 TABLE = "model"
 
 
-def drive(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
+def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run an operation to its end, whatever turns it gives away."""
     while True:
         try:
@@ -79,7 +80,7 @@ class World:
         """The reply of an operation; a refusal is raised."""
         operation = OPERATIONS[name]
         request: Any = msgspec.convert({"TableName": TABLE} | members, operation.request)
-        return msgspec.json.decode(drive(operation.run(self.scope, request)))
+        return drive(run_operation(self.scope, operation, request))
 
     def expect(self, name: str, members: dict[str, Any], outcome: Callable[[], Any]) -> Any:
         """The reply, or None where both refuse; fails when only one does, or for another reason."""

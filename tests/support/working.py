@@ -38,16 +38,14 @@ class HurriedClock(VirtualClock):
         return super().monotonic()
 
 
-def give_way_always(
-    coroutine: Coroutine[Any, Any, bytes], between: Callable[[], None] = lambda: None
-) -> tuple[int, bytes]:
+def give_way_always(coroutine: Coroutine[Any, Any, Any], between: Callable[[], None] = lambda: None) -> tuple[int, Any]:
     """Run an operation to its end; returns how often it gave way, and its reply. `between` runs each time. Raises what it raises."""
     turns = Turns()
     before = steps._look, steps._queue
     workers = Workers(HurriedClock())
     loop: Any = turns
     workers.take_turns(loop)
-    ends: list[BaseException | bytes] = []
+    ends: list[Any] = []
 
     def step() -> None:
         try:

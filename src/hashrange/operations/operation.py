@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from hashrange.clock import Clock
+from hashrange.operations.meter import CapacityForm
 from hashrange.settings import Settings
 from hashrange.store.interface import Maintenance, Store, WholeStore
 
@@ -38,8 +39,9 @@ class Scope:
         self.tables = store.catalog.tables(account, region)
 
 
-Run = Callable[[Scope, Any], Coroutine[Any, Any, bytes]]
-"""Plans and commits one request and returns the reply's body; refuses by raising an ApiError, or Malformed."""
+Run = Callable[..., Coroutine[Any, Any, Any]]
+"""run(scope, request), of operations that consume capacity run(scope, request, meter): plans and commits one request and returns its
+reply; refuses by raising an ApiError, or Malformed."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -49,6 +51,8 @@ class Operation(msgspec.Struct, frozen=True):
     request: type
     run: Run
     wording: Wording = "bare"
+    capacity: CapacityForm | None = None
+    """How its reply tells ConsumedCapacity, if that is asked for; None for operations that consume none, whose `run` takes no meter."""
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
     reads: Callable[[Any], Iterable[str]] | None = None

@@ -31,6 +31,7 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.messages import http as sentences
+from hashrange.operations.meter import Meter, with_capacity
 from hashrange.operations.operation import Operation, Run, Scope
 from hashrange.server.access import SERVICE, Access
 from hashrange.server.drive import Driver
@@ -38,6 +39,7 @@ from hashrange.server.hints import Hints
 from hashrange.server.incoming import Respond
 from hashrange.server.outgoing import HELD_SECONDS_MAX
 from hashrange.server.plain import answer_plainly
+from hashrange.server.protocols.dynamodb_json.writing import reply_json
 from hashrange.server.replies import INTERNAL_ERROR_BODY, error_body
 from hashrange.server.second_look import with_second_look
 from hashrange.server.workers import Workers
@@ -368,7 +370,22 @@ class Dispatcher:
             self._drive(call, coroutine, waits_for)
 
 
+def _as_json(operation: Operation) -> Run:
+    """`operation.run`, with the reply as JSON."""
+
+    async def run(scope: Scope, parsed: Any) -> bytes:
+        if operation.capacity is None:
+            reply = await operation.run(scope, parsed)
+            return reply if isinstance(reply, bytes) else reply_json(reply)
+        meter = Meter()
+        reply = await operation.run(scope, parsed, meter)
+        return reply_json(with_capacity(reply, operation.capacity, parsed, meter))
+
+    return run
+
+
 def _entry(operation: Operation) -> Entry:
+    operation = msgspec.structs.replace(operation, run=_as_json(operation))
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
     in_pieces = operation.decode_large or partial(decode_large, decoder=decoder)
     return operation, decoder.decode, operation.run, operation.is_eventual, in_pieces

@@ -1,16 +1,13 @@
 """How does a refusal look on the wire? ApiError → (status, body). Source: errors.md sections 1 and 3."""
 
-import msgspec
-
 from hashrange.errors import ApiError, InternalServerError, RequestFault
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.operation import Wording
+from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
 ENVELOPE = "1 validation error detected: "
 """Before the current wording, for operations that put request faults in an envelope (errors.md 3)."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
@@ -27,7 +24,7 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
             message = message[:MESSAGE_CHARACTERS_MAX] + "..."
         body[error.message_member] = message
     body.update(error.members)
-    return _encode(body)
+    return reply_json(body)
 
 
 INTERNAL_ERROR_BODY = error_body(InternalServerError(INTERNAL_ERROR))

@@ -10,6 +10,7 @@ import msgspec
 
 from hashrange.errors import ApiError, ResourceNotFoundException, TableNotFoundException
 from hashrange.expressions.partiql.statement import compile_statement
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Run, Scope
 from hashrange.server.table_names import bare_name, table_names
 from hashrange.store.interface import Catalog
@@ -31,16 +32,16 @@ def _looking_again(run: Run, catalog: Catalog) -> Run:
     What refused because a table was missing has done nothing, or has put and deleted whole items of a batch, which it may do again.
     """
 
-    async def run_twice(scope: Scope, parsed: Any) -> bytes:
+    async def run_twice(scope: Scope, parsed: Any, *meter: Meter) -> Any:
         missing = [name for name in _batch_names(getattr(parsed, "Statements", ())) if name not in scope.tables]
         if missing:
             await catalog.look_up(scope.account, scope.region, missing)
         try:
-            return await run(scope, parsed)
+            return await run(scope, parsed, *meter)
         except (ResourceNotFoundException, TableNotFoundException):
             if not await catalog.look_up(scope.account, scope.region, list(table_names(parsed))):
                 raise
-        return await run(scope, parsed)
+        return await run(scope, parsed, *meter)
 
     return run_twice
 

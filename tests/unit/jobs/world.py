@@ -22,6 +22,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
+from tests.support.asking import run_operation
 from tests.support.clocks import SetClock
 from tests.support.kills import copy_as_killed
 from tests.support.stores import as_distributed
@@ -117,7 +118,7 @@ class World:
         """The reply of an operation."""
         operation = OPERATIONS[name]
         request: Any = msgspec.convert(members, operation.request)
-        return msgspec.json.decode(drive(operation.run(self.scope, request)))
+        return drive(run_operation(self.scope, operation, request))
 
     def refusal(self, name: str, **members: Any) -> tuple[str, str | None]:
         """Code and message."""

@@ -18,6 +18,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.faulty import FaultyStore, Method
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection
+from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.working import give_way_always
 
@@ -44,8 +45,8 @@ def writes(text: str, count: int = 25) -> dict[str, Any]:
     return {"RequestItems": {"orders": requests}}
 
 
-def started(scope: Scope, operation: Operation, body: dict[str, Any]) -> Coroutine[Any, Any, bytes]:
-    return operation.run(scope, msgspec.convert(body, operation.request))
+def started(scope: Scope, operation: Operation, body: dict[str, Any]) -> Coroutine[Any, Any, Any]:
+    return run_operation(scope, operation, body)
 
 
 def current(scope: Scope) -> tuple[EmbeddedStore, OpenTable]:
@@ -77,7 +78,7 @@ def test_a_reply_holds_so_much_json_and_leaves_the_rest(scope: Scope, monkeypatc
     finish(started(scope, batch_write_item.OPERATION, {"RequestItems": {"orders": requests}}))
     monkeypatch.setattr(batch_get_item, "BATCH_GET_JSON_MAX_BYTES", 50_000)
     asked = {"RequestItems": {"orders": {"Keys": [key(place) for place in range(20)]}}}
-    reply = msgspec.json.decode(finish(started(scope, batch_get_item.OPERATION, asked)))
+    reply = finish(started(scope, batch_get_item.OPERATION, asked))
     found, left = reply["Responses"]["orders"], reply["UnprocessedKeys"]["orders"]["Keys"]
     assert (len(found), len(left)) == (4, 16)
     assert left == [key(place) for place in range(4, 20)]
@@ -191,7 +192,7 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
         return await mutate(*arguments)
 
     monkeypatch.setattr(store, "mutate", refused_once)
-    reply = msgspec.json.decode(finish(started(scope, batch_write_item.OPERATION, writes("a", 3))))
+    reply = finish(started(scope, batch_write_item.OPERATION, writes("a", 3)))
     item = key(1) | {"text": {"S": "a"}}
     assert reply["UnprocessedItems"] == {"orders": [{"PutRequest": {"Item": item}}]}
     assert statistics_of(store, scope.tables["orders"].source).item_count == 2
@@ -212,7 +213,7 @@ def test_a_stall_leaves_over_what_was_not_written(scope: Scope) -> None:
     faulty = stall(scope, "mutate", 2)
     asked = writes("a", 4) | {"ReturnConsumedCapacity": "TOTAL"}
     asked["RequestItems"]["orders"].append({"DeleteRequest": {"Key": key(9)}})
-    reply = msgspec.json.decode(finish(started(scope, batch_write_item.OPERATION, asked)))
+    reply = finish(started(scope, batch_write_item.OPERATION, asked))
     assert reply["UnprocessedItems"] == {"orders": asked["RequestItems"]["orders"][2:]}
     assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
     assert faulty.calls["mutate"] == 3, "patience is at an end for all that follow"
@@ -233,7 +234,7 @@ def test_a_stall_leaves_keys_unread(scope: Scope) -> None:
     keys = [key(place) for place in range(4)]
     entry = {"Keys": keys, "ConsistentRead": True}
     asked = {"RequestItems": {"orders": entry, "others": entry}, "ReturnConsumedCapacity": "TOTAL"}
-    reply = msgspec.json.decode(finish(started(scope, batch_get_item.OPERATION, asked)))
+    reply = finish(started(scope, batch_get_item.OPERATION, asked))
     assert len(reply["Responses"]["orders"]) == 2
     assert reply["Responses"]["others"] == []
     assert reply["UnprocessedKeys"] == {"orders": entry | {"Keys": keys[2:]}, "others": entry}

@@ -12,6 +12,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
+from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.working import give_way_always
 
@@ -40,7 +41,7 @@ def item(number: int, value: str) -> dict[str, Any]:
 
 def ask(scope: Scope, name: str, body: dict[str, Any]) -> Any:
     record = OPERATIONS[name]
-    return msgspec.json.decode(finish(record.run(scope, msgspec.convert(body, record.request))))
+    return finish(run_operation(scope, record, body))
 
 
 def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
@@ -62,7 +63,7 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
         count += 1
         ask(scope, "PutItem", {"TableName": "orders", "Item": item(count % ITEMS, f"new-{count}")})
 
-    give_way_always(record.run(scope, msgspec.convert(body, record.request)), write)
+    give_way_always(run_operation(scope, record, body), write)
     store = scope.store
     assert isinstance(store, EmbeddedStore)
     while store.backfills():

@@ -11,6 +11,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.tables.source_id import partition_of
+from tests.support.asking import run_operation
 from tests.support.samples import finish
 from tests.unit.store.collections_world import Collections, item
 
@@ -21,7 +22,7 @@ ADDED_BYTES = 50
 def metrics(world: Collections, operation: str, **members: Any) -> Any:
     scope = Scope("000000000000", "us-east-1", world.store, SystemClock(), Settings())
     request: Any = msgspec.convert(members | {"ReturnItemCollectionMetrics": "SIZE"}, OPERATIONS[operation].request)
-    return msgspec.json.decode(finish(OPERATIONS[operation].run(scope, request)))["ItemCollectionMetrics"]
+    return finish(run_operation(scope, OPERATIONS[operation], request))["ItemCollectionMetrics"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
 from hashrange.clock import VirtualClock
@@ -18,6 +17,7 @@ from hashrange.operations.items.read_page import (
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
+from tests.support.asking import run_operation
 from tests.support.samples import finish, table_maker
 
 ROWS = 1201
@@ -32,20 +32,20 @@ def filled() -> Iterator[tuple[Scope, VirtualClock]]:
     scope = Scope("000000000000", "us-east-1", store, clock, Settings())
     for number in range(ROWS):
         item = {"pk": {"S": f"{number % 7}"}, "sk": {"S": f"{number:06}"}, "n": {"N": str(number)}}
-        finish(put_item.OPERATION.run(scope, put_item.PutItemRequest(TableName="orders", Item=item)))
+        finish(run_operation(scope, put_item.OPERATION, {"TableName": "orders", "Item": item}))
     yield scope, clock
     store.close_now()
 
 
 def read(scope: Scope, between: Callable[[], None], **members: Any) -> tuple[int, list[str]]:
     """How often a Scan of everything hands the loop back, and the sort keys that it finds."""
-    coroutine = scan.OPERATION.run(scope, msgspec.convert({"TableName": "orders"} | members, scan.ScanRequest))
+    coroutine = run_operation(scope, scan.OPERATION, {"TableName": "orders"} | members)
     pauses = 0
     while True:
         try:
             assert coroutine.send(None) is None
         except StopIteration as stop:
-            return pauses, [item["sk"]["S"] for item in msgspec.json.decode(stop.value)["Items"]]
+            return pauses, [item["sk"]["S"] for item in stop.value["Items"]]
         pauses += 1
         between()
 

@@ -14,6 +14,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.model.world import drive
+from tests.support.asking import run_operation
 from tests.support.working import give_way_always
 
 SELECT = "SELECT * FROM orders WHERE pk = 'a' AND sk = 1"
@@ -45,7 +46,7 @@ def make_table(scope: Scope, keys: dict[str, str]) -> None:
 def ask(scope: Scope, operation: str, members: dict[str, Any]) -> Any:
     record = OPERATIONS[operation]
     request: Any = msgspec.convert(members, record.request)
-    return msgspec.json.decode(drive(record.run(scope, request)))
+    return drive(run_operation(scope, record, request))
 
 
 def say(scope: Scope, statement: str, **members: Any) -> Any:
@@ -111,6 +112,6 @@ def test_a_batch_of_many_new_texts_gives_others_their_turn(scopes: tuple[Scope, 
     texts = [f"SELECT * FROM orders WHERE pk = '{number}' AND sk = 1 AND (b = 1{blanks})" for number in range(25)]
     record = OPERATIONS["BatchExecuteStatement"]
     request: Any = msgspec.convert({"Statements": [{"Statement": text} for text in texts]}, record.request)
-    turns, body = give_way_always(record.run(scopes[0], request))
+    turns, reply = give_way_always(run_operation(scopes[0], record, request))
     assert turns >= 25
-    assert len(msgspec.json.decode(body)["Responses"]) == 25
+    assert len(reply["Responses"]) == 25

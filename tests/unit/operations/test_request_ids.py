@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
@@ -12,6 +11,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.request_ids import REQUEST_ID_BYTES
+from tests.support.asking import run_operation
 from tests.support.samples import finish, table_maker
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
@@ -59,7 +59,7 @@ def test_each_write_has_its_own(recorded: tuple[Scope, list[Any]]) -> None:
     for name, body, count in WRITES:
         before = len(ids)
         operation = OPERATIONS[name]
-        finish(operation.run(scope, msgspec.convert(body, operation.request)))
+        finish(run_operation(scope, operation, body))
         assert len(ids) == before + count, name
     assert {len(one) for one in ids} == {REQUEST_ID_BYTES}
     assert len(set(ids)) == len(ids)

@@ -17,7 +17,7 @@ from hashrange.server.replies import error_body
 from hashrange.store.pause import PAUSE
 from hashrange.wire.faults import decode_object
 from tests.support.waiting import until
-from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, commit, echo, reply
+from tests.unit.server.harness import EchoRequest, FrontEnd, Parsed, as_bytes, echo, reply
 
 CORAL = "com.amazon.coral.service#"
 NO_JSON = b"{"
@@ -265,12 +265,6 @@ def test_preflight(front: FrontEnd) -> None:
     assert answer.headers["access-control-allow-methods"] == "POST"
     assert answer.headers["access-control-allow-headers"] == "authorization,x-amz-target"
     assert answer.headers["access-control-max-age"] == "172800"
-
-
-def test_the_stub_operations_are_what_these_tests_think() -> None:
-    front = FrontEnd()
-    assert front.dispatcher.entries[b"DynamoDB_20120810.GetItem"][2] is echo
-    assert front.dispatcher.entries[b"DynamoDB_20120810.PutItem"][2] is commit
 
 
 def test_a_message_has_a_longest_size() -> None:

@@ -218,7 +218,7 @@ def test_slow_operations_let_the_replies_before_them_go(front: FrontEnd, turns: 
     entries = front.dispatcher.entries
     operation, decode, run, is_eventual, decode_large = entries[b"DynamoDB_20120810.GetItem"]
 
-    async def slow(scope: Any, request: Any) -> bytes:
+    async def slow(scope: Any, request: Any) -> Any:
         seen.append(sum(len(replies(transport.written)) for _, transport in clients))
         front.clock.advance_all(0.01)
         return await run(scope, request)

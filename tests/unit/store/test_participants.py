@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -23,6 +22,7 @@ from hashrange.store.embedded.walks import Ahead
 from hashrange.store.interface import Step
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
+from tests.support.asking import run_operation
 from tests.support.participants import TAG, ChangeLog, SizeLimit, logged, replayed, source_of, stored
 from tests.support.samples import finish, row_of, table_maker
 
@@ -227,7 +227,7 @@ class Refusing:
 
     def ask(self, name: str, **members: Any) -> Any:
         operation = OPERATIONS[name]
-        return msgspec.json.decode(finish(operation.run(self.scope, msgspec.convert(members, operation.request))))
+        return finish(run_operation(self.scope, operation, members))
 
     def keys(self) -> list[str]:
         return sorted(item["pk"]["S"] for item in self.ask("Scan", TableName="orders")["Items"])

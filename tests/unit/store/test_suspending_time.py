@@ -12,6 +12,7 @@ from hashrange.store.embedded import open_store
 from hashrange.store.interface import WHOLE_FOR_EVER
 from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime
+from tests.support.asking import run_operation
 from tests.unit.jobs.world import drive
 
 WRITES = 60
@@ -35,7 +36,7 @@ class World:
 
     def ask(self, name: str, **members: Any) -> Any:
         request: Any = msgspec.convert({"TableName": "late"} | members, OPERATIONS[name].request)
-        return msgspec.json.decode(drive(OPERATIONS[name].run(self.scope, request)))
+        return drive(run_operation(self.scope, OPERATIONS[name], request))
 
     def seen(self) -> list[int]:
         items = self.ask("Scan", IndexName="by-g")["Items"]

@@ -25,6 +25,7 @@ from hashrange.settings import Settings
 from hashrange.store.interface import Statistics, WholeStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
+from tests.support.asking import run_operation
 
 OPERATIONS: dict[str, Operation] = {
     module.OPERATION.name: module.OPERATION
@@ -141,7 +142,7 @@ class ControlPlane:
 
     def run(self, name: str, request: Any) -> Any:
         """The reply to a request struct, decoded."""
-        return json.loads(asyncio.run((OPERATIONS | POLICIES)[name].run(self.scope, request)) or b"{}")
+        return asyncio.run(run_operation(self.scope, (OPERATIONS | POLICIES)[name], request))
 
     def create(self, name: str = "music", **members: Any) -> Any:
         """A table with the partition key `id`, on demand unless said otherwise; its description."""

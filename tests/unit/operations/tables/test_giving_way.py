@@ -13,6 +13,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
+from tests.support.asking import run_operation
 from tests.support.working import lines_between_looks
 
 COUNT = 6_000
@@ -135,7 +136,7 @@ def run(operation: str, members: Members) -> Callable[[], object]:
 def perform(scope: Scope, operation: str, request: Any) -> None:
     """To its end, whichever that is."""
     with pytest.raises((ApiError, StopIteration)):
-        OPERATIONS[operation].run(scope, request).send(None)
+        run_operation(scope, OPERATIONS[operation], request).send(None)
 
 
 def scope_with_table() -> Scope:

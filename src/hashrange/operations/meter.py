@@ -1,0 +1,82 @@
+"""What has a request used? Every operation that consumes capacity tells its units once, whether or not its client asked for them.
+
+Read by replies (`consumed`), by the access log, and by whatever counts or limits capacity. Units are those of
+`tables.capacity`; source: service behaviour, captures to Oct 2026.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from hashrange.operations.reply import Reply
+from hashrange.tables.capacity import ConsumedCapacity, IndexUnits, consumed_capacity
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.transaction_capacity import transaction_capacity
+
+CapacityForm = Literal["one", "by table", "each", "transaction"]
+"""How an operation's ConsumedCapacity tells its usages: the only one; a list with one for each table, as the request names it; a list
+of all; or one for each table with what was read or written told apart."""
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    """Units of one table and its indexes."""
+
+    table: OpenTable
+    name: str
+    """The table as the request names it, by name or by ARN; replies tell it so."""
+    table_units: float
+    index_units: Sequence[IndexUnits] = ()
+    is_write: bool = False
+
+
+class Meter(list[Usage]):
+    """What one request has used so far, in the order in which it was told. 0.15 µs to make and to tell once."""
+
+    __slots__ = ()
+
+
+def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity | list[ConsumedCapacity]:
+    """The reply's ConsumedCapacity for `ReturnConsumedCapacity` TOTAL or INDEXES."""
+    if form == "one":
+        (usage,) = meter
+        return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units)
+    if form == "each":
+        return [consumed_capacity(one.name, one.table_units, detail, one.index_units) for one in meter]
+    if form == "by table":
+        return [
+            consumed_capacity(name, sum([one.table_units for one in usages]), detail, _all_index_units(usages))
+            for name, usages in _grouped(meter, [usage.name for usage in meter]).items()
+        ]
+    return [
+        transaction_capacity(
+            usages[-1].name,
+            sum([one.table_units for one in usages]),
+            detail,
+            "Write" if usages[0].is_write else "Read",
+            _all_index_units(usages),
+        )
+        for usages in _grouped(meter, [usage.table.name for usage in meter]).values()
+    ]
+
+
+def _grouped(meter: Meter, names: Sequence[str]) -> dict[str, list[Usage]]:
+    """The usages by these names, one for each of them."""
+    groups: dict[str, list[Usage]] = {}
+    for name, usage in zip(names, meter, strict=True):
+        groups.setdefault(name, []).append(usage)
+    return groups
+
+
+def _all_index_units(usages: Sequence[Usage]) -> list[IndexUnits]:
+    return [units for usage in usages for units in usage.index_units]
+
+
+def with_capacity(reply: Reply, form: CapacityForm | None, request: Any, meter: Meter) -> Reply:
+    """The reply, with ConsumedCapacity if the request asks for it; the one place that looks at ReturnConsumedCapacity."""
+    if form is None:
+        return reply
+    detail = request.ReturnConsumedCapacity
+    if detail is None or detail == "NONE":
+        return reply
+    return {**reply, "ConsumedCapacity": consumed(meter, form, detail)}
