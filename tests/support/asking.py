@@ -1,6 +1,5 @@
 """Operations asked without a server: what they reply, as plain values."""
 
-from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -15,16 +14,9 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
     if isinstance(request, dict):
         request = msgspec.convert(request, operation.request)
     meter = Meter()
-    reply = await start(scope, operation, request, meter)
+    reply = await operation.start(scope, request, meter)
     if isinstance(reply, bytes):
         return msgspec.json.decode(reply or b"{}")
     if reply is None:
         return {}
     return plain_values(Structure(with_capacity(reply, operation.capacity, request, meter)))
-
-
-def start(scope: Scope, operation: Operation, request: msgspec.Struct, meter: Meter) -> Coroutine[Any, Any, Any]:
-    """The operation's coroutine, as the service makes it."""
-    if operation.capacity is None:
-        return operation.run(scope, request)
-    return operation.run(scope, request, meter)
