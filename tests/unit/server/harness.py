@@ -130,10 +130,16 @@ class StubStore:
     async def expire(self, lease: object, limit_rows: int) -> None:
         return None
 
+    async def expire_now(self, lease: object, table: object) -> int:
+        return 0
+
     async def tend_streams(self, lease: object) -> None:
         return None
 
     async def split_partitions(self, lease: object) -> bool:
+        return False
+
+    async def split_partition(self, lease: object, partition: object) -> bool:
         return False
 
     async def close(self) -> None:
