@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from hashrange.clock import Clock, SystemClock
+from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
 from hashrange.operations.waits import end_endless_waits
@@ -33,7 +33,7 @@ async def serve(
     Raises StorageError, CredentialsFileError, TlsFilesError or ListenError when it cannot start; `on_ready` hears the
     endpoint's URL once it has, and what it raises ends the server.
     """
-    clock = clock or SystemClock()
+    clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
     loop = asyncio.get_running_loop()
     index_delay_seconds = settings.index_delay_seconds
     index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None

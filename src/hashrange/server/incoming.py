@@ -42,6 +42,10 @@ class Source(Protocol):
         """Nobody waits for its reply any more."""
 
     @property
+    def peer(self) -> Sequence[object] | None:
+        """The client's address as the transport tells it, the host first."""
+
+    @property
     def respond(self) -> Respond:
         """Answers the request in work."""
 
@@ -53,6 +57,13 @@ class Source(Protocol):
 
     def take(self) -> Request | None:
         """The next request, which is then in work; None while another one is, or when none is complete."""
+
+
+def host_of(respond: Respond) -> str | None:
+    """The address of the client that `respond`, a method of its connection, answers; None when that cannot be told any more."""
+    source: Source = respond.__self__  # type: ignore[attr-defined]
+    peer = source.peer
+    return str(peer[0]) if peer else None
 
 
 class Incoming:

@@ -15,6 +15,7 @@ import httptools
 
 from hashrange.messages import http as sentences
 from hashrange.server import bounds
+from hashrange.server.access_log import Peer
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.hints import TLS_HANDSHAKE
@@ -79,6 +80,12 @@ class Connection(asyncio.Protocol):
         self.reading.close()
         if not self.is_busy:
             self.share.answer()
+
+    @property
+    def peer(self) -> Peer:
+        """The client's address."""
+        peer: Peer = self.transport.get_extra_info("peername")
+        return peer
 
     @property
     def is_gone(self) -> bool:
