@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,6 +153,11 @@ def test_a_request_with_a_target_of_dynamodb_is_dynamodbs() -> None:
     front_end = FrontEnd(settings=Settings(admin=True))
     request = front_end.request().replace(b"POST / ", b"POST /_hashrange/v1/ready ", 1)
     assert json.loads(reply(front_end.ask(request)).body)["name"] == "music"
+
+
+def test_every_endpoint_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "admin.md").read_text(encoding="utf-8")
+    assert [line for line in page.splitlines() if line.startswith("## `")] == [f"## `{one.shown}`" for one in ENDPOINTS]
 
 
 # --- what endpoints do -------------------------------------------------------------------------------
@@ -435,6 +441,24 @@ def test_a_table_has_so_many_partitions_at_most(
     assert operated.refusal("tables/orders/split") == (
         409, "Table orders has 2 partitions already, which is the most that a table can have."
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["clock/advance", "ttl/expire", "tables/orders/split"])
+def test_whatever_changes_something_waits_until_it_is_durable(operate: Callable[..., Operated], path: str) -> None:
+    operated = operate()
+    operated.create()
+    operated.put("a", "b", "c", "d")
+    store, waited = operated.server.store, list[int]()
+
+    def when_durable(position: int, callback: Callable[[StorageError | None], None]) -> None:
+        waited.append(position)
+        callback(StorageError("The disk is gone."))
+
+    store.durable_position = lambda: 0  # type: ignore[method-assign]
+    store.when_durable = when_durable  # type: ignore[method-assign]
+    members = {"seconds": 1} if path == "clock/advance" else {}
+    assert operated.refusal(path, **members) == (500, "The disk is gone.")
+    assert waited == [store.position()]
 
 
 def test_a_reply_waits_until_what_it_tells_is_durable() -> None:

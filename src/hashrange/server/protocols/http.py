@@ -5,8 +5,6 @@ from collections.abc import Callable
 from hashrange.server.access import Access
 from hashrange.server.front import Front, WireProtocol
 from hashrange.server.hints import OtherServiceHint
-from hashrange.server.protocols.admin.endpoint import Serving
-from hashrange.server.protocols.admin.protocol import Admin
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.plain import Plain
 from hashrange.service.service import Service
@@ -18,6 +16,10 @@ def http_front(service: Service, access: Access, count_connections: Callable[[],
     plain = Plain(hint_other_service)
     protocols: list[WireProtocol] = [DynamoDBJson(service.operations, access, plain, hint_other_service), plain]
     if service.settings.admin:
+        # Most servers have no admin API, and a start is measured.
+        from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415
+        from hashrange.server.protocols.admin.protocol import Admin  # noqa: PLC0415
+
         serving = Serving(service, count_connections, started_at_seconds=service.clock.monotonic())
         protocols.insert(0, Admin(serving))
     return Front(service, protocols)
