@@ -15,12 +15,16 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, InternalServerError, StorageBusy, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Value
 from hashrange.limits import BATCH_STATEMENTS_MAX
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, EXISTS_ALONE
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
+from hashrange.operations.items.actions import locate, plan_action
+from hashrange.operations.items.writes import commit_write
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.reads import bound_read, is_key_read, locate_read, read_item
 from hashrange.operations.partiql.statements import (
@@ -29,11 +33,10 @@ from hashrange.operations.partiql.statements import (
     find_statement_table,
     is_select_text,
 )
-from hashrange.operations.partiql.writes import Write, check_table, check_write, locate_write, plan_write, returned_item
+from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
 from hashrange.operations.replies import ENCODER, capacities_member, join_reply
 from hashrange.operations.transactions.reasons import CODES, message_of
 from hashrange.steps import grow_reply
-from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import IndexUnits, change_units, index_units, read_units
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
@@ -148,7 +151,7 @@ def _located(scope: Scope, checked: list[Asked], replies: list[bytes]) -> list[A
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
                 key = locate_read(plan, asked.values)
             else:
-                key, _ = locate_write(table, asked.write, check_table(table, asked.write))
+                key = locate(table, bind_write(table, asked.write, None))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, statement)
             continue
@@ -172,12 +175,16 @@ async def _read(scope: Scope, asked: Asked) -> Done:
 async def _write(scope: Scope, statement: Statement, write: Write) -> Done:
     """One write, likewise."""
     table = find_statement_table(scope, statement)
-    bound = check_table(table, write)
-    key, key_item = locate_write(table, write, bound)
-    plan = plan_write(table, write, bound, key_item, None)
-    change = await scope.store.mutate(table, key, plan, new_request_id())
+    key, plan = plan_action(table, bind_write(table, write, None))
+    change = await commit_write(scope, table, key, plan, table.name, Meter())
     units, indexes = change_units(change), index_units(change.entries)
-    return Done(table.name, returned_item(statement, change), units, indexes)
+    item = returned_item(statement, change)
+    return Done(
+        table.name,
+        None if item is None else row_json(item) if isinstance(item, bytes) else ENCODER.encode(item),
+        units,
+        indexes,
+    )
 
 
 def _error(refusal: ApiError, statement: Statement | None) -> bytes:

@@ -12,9 +12,13 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
+from hashrange.operations.items.actions import plan_action
+from hashrange.operations.items.writes import commit_write
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.read_plan import ReadPlan
@@ -25,9 +29,8 @@ from hashrange.operations.partiql.statements import (
     find_statement_table,
     is_select_text,
 )
-from hashrange.operations.partiql.writes import check_table, check_write, locate_write, plan_write, returned_item
+from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
 from hashrange.operations.replies import ENCODER, capacity_member, join_members
-from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import change_units, index_units, read_units
 
 
@@ -94,12 +97,13 @@ async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Stat
     if request.NextToken is not None:
         raise ValidationException(TOKEN_FOR_WRITE)
     table = find_statement_table(scope, statement)
-    bound = check_table(table, write)
-    key, key_item = locate_write(table, write, bound)
-    plan = plan_write(table, write, bound, key_item, request.ReturnValuesOnConditionCheckFailure)
-
-    change = await scope.store.mutate(table, key, plan, new_request_id())
-    members = [_items_member(returned_item(statement, change))]
+    action = bind_write(table, write, request.ReturnValuesOnConditionCheckFailure)
+    key, plan = plan_action(table, action)
+    change = await commit_write(scope, table, key, plan, table.name, Meter())
+    item = returned_item(statement, change)
+    members = [
+        _items_member(None if item is None else row_json(item) if isinstance(item, bytes) else ENCODER.encode(item))
+    ]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
         members.append(capacity_member(table.name, change_units(change), detail, index_units(change.entries)))

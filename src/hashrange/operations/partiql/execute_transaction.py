@@ -27,6 +27,8 @@ from hashrange.messages.partiql import (
 )
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
+from hashrange.operations.items.actions import Action
+from hashrange.operations.meter import Meter, consumed
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
 from hashrange.operations.partiql.reads import bound_read, is_key_read, item_json_of, locate_read
@@ -35,11 +37,11 @@ from hashrange.operations.partiql.statements import (
     StatementText,
     find_statement_table,
 )
-from hashrange.operations.partiql.writes import Write, WritePlan, check_table, check_write, locate_write, plan_write
+from hashrange.operations.partiql.writes import Write, bind_write, check_write
 from hashrange.operations.replies import join_members
-from hashrange.operations.transactions.actions import refusing_plan
+from hashrange.operations.transactions.actions import step_of
 from hashrange.operations.transactions.commit import commit_steps, read_places
-from hashrange.operations.transactions.figures import read_capacity_member, write_capacity_member
+from hashrange.operations.transactions.figures import read_capacity_member, tell_written
 from hashrange.operations.transactions.reasons import cancelled, message_of
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
@@ -174,7 +176,9 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     detail = request.ReturnConsumedCapacity
     members = [b'"Responses":[]']
     if detail is not None and detail != "NONE":
-        members.append(write_capacity_member(transacted, detail, {}))
+        meter = Meter()
+        tell_written(meter, transacted, steps, [step.table.name for step in steps])
+        members.append(b'"ConsumedCapacity":' + msgspec.json.encode(consumed(meter, "transaction", detail)))
     return join_members(members)
 
 
@@ -192,7 +196,7 @@ def _checked_writes(
         writes.append(write)
         if content is not None:
             content.add(request)
-        inserted_bytes += write.size_bytes
+        inserted_bytes += 0 if write.insert is None else write.insert.size_bytes
     if inserted_bytes > TRANSACTION_SIZE_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return writes
@@ -203,8 +207,8 @@ def _planned_steps(scope: Scope, writes: list[Write], requests: list[Parameteriz
     steps = []
     places = []
     for position, (write, request) in enumerate(zip(writes, requests, strict=True)):
-        table, bound = _bound(scope, position, write)
-        step = _planned_step(table, write, bound, request.ReturnValuesOnConditionCheckFailure)
+        table, action = _bound(scope, position, write, request.ReturnValuesOnConditionCheckFailure)
+        step = step_of(table, action)
         steps.append(step)
         if step.key is not None:
             places.append(table.source + step.key)
@@ -213,7 +217,8 @@ def _planned_steps(scope: Scope, writes: list[Write], requests: list[Parameteriz
     return steps
 
 
-def _bound(scope: Scope, position: int, write: Write) -> tuple[OpenTable, WritePlan | None]:
+def _bound(scope: Scope, position: int, write: Write, on_failure: str | None) -> tuple[OpenTable, Action]:
+    """What the statement does, and its table."""
     statement = write.statement
     if statement.returning is not None:
         raise _fault(position, TRANSACTION_RETURNING)
@@ -222,24 +227,12 @@ def _bound(scope: Scope, position: int, write: Write) -> tuple[OpenTable, WriteP
         raise _fault(position, TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
     try:
-        bound = check_table(table, write)
+        action = bind_write(table, write, on_failure)
     except ValidationException as refusal:
         raise _fault(position, EXISTS_WITHOUT_CONDITION if is_check else refusal.message or "") from None
-    if is_check and bound is not None and not bound.has_filter:
+    if is_check and action.condition is None:
         raise _fault(position, EXISTS_WITHOUT_CONDITION)
-    return table, bound
-
-
-def _planned_step(table: OpenTable, write: Write, bound: WritePlan | None, on_failure: str | None) -> Step:
-    """One statement's step; a fault of its keys, the table's or an index's, makes one that refuses."""
-    try:
-        key, key_item = locate_write(table, write, bound)
-    except ValidationException as fault:
-        return Step(table, None, refusing_plan(fault))
-    try:
-        return Step(table, key, plan_write(table, write, bound, key_item, on_failure))
-    except ValidationException as fault:
-        return Step(table, key, refusing_plan(fault))
+    return table, action
 
 
 OPERATION = Operation(
