@@ -7,6 +7,7 @@ import msgspec
 from hashrange.operations.meter import Meter, with_capacity
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Structure, plain_values
+from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
 
 async def run_operation(scope: Scope, operation: Operation, request: msgspec.Struct | dict[str, Any]) -> Any:
@@ -20,3 +21,13 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
     if reply is None:
         return {}
     return plain_values(Structure(with_capacity(reply, operation.capacity, request, meter)))
+
+
+async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any]) -> bytes:
+    """The reply of one request as the JSON protocol writes it. Raises what the operation raises."""
+    meter = Meter()
+    decoded: msgspec.Struct = msgspec.convert(request, operation.request)
+    reply = await operation.start(scope, decoded, meter)
+    if isinstance(reply, bytes):
+        return reply
+    return reply_json(with_capacity(reply, operation.capacity, decoded, meter))

@@ -4,9 +4,6 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from hashrange.expressions.projection import Projection
-from hashrange.items.rows import decode_row
-from hashrange.items.types import Row
 from hashrange.steps import LARGE_BYTES, look
 from hashrange.tables.capacity import IndexUnits, consumed_capacity
 
@@ -27,11 +24,6 @@ def join_reply(parts: list[bytes] | list[bytes | memoryview], between: bytes = b
 def join_members(members: list[bytes]) -> bytes:
     """The JSON object of already encoded members such as `b'"Item":{…}'`."""
     return b"".join([b"{", b",".join(members), b"}"])
-
-
-def project_row(projection: Projection, row: Row) -> bytes:
-    """The JSON of what a projection chooses of a row."""
-    return ENCODER.encode(projection.project(decode_row(row)))
 
 
 def capacity_member(table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()) -> bytes:

@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, InternalServerError, StorageBusy, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Value
 from hashrange.limits import BATCH_STATEMENTS_MAX
 from hashrange.messages.http import INTERNAL_ERROR
@@ -165,7 +166,8 @@ async def _read(scope: Scope, asked: Asked) -> Done:
     plan = bound_read(table, asked.statement)
     if not is_key_read(plan):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    item_json, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
+    item, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
+    item_json = None if item is None else row_json(item)
     return Done(table.name, item_json, read_units(size_bytes, consistent=asked.consistent), [])
 
 

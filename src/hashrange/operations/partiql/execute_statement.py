@@ -12,13 +12,14 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.row_layout import row_json
 from hashrange.items.types import Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, read_capacity, read_item, read_spans
+from hashrange.operations.partiql.reads import bound_read, read_item, read_spans
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -60,8 +61,8 @@ async def execute_statement(scope: Scope, request: ExecuteStatementRequest) -> b
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    item_json, size_bytes = await read_item(scope, plan, values, consistent=consistent)
-    members = [_items_member(item_json)]
+    item, size_bytes = await read_item(scope, plan, values, consistent=consistent)
+    members = [_items_member(None if item is None else row_json(item))]
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
         members.append(capacity_member(table.name, read_units(size_bytes, consistent=consistent), detail))
@@ -77,7 +78,7 @@ async def _select_page(
     if request.NextToken is not None:
         start = read_token(table, request.Statement, request.Parameters, request.NextToken)
     page = await read_spans(scope, plan, values, request.Limit, start, consistent=request.ConsistentRead is True)
-    members = [b'"Items":[' + b",".join(page.items_json) + b"]"]
+    members = [b'"Items":[' + b",".join(map(row_json, page.items)) + b"]"]
     if page.continuation is not None:
         if page.continuation.last_key is not None:
             members.append(b'"LastEvaluatedKey":' + ENCODER.encode(page.continuation.last_key))
@@ -85,7 +86,8 @@ async def _select_page(
         members.append(b'"NextToken":"' + token.encode() + b'"')
     detail = request.ReturnConsumedCapacity
     if detail is not None and detail != "NONE":
-        members.append(read_capacity(plan.source, page.table_units, page.index_units, detail))
+        usage = page.usage
+        members.append(capacity_member(usage.name, usage.table_units, detail, usage.index_units))
     return join_members(members)
 
 

@@ -15,6 +15,8 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, RequestFault, ValidationException
 from hashrange.expressions.partiql.statement import Statement, check_parameters, compile_statement
+from hashrange.items.row_layout import row_json
+from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
 from hashrange.messages.partiql import (
@@ -27,9 +29,10 @@ from hashrange.messages.partiql import (
 )
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, is_key_read, item_json_of, locate_read
+from hashrange.operations.partiql.reads import bound_read, is_key_read, item_of, locate_read
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -142,7 +145,7 @@ async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> byte
         raise ValidationException(SAME_ITEM_TWICE)
     if len(places) < len(lookups):
         raise cancelled(reasons)
-    rows = await read_places(scope, places)
+    rows = await read_places(scope, places, [table.name for table, _ in places], Meter())
     members = [b'"Responses":[' + b",".join(_responses(lookups, rows)) + b"]"]
     if detail is not None and detail != "NONE":
         members.append(read_capacity_member(places, rows, detail, {}))
@@ -153,9 +156,9 @@ def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
     """One JSON object for each SELECT; whole items are spliced unread."""
     responses = []
     for lookup, row in zip(lookups, rows, strict=True):
-        item_json = None if row is None else item_json_of(*lookup, row)
-        is_absent = item_json is None or item_json == b"{}"  # so is an item of which nothing is chosen
-        responses.append(b"{}" if is_absent else b'{"Item":%b}' % (item_json or b""))
+        item = None if row is None else item_of(*lookup, row)
+        is_absent = item is None or item == EMPTY_PART
+        responses.append(b"{}" if item is None or is_absent else b'{"Item":%b}' % row_json(item))
     return responses
 
 
