@@ -1,4 +1,4 @@
-"""Operations asked without a server: what they reply, as plain values."""
+"""Operations asked without a server: what they reply, as plain values. Each reply is written as JSON besides, which must tell the same."""
 
 from typing import Any
 
@@ -20,7 +20,10 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
         return msgspec.json.decode(reply or b"{}")
     if reply is None:
         return {}
-    return plain_values(Structure(with_capacity(reply, operation.capacity, request, meter)))
+    whole = with_capacity(reply, operation.capacity, request, meter)
+    plain = plain_values(Structure(whole))
+    assert msgspec.json.decode(reply_json(whole)) == plain, operation.name
+    return plain
 
 
 async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any]) -> bytes:
