@@ -1,4 +1,4 @@
-"""What does an operation cost without sockets? Signed requests go straight to the dispatcher, over the store in memory.
+"""What does an operation cost without sockets? Signed requests go straight to the front of the server, over the store in memory.
 
 Process CPU time, the best of several rounds. The tables are the same as over sockets.
 """
@@ -20,11 +20,12 @@ from benchmarks.results import InProcessFigure
 from benchmarks.signing import CREDENTIALS_TOML, REGION, Signer
 from benchmarks.workloads import Plan, Workload
 from hashrange.clock import SystemClock
-from hashrange.operations.operation import Scope
+from hashrange.operations.meter import Meter
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
 from hashrange.server.credentials import ACCOUNT, read_credentials
-from hashrange.server.dispatch import Dispatcher
+from hashrange.server.protocols.http import http_front
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 from hashrange.wire.http import Request, layout_of
@@ -34,7 +35,7 @@ ROUNDS = 5
 
 
 class Bench:
-    """A dispatcher over a store in memory, with the benchmark's table, and the loop on which they run."""
+    """A server without sockets over a store in memory, with the benchmark's table, and the loop on which they run."""
 
     def __init__(self, plan: Plan, item_bytes: int, table_items: int) -> None:
         self.plan = plan
@@ -46,9 +47,10 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             credentials = Path(folder, "credentials.toml")
             credentials.write_text(CREDENTIALS_TOML)
-            access = Access(self.store, clock, settings, read_credentials(str(credentials)))
-        self.scope = Scope(ACCOUNT, REGION, self.store, clock, settings)
-        self.dispatcher = Dispatcher(OPERATIONS, self.store.catalog, self.store, clock, access)
+            self.service = Service(self.store, OPERATIONS, clock, settings)
+            self.access = Access(self.service, read_credentials(str(credentials)))
+        self.scope = self.service.scope(ACCOUNT, REGION)
+        self.front = http_front(self.service, self.access)
         self.maker = ItemMaker(item_bytes, plan.sort_keys_per_partition)
         self._replies: list[tuple[int, bytes]] = []
         self._filled: set[int] = set()
@@ -71,7 +73,7 @@ class Bench:
         self.loop.run_until_complete(self._answer(requests))
 
     async def _answer(self, requests: Sequence[Request]) -> None:
-        handle, keep, replies = self.dispatcher.handle, self._keep, self._replies
+        handle, keep, replies = self.front.handle, self._keep, self._replies
         for request in requests:
             replies.clear()
             handle([(request, keep)])
@@ -112,11 +114,11 @@ class Bench:
         operation = OPERATIONS[workload.operation]
         decode: Callable[[bytes], Any] = msgspec.json.Decoder(operation.request).decode
         decoded = [decode(parse(request).body) for request in requests]
-        run, scope = operation.run, self.scope
+        scope = self.scope
 
         async def run_all() -> None:
             for request in decoded:
-                await run(scope, request)
+                await operation.start(scope, request, Meter())
 
         return best_seconds(lambda: self.loop.run_until_complete(run_all()), seconds) / len(decoded)
 

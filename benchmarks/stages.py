@@ -25,9 +25,11 @@ from benchmarks.tables import table as markdown_table
 from benchmarks.workloads import Plan, Workload, read_plan
 from hashrange.clock import SystemClock
 from hashrange.items.rows import decode_row, encode_row
+from hashrange.operations.meter import Meter
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.connections import Connections
 from hashrange.server.protocol import Connection
+from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "where-the-time-goes.md"
@@ -138,10 +140,10 @@ def stages_of(bench: Bench, workload: Workload) -> Iterator[Stage]:
     decode = msgspec.json.Decoder(operation.request).decode
     decoded: list[Any] = [decode(request.body) for request in parsed]
     yield Stage("HTTP: parse, compose", time_http(requests, b" " * BODY_BYTES.get(workload.name, 2)))
-    yield Stage("signature", best_us(bench.dispatcher.authorize, parsed))
+    yield Stage("signature", best_us(lambda request: bench.access.authorize(request, SIGNING_NAME), parsed))
     yield Stage("JSON into the request's struct", best_us(lambda request: decode(request.body), parsed))
-    run, scope = operation.run, bench.scope
-    yield Stage("the operation", best_us(lambda request: drive(run(scope, request)), decoded))
+    scope = bench.scope
+    yield Stage("the operation", best_us(lambda request: drive(operation.start(scope, request, Meter())), decoded))
     yield from engine_stages(bench, workload, decoded)
     yield Stage("all but HTTP, one request after the other", bench.time_dispatch(requests, 2.0) * 1e6)
 

@@ -18,6 +18,7 @@ ROWS = (
     {"tables"},
     {"store"},
     {"operations", "jobs"},
+    {"service"},
     {"server"},
     {"cli", "testing"},
 )
@@ -39,7 +40,7 @@ TIME_ROOM = "clock.py"
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 MEDIAN_FILE_LINES_MAX = 200
-LONG_FILES: dict[str, int] = {"server/dispatch.py": 417}
+LONG_FILES: dict[str, int] = {}
 """Files over the limit, with their lines: a number here may only go down."""
 LONG_FUNCTIONS: dict[str, int] = {}
 """Functions over the limit, with their lines: a number here may only go down."""
@@ -155,7 +156,7 @@ def test_errors_become_replies_in_one_place() -> None:
         for file, tree in TREES.items()
         if file != "errors.py" and any(isinstance(n, ast.Attribute) and n.attr == "wire_type" for n in ast.walk(tree))
     ]
-    assert readers == ["server/replies.py"]
+    assert readers == ["server/protocols/dynamodb_json/errors.py"]
 
 
 # --- sizes: a ratchet ---------------------------------------------------------------------------

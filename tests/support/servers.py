@@ -8,6 +8,7 @@ from typing import Any
 from hashrange.clock import Clock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.server.listener import Server, read_secrets
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from hashrange.store.suspending import SuspendingStore
@@ -46,7 +47,8 @@ class ThreadServer:
         self.loop = asyncio.get_running_loop()
         self.stopping = asyncio.Event()
         self.store = self._make_store()
-        self.server = Server(self.store, self._operations, self.clock, self.settings, read_secrets(self.settings))
+        self.service = Service(self.store, self._operations, self.clock, self.settings)
+        self.server = Server(self.service, read_secrets(self.settings))
         self.endpoint = await self.server.start()
         self.port = int(self.endpoint.rpartition(":")[2])
         self._started.set()

@@ -9,7 +9,7 @@ from typing import Any
 from hashrange import steps
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
-from hashrange.server.workers import Workers
+from hashrange.service.workers import Workers
 
 
 class Turns:

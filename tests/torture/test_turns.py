@@ -17,9 +17,10 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
-from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connection
-from hashrange.server.workers import SLICE_SECONDS
+from hashrange.server.protocols.http import http_front
+from hashrange.service.service import Service
+from hashrange.service.workers import SLICE_SECONDS
 from hashrange.settings import Settings
 from hashrange.steps import LOOK_STEPS
 from hashrange.store.embedded import open_store
@@ -59,10 +60,10 @@ class Front:
         self.clock = clock = SteppingClock()
         self.store = open_store(None, clock, None)
         settings = Settings()
-        access = Access(self.store, clock, settings, {ACCESS_KEY: Credential(ACCESS_KEY, SECRET_KEY)})
-        self.dispatcher = Dispatcher(OPERATIONS, self.store.catalog, self.store, clock, access)
-        self.dispatcher.workers.take_turns(loop)
-        self.connections = Connections(self.dispatcher.handle, clock)
+        service = Service(self.store, OPERATIONS, clock, settings)
+        service.take_turns(loop)
+        access = Access(service, {ACCESS_KEY: Credential(ACCESS_KEY, SECRET_KEY)})
+        self.connections = Connections(http_front(service, access).handle, clock)
         self.connections.take_turns(loop)
         self.calls_max = 0
 

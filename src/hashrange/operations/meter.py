@@ -38,6 +38,10 @@ class Meter(list[Usage]):
     __slots__ = ()
 
 
+NOTHING_USED = Meter()
+"""Of a request that has not begun; nobody adds to it."""
+
+
 def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity | list[ConsumedCapacity]:
     """The reply's ConsumedCapacity for `ReturnConsumedCapacity` TOTAL or INDEXES."""
     if form == "one":

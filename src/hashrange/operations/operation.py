@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.operations.meter import CapacityForm
+from hashrange.operations.meter import CapacityForm, Meter
 from hashrange.settings import Settings
 from hashrange.store.interface import Maintenance, Store, WholeStore
 
@@ -60,3 +60,7 @@ class Operation(msgspec.Struct, frozen=True):
     decode_large: Callable[[bytes], Any] | None = None
     """Decodes a large body piece by piece, each bounded by itself, so that the whole may hold more than one piece may."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
+
+    def start(self, scope: Scope, request: Any, meter: Meter) -> Coroutine[Any, Any, Any]:
+        """The coroutine that plans and commits this request."""
+        return self.run(scope, request) if self.capacity is None else self.run(scope, request, meter)

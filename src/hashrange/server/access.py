@@ -6,22 +6,16 @@ With credentials: unknown key, signature, session token, in that order (signing.
 
 from collections.abc import Mapping
 
-from hashrange.clock import Clock
 from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
 from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import ACCOUNT, Credential
-from hashrange.settings import Settings
-from hashrange.store.interface import WholeStore
+from hashrange.service.service import Service
 from hashrange.wire.canonical import check_chunks, check_signature, signing_key
 from hashrange.wire.http import Request
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
 from hashrange.wire.sigv4 import SKEW_SECONDS_MAX, Claim, read_claim, seconds_of
 
-SERVICE = "dynamodb"
-SHARED_REGION = "us-east-1"
-"""Where all data is with `--shared-db`."""
-SCOPES_MAX = 4096
 SIGNERS_MAX = 1024
 SIGNING_KEYS_MAX = 1024
 DATES_MAX = 256
@@ -31,50 +25,51 @@ PREFIX_BYTES_MAX = 2048
 class Access:
     """Lets requests in. `credentials` None: no signature is checked."""
 
-    def __init__(
-        self, store: WholeStore, clock: Clock, settings: Settings, credentials: Mapping[str, Credential] | None = None
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._wall_time = clock.wall_time
-        self._settings = settings
-        self._is_shared: bool = settings.shared_db
+    def __init__(self, service: Service, credentials: Mapping[str, Credential] | None = None) -> None:
+        self._scope_of = service.scope
+        self._wall_time = service.clock.wall_time
         self._credentials = credentials
-        self._scopes: dict[tuple[str, str], Scope] = {}
-        self._signers: dict[bytes, tuple[KnownSigner, Scope, bytes | None]] = {}
-        """Authorization header without its signature → who that is, with which session token."""
+        self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
+        """Authorization header without its signature → who that is, for which service, with which session token."""
         self._keys: dict[tuple[str, str, str], bytes] = {}
         self._dates: dict[bytes, int] = {}
 
-    def authorize(self, request: Request) -> Scope:
-        """The scope of the request's sender; raises the errors of signing.md 3. Under 1 µs without credentials, 5 µs with."""
+    def authorize(self, request: Request, service: str) -> Scope:
+        """The scope of the request's sender, who must have signed for the service of this signing name (`dynamodb`).
+
+        Raises the errors of signing.md 3. Under 1 µs without credentials, 5 µs with.
+        """
         values = request.values
         layout = request.layout
         authorization = values[layout.authorization]
         date = values[layout.x_amz_date]
         if authorization is None or date is None or request.url != b"/" or request.method != b"POST":
-            return self._authorize_carefully(request)
+            return self._authorize_carefully(request, service)
         known = self._signers.get(authorization[:-SIGNATURE_LENGTH])
         seconds = self._dates.get(date)
         if known is None or seconds is None or not -SKEW_SECONDS_MAX <= self._wall_time() - seconds <= SKEW_SECONDS_MAX:
-            return self._authorize_carefully(request)
-        signer, scope, token = known
-        if not date.startswith(signer.day) or (
-            self._credentials is not None
-            and (values[layout.security_token] != token or not signer.matches(request, authorization, date))
+            return self._authorize_carefully(request, service)
+        signer, signed_service, scope, token = known
+        if (
+            service != signed_service
+            or not date.startswith(signer.day)
+            or (
+                self._credentials is not None
+                and (values[layout.security_token] != token or not signer.matches(request, authorization, date))
+            )
         ):
-            return self._authorize_carefully(request)
+            return self._authorize_carefully(request, service)
         return scope
 
-    def _authorize_carefully(self, request: Request) -> Scope:
+    def _authorize_carefully(self, request: Request, service: str) -> Scope:
         """Every check, in the service's order; what was found sound is kept for the fast path."""
-        claim = read_claim(request, self._wall_time(), SERVICE)
+        claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
         account = ACCOUNT
         if self._credentials is not None:
             credential = self._check_secret(request, claim, self._credentials)
             account = credential.account
-        scope = self._scope(account, claim.region)
+        scope = self._scope_of(account, claim.region)
         if not claim.is_presigned:
             self._remember(request, claim, credential, scope)
         return scope
@@ -105,17 +100,6 @@ class Access:
             key = self._keys[place] = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
         return key
 
-    def _scope(self, account: str, region: str) -> Scope:
-        if self._is_shared:
-            account, region = ACCOUNT, SHARED_REGION
-        scope = self._scopes.get((account, region))
-        if scope is None:
-            if len(self._scopes) >= SCOPES_MAX:
-                self._scopes.clear()
-                self._signers.clear()
-            scope = self._scopes[account, region] = Scope(account, region, self._store, self._clock, self._settings)
-        return scope
-
     def _remember(self, request: Request, claim: Claim, credential: Credential | None, scope: Scope) -> None:
         """Keep what the next request of this client will repeat: only headers that end with the signature, as SDKs send them."""
         authorization = request.header(b"authorization")
@@ -132,7 +116,7 @@ class Access:
         if len(self._signers) >= SIGNERS_MAX:
             self._signers.clear()
         if credential is None:
-            self._signers[prefix] = (KnownSigner(claim, None), scope, None)
+            self._signers[prefix] = (KnownSigner(claim, None), claim.service, scope, None)
         elif credential.expires is None:
             token = credential.session_token.encode() if credential.session_token is not None else None
-            self._signers[prefix] = (KnownSigner(claim, credential.secret_key), scope, token)
+            self._signers[prefix] = (KnownSigner(claim, credential.secret_key), claim.service, scope, token)

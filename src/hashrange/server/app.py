@@ -15,6 +15,7 @@ from hashrange.operations.waits import end_endless_waits
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 from hashrange.tables.partitions import one_partition, partitions_of_service
@@ -52,7 +53,7 @@ async def serve(
         await end_endless_waits(
             store, [table.schema for table in store.catalog.all_tables()], clock.service_time(), delay_seconds
         )
-        server = Server(store, operations, clock, settings, secrets)
+        server = Server(Service(store, operations, clock, settings), secrets)
         endpoint = await server.start()
         stopping = asyncio.Event()
         with handled_signals(loop, stopping.set):

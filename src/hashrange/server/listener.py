@@ -1,4 +1,4 @@
-"""How does a server listen, and how does it stop? One listener, its connections, the sweep over them, and the jobs."""
+"""How does a server listen, and how does it stop? One listener, its connections, and the sweep over them."""
 
 import asyncio
 import errno
@@ -8,26 +8,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
-from hashrange.jobs.expiry import Expiry
-from hashrange.jobs.index_backfill import IndexBackfill
-from hashrange.jobs.index_delay import IndexDelay
-from hashrange.jobs.partition_splits import PartitionSplits
-from hashrange.jobs.runner import Runner
-from hashrange.jobs.settling import Settle
-from hashrange.jobs.stream_shards import StreamShards
-from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
 from hashrange.server.bounds import HEAD_SECONDS_MAX
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
-from hashrange.server.dispatch import Dispatcher
-from hashrange.server.drive import in_turns
 from hashrange.server.protocol import Connection
+from hashrange.server.protocols.http import http_front
+from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
-from hashrange.store.interface import WholeStore
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
@@ -39,8 +29,8 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 connections takes 0.15 s."""
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 TLS_END_SECONDS_MAX = 1.0
-"""So long a client may take to end TLS in turn; those that hold idle connections never do."""
-"""Until then a connection with TLS is not among those that are counted."""
+"""So long a client may take to end TLS in turn; those that hold idle connections never do. Until then a connection with TLS is not among those
+that are counted."""
 
 
 class TlsFilesError(SettingUnusable):
@@ -65,30 +55,16 @@ def read_secrets(settings: Settings) -> Secrets:
 
 
 class Server:
-    """A listening server over an open store."""
+    """A listening server before a service."""
 
-    def __init__(
-        self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings, secrets: Secrets
-    ) -> None:
+    def __init__(self, service: Service, secrets: Secrets) -> None:
         self._tls = secrets.tls
-        self.settings = settings
-        self.store = store
-        self.access = Access(store, clock, settings, secrets.credentials)
-        self.dispatcher = Dispatcher(operations, store.catalog, store, clock, self.access)
+        self.service = service
+        self.settings = settings = service.settings
+        self.access = Access(service, secrets.credentials)
+        self.front = http_front(service, self.access)
         self.connections = Connections(
-            self.dispatcher.handle, clock, settings.max_connections, log_access if settings.access_log else None
-        )
-        self.jobs = Runner(
-            [
-                IndexBackfill(store, clock),
-                IndexDelay(store),
-                Expiry(store),
-                StreamShards(store),
-                PartitionSplits(store),
-                Settle(store),
-            ],
-            clock,
-            partial(in_turns, workers=self.dispatcher.workers),
+            self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
@@ -98,7 +74,7 @@ class Server:
         settings = self.settings
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
-        self.dispatcher.workers.take_turns(loop)
+        self.service.take_turns(loop)
         try:
             self._listener = await loop.create_server(
                 partial(Connection, self.connections),
@@ -115,8 +91,7 @@ class Server:
             for listening in self._listener.sockets:
                 bound_receive_buffer(listening.fileno())
             self._turn()
-            self.store.on_work(self.jobs.wake)
-            self.jobs.start()
+            self.service.start_jobs()
         except BaseException:
             await self.stop()  # a loop with a listener on it would not close
             raise
@@ -138,7 +113,7 @@ class Server:
             connections.stop()
         for connection in connections.everyone():
             connection.transport.abort()
-        await self.jobs.stop()
+        await self.service.stop_jobs()
 
     def _turn(self) -> None:
         """Sweep, again and again."""

@@ -9,11 +9,13 @@ import msgspec
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
-from hashrange.server.dispatch import Dispatcher
 from hashrange.server.protocol import Connection
+from hashrange.server.protocols.http import http_front
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from tests.support.signing import sign
@@ -145,7 +147,7 @@ class EchoRequest(msgspec.Struct, frozen=True, kw_only=True):
     ConsistentRead: bool | None = None
 
 
-async def echo(scope: Scope, request: EchoRequest) -> bytes:
+async def echo(scope: Scope, request: EchoRequest) -> Reply:
     """Says where it ran; some table names make it do something else."""
     name = request.TableName
     if name == "bare":
@@ -163,11 +165,11 @@ async def echo(scope: Scope, request: EchoRequest) -> bytes:
     elif name == "invalid":
         raise ValidationException("no good")
     elif name == "large":
-        return b'{"text":"%b"}' % (b"x" * 70_000)
-    return msgspec.json.encode({"account": scope.account, "region": scope.region, "name": name})
+        return {"text": "x" * 70_000}
+    return {"account": scope.account, "region": scope.region, "name": name}
 
 
-async def commit(scope: Scope, request: EchoRequest) -> bytes:
+async def commit(scope: Scope, request: EchoRequest) -> Reply:
     """Commits something that is not durable yet; refuses afterwards when the table is called `missing`."""
     scope.store.committed += 1  # type: ignore[attr-defined]
     return await echo(scope, request)
@@ -194,9 +196,18 @@ class FrontEnd:
         self.store = StubStore()
         settings = Settings()
         store: Any = real_store or self.store
-        self.access = Access(store, self.clock, settings, credentials)
-        self.dispatcher = Dispatcher(operations, store.catalog, store, self.clock, self.access)
-        self.connections = Connections(self.dispatcher.handle, self.clock, connections_max)
+        self.service = Service(store, operations, self.clock, settings)
+        self.access = Access(self.service, credentials)
+        self.handle = http_front(self.service, self.access).handle
+        self.connections = Connections(self.handle, self.clock, connections_max)
+
+    def replace_run(self, name: str, run: Any) -> None:
+        """From now on, the operation of that name does this."""
+        self.service.operations = {
+            **self.service.operations,
+            name: msgspec.structs.replace(self.service.operations[name], run=run),
+        }
+        self.connections.incoming._handle = http_front(self.service, self.access).handle
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """A new client."""

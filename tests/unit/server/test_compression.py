@@ -10,7 +10,8 @@ import pytest
 
 from hashrange import steps
 from hashrange.operations.operation import Operation, Scope
-from hashrange.server.workers import Workers
+from hashrange.operations.reply import Reply
+from hashrange.service.workers import Workers
 from hashrange.wire.http import BODY_BYTES_MAX
 from tests.support.working import HurriedClock, Turns
 from tests.unit.server.harness import EchoRequest, FrontEnd, replies, reply
@@ -109,14 +110,14 @@ def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.Monk
     monkeypatch.setattr(steps, "_queue", None)
     text = "".join(random.Random(1).choices("abcdefgh", k=1 << 20))
 
-    async def long(scope: Scope, request: EchoRequest) -> bytes:
-        return b'{"text":"%b"}' % (text if request.TableName == "long" else "short").encode()
+    async def long(scope: Scope, request: EchoRequest) -> Reply:
+        return {"text": text if request.TableName == "long" else "short"}
 
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, long)})
     clock = HurriedClock(front.clock.service_time())
     turns = Turns()
     loop: Any = turns
-    front.dispatcher.workers = workers = Workers(clock)
+    front.service.workers = workers = Workers(clock)
     workers.take_turns(loop)
     connection, transport = front.connect()
     headers = {"Accept-Encoding": "gzip"}

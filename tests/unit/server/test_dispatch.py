@@ -11,9 +11,9 @@ import pytest
 from hashrange.errors import Malformed, RequestFault, StorageError, ValidationException
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import Operation, Scope
-from hashrange.server import dispatch
-from hashrange.server.dispatch import SURELY_QUICK_BYTES
-from hashrange.server.replies import error_body
+from hashrange.server.protocols.dynamodb_json import call, protocol
+from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES
+from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.store.pause import PAUSE
 from hashrange.wire.faults import decode_object
 from tests.support.waiting import until
@@ -223,7 +223,7 @@ def test_a_request_for_another_service_is_hinted_at_once(front: FrontEnd, caplog
     ("wording", "message"), [("bare", "m"), ("enveloped", "1 validation error detected: m"), ("older", "o")]
 )
 def test_request_faults_are_worded_as_the_operation_does(wording: str, message: str) -> None:
-    async def refuse(scope: Scope, request: EchoRequest) -> bytes:
+    async def refuse(scope: Scope, request: EchoRequest) -> Any:
         raise RequestFault("m", "o")
 
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, refuse, wording=wording)})  # type: ignore[arg-type]
@@ -232,7 +232,7 @@ def test_request_faults_are_worded_as_the_operation_does(wording: str, message: 
 
 
 def test_malformed_without_a_fault_that_the_slow_path_can_word_is_a_serialization_exception() -> None:
-    async def malformed(scope: Scope, request: EchoRequest) -> bytes:
+    async def malformed(scope: Scope, request: EchoRequest) -> Any:
         raise Malformed
 
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, malformed)})
@@ -282,7 +282,8 @@ def test_a_request_that_is_looked_at_again_is_decoded_once_more_only(
         decoded.append(body)
         return decode_object(body)
 
-    monkeypatch.setattr("hashrange.server.dispatch.decode_object", count)
+    monkeypatch.setattr(protocol, "decode_object", count)
+    monkeypatch.setattr(call, "decode_object", count)
     monkeypatch.setattr("hashrange.wire.faults.decode_object", count)
     front.ask(front.request(b'{"TableName":5}'))
     assert decoded == [b'{"TableName":5}']
@@ -297,7 +298,8 @@ def test_what_no_signature_vouches_for_is_not_decoded(monkeypatch: pytest.Monkey
         decoded.append(len(body))
         return decode_object(body)
 
-    monkeypatch.setattr(dispatch, "decode_object", note)
+    monkeypatch.setattr(protocol, "decode_object", note)
+    monkeypatch.setattr(call, "decode_object", note)
     body = b'{"TableName":"music","Filler":[' + b"1," * SURELY_QUICK_BYTES + b"1]}"
     answer = reply(front.ask(unsigned(body)))
     assert b"MissingAuthenticationTokenException" in answer.body
@@ -325,7 +327,7 @@ def test_an_operation_may_decode_large_bodies_itself() -> None:
 def test_what_was_decoded_in_pieces_is_let_go_in_pieces(
     *, suspends: bool, refuses: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(scope: Scope, request: EchoRequest) -> bytes:
+    async def run(scope: Scope, request: EchoRequest) -> Any:
         if suspends:
             await PAUSE
         if refuses:
@@ -333,7 +335,7 @@ def test_what_was_decoded_in_pieces_is_let_go_in_pieces(
         return await echo(scope, request)
 
     freed: list[Any] = []
-    monkeypatch.setattr(dispatch, "let_go", freed.append)
+    monkeypatch.setattr(call, "let_go", freed.append)
     decode = msgspec.json.Decoder(EchoRequest).decode
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run, decode_large=decode)})
     small, large = b'{"TableName":"small"}', b'{"TableName":"large"' + b" " * SURELY_QUICK_BYTES + b"}"

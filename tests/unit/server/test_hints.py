@@ -10,7 +10,7 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import ANSWERED, OPERATIONS
-from hashrange.server.hints import Hints
+from hashrange.service.hints import Hints
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish, table_maker

@@ -9,7 +9,7 @@ from hashrange.server.incoming import GROUP_MAX, TURN_SECONDS_MAX, Respond
 from hashrange.server.protocol import Connection
 from hashrange.server.reading import PIECE_BYTES
 from hashrange.wire.http import Request
-from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies
+from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def front(turns: Turns) -> FrontEnd:
 def groups_of(front: FrontEnd, seconds: float = 0.0) -> list[int]:
     """How many requests are handled together, from now on; each group takes so long."""
     groups: list[int] = []
-    handle = front.dispatcher.handle
+    handle = front.handle
 
     def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
         groups.append(len(calls))
@@ -215,15 +215,13 @@ def test_an_error_of_ours_costs_only_its_own_connection(
 def test_slow_operations_let_the_replies_before_them_go(front: FrontEnd, turns: Turns) -> None:
     clients = [front.connect() for _ in range(3)]
     seen: list[int] = []
-    entries = front.dispatcher.entries
-    operation, decode, run, is_eventual, decode_large = entries[b"DynamoDB_20120810.GetItem"]
 
     async def slow(scope: Any, request: Any) -> Any:
         seen.append(sum(len(replies(transport.written)) for _, transport in clients))
         front.clock.advance_all(0.01)
-        return await run(scope, request)
+        return await echo(scope, request)
 
-    entries[b"DynamoDB_20120810.GetItem"] = (operation, decode, slow, is_eventual, decode_large)
+    front.replace_run("GetItem", slow)
     for connection, _ in clients:
         connection.data_received(front.request())
     turns.turn()
@@ -270,7 +268,7 @@ def test_a_connection_is_dear_after_a_large_reply(turns: Turns) -> None:
 
 def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: FrontEnd, turns: Turns) -> None:
     order: list[str] = []
-    handle = front.dispatcher.handle
+    handle = front.handle
 
     def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
         order.extend(request.body.decode().split('"')[3] for request, _ in calls)
@@ -306,7 +304,7 @@ def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, is_dear
 
 def test_long_reads_wait_behind_all_others_and_go_on_one_a_turn(front: FrontEnd, turns: Turns) -> None:
     handled: list[bytes] = []
-    handle = front.dispatcher.handle
+    handle = front.handle
 
     def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
         handled.extend(request.body for request, _ in calls)

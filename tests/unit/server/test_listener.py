@@ -24,6 +24,7 @@ from hashrange.server.listener import (
     tls_context,
 )
 from hashrange.server.process import run_on_best_loop
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from tests.support.signing import sign
 from tests.support.waiting import PATIENCE_SECONDS
@@ -44,7 +45,7 @@ def play(request: pytest.FixtureRequest) -> Callable[..., None]:
     async def serve(scenario: Scenario, settings: Settings) -> None:
         store = StubStore()
         real_store: Any = store
-        server = Server(real_store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
+        server = Server(Service(real_store, ECHO_OPERATIONS, SystemClock(), settings), read_secrets(settings))
         endpoint = await server.start()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -137,7 +138,7 @@ def test_clients_that_do_not_end_tls_hold_up_the_servers_end_for_a_second(
         files = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")}
     settings = Settings(port=0, data_dir=None, **files)
     store: Any = StubStore()
-    server = Server(store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
+    server = Server(Service(store, ECHO_OPERATIONS, SystemClock(), settings), read_secrets(settings))
     with pytest.raises(ListenError):
         asyncio.run(server.start())
     assert told["ssl_shutdown_timeout"] == (TLS_END_SECONDS_MAX if has_tls else None)

@@ -8,7 +8,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.operations.registry import ANSWERED
-from hashrange.server.second_look import with_second_look
+from hashrange.service.second_look import with_second_look
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.late_catalog import LateCatalogStore
 from tests.support.samples import finish

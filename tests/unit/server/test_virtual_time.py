@@ -12,6 +12,7 @@ from hashrange.jobs.virtual_time import advance, advance_all
 from hashrange.operations.registry import ANSWERED
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import run_on_best_loop
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.signing import sign
@@ -50,7 +51,7 @@ class Served:
 
     async def advance(self, seconds: float) -> None:
         """Let service time pass."""
-        await advance(self.clock, self.server.jobs, seconds)
+        await advance(self.clock, self.server.service.jobs, seconds)
 
     async def create(self, **members: Any) -> None:
         """The table, ACTIVE."""
@@ -94,7 +95,7 @@ def play(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
         clock = VirtualClock()
         settings = Settings(port=0, data_dir=None, table_state_delay_seconds=STATE_DELAY_SECONDS)
         store = open_store(None, clock, asyncio.get_running_loop(), lambda: INDEX_DELAY_SECONDS)
-        server = Server(store, ANSWERED, clock, settings, read_secrets(settings))
+        server = Server(Service(store, ANSWERED, clock, settings), read_secrets(settings))
         endpoint = await server.start()
         try:
             async with asyncio.timeout(30):
@@ -123,7 +124,7 @@ def test_entries_are_there_as_well_when_all_three_readings_move(play: Callable[[
     async def scenario(served: Served) -> None:
         await served.create(GlobalSecondaryIndexes=[{"IndexName": "by-status", **HASH_KEY}])
         await served.put()
-        await advance_all(served.clock, served.server.jobs, INDEX_DELAY_SECONDS)
+        await advance_all(served.clock, served.server.service.jobs, INDEX_DELAY_SECONDS)
         assert await served.count() == ITEMS
 
     play(scenario)
@@ -151,7 +152,7 @@ def test_an_index_is_built_once_there_is_room_for_it(play: Callable[[Scenario], 
 
 def test_only_what_is_done_for_the_engine_goes_by_real_time(play: Callable[[Scenario], None]) -> None:
     async def scenario(served: Served) -> None:
-        jobs = served.server.jobs.jobs
+        jobs = served.server.service.jobs.jobs
         assert [job.name for job in jobs if not job.waits_for_service_time] == ["settle"]
 
     play(scenario)

@@ -14,9 +14,11 @@ from hashrange import steps
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageBusy
 from hashrange.operations.operation import Operation, Scope
-from hashrange.server.drive import in_turns
+from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
+from hashrange.service.drive import in_turns
+from hashrange.service.service import Service
+from hashrange.service.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
 from hashrange.settings import Settings
 from hashrange.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
 from hashrange.store.pause import PAUSE
@@ -296,7 +298,7 @@ def test_a_slice_of_a_job_runs_as_operations_do_and_gives_way() -> None:
 def test_a_servers_jobs_run_so() -> None:
     store: Any = StubStore()
     settings = Settings(port=0, data_dir=None)
-    server = Server(store, ECHO_OPERATIONS, SystemClock(), settings, read_secrets(settings))
+    server = Server(Service(store, ECHO_OPERATIONS, SystemClock(), settings), read_secrets(settings))
     ran_in: list[type] = []
 
     async def expire(lease: object, limit_rows: int) -> None:
@@ -339,20 +341,20 @@ def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> N
     """Be it in a later turn, because an earlier one of the group used up the first."""
     before = steps._look, steps._queue
 
-    async def slow(scope: Scope, request: EchoRequest) -> bytes:
+    async def slow(scope: Scope, request: EchoRequest) -> Reply:
         if request.TableName == "at once":
             front.clock.advance_all(3 * SLICE_SECONDS)
         elif request.TableName == "in turns":
             for _ in range(5):
                 front.clock.advance_all(SLICE_SECONDS)
                 look()
-        return b"{}"
+        return {}
 
     try:
         front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, slow)})
         loop: Any = turns
         front.connections.take_turns(loop)
-        front.dispatcher.workers.take_turns(loop)
+        front.service.take_turns(loop)
         clients = {name: front.connect() for name in ("at once", "in turns", "short")}
         for _ in range(2):  # of a client's first request it is not known yet whether it costs much
             for name, (connection, _) in clients.items():

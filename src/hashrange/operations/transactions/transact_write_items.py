@@ -30,7 +30,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of
 from hashrange.operations.transactions.commit import commit_steps
-from hashrange.operations.transactions.figures import names_as_given, tell_written
+from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
 from hashrange.wire.body_members import decode_large
@@ -81,12 +81,9 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
     tell_written(meter, transacted, steps, [action.table_name for action in actions])
     if request.ReturnItemCollectionMetrics != "SIZE" or transacted.report is not None:
         return {}
-    given = names_as_given(action.table_name for action in actions)
-    written = [
-        (given[change.table.name], action, change)
-        for action, change in zip(actions, transacted.changes, strict=True)
-        if action.kind != "check"
-    ]
+    pairs = list(zip(actions, transacted.changes, strict=True))
+    given = {change.table.name: action.table_name for action, change in pairs}
+    written = [(given[change.table.name], action, change) for action, change in pairs if action.kind != "check"]
     metrics = await metrics_by_table(scope, written)
     return {"ItemCollectionMetrics": metrics} if metrics else {}
 

@@ -3,6 +3,8 @@
 Source: operations.md 1.1.
 """
 
+from collections.abc import Callable
+
 from hashrange.messages import http as sentences
 from hashrange.server.incoming import Respond
 from hashrange.wire.http import Request
@@ -10,6 +12,24 @@ from hashrange.wire.http import Request
 HEALTH_REGION = "us-east-1"
 PREFLIGHT_SECONDS = 172_800
 """How long a browser may keep a preflight's answer."""
+
+
+class Plain:
+    """What is no call of an operation."""
+
+    targets = ()
+
+    def __init__(self, hint_other_service: Callable[[Request], None]) -> None:
+        self._hint_other_service = hint_other_service
+
+    def claims(self, _request: Request) -> bool:
+        """All that is left."""
+        return True
+
+    def prepare(self, request: Request, respond: Respond) -> None:
+        """Answer it."""
+        self._hint_other_service(request)
+        answer_plainly(request, respond)
 
 
 def answer_plainly(request: Request, respond: Respond) -> None:

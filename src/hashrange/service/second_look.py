@@ -12,7 +12,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, TableNotFoundE
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Run, Scope
-from hashrange.server.table_names import bare_name, table_names
+from hashrange.service.table_names import bare_name, table_names
 from hashrange.store.interface import Catalog
 
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from hashrange.server.workers import Workers
+from hashrange.service.workers import Workers
 
 T = TypeVar("T")
 Ended = Callable[[Any, BaseException | None], None]

@@ -1,0 +1,86 @@
+"""How does one request of the JSON protocol hear its end? Its reply is written as JSON, and earlier faults of its body are found."""
+
+import logging
+
+from hashrange.errors import (
+    ApiError,
+    Malformed,
+    RequestFault,
+    SerializationException,
+    StorageError,
+)
+from hashrange.operations.reply import Reply
+from hashrange.server.incoming import Respond
+from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY, error_body
+from hashrange.server.protocols.dynamodb_json.writing import reply_json
+from hashrange.service.call import Call
+from hashrange.wire.fallback import holds_unread_values
+from hashrange.wire.faults import decode_object, explain_object, find_fault
+from hashrange.wire.http import Request
+from hashrange.wire.identifiers import request_id_of
+from hashrange.wire.piecewise import let_go
+
+SURELY_QUICK_BYTES = 8_192
+"""A body of this length is decoded, and its signature checked, in well under a millisecond."""
+
+_log = logging.getLogger("hashrange.server")
+
+
+class JsonCall(Call):
+    """A request whose signature and body have been accepted."""
+
+    http: Request
+    respond: Respond
+    is_explained: bool = False
+    """Nothing is wrong with the body that can be worded: the slow path has read it."""
+    status: int = 200
+    body: bytes = b""
+
+    def done(self, reply: Reply | None) -> None:
+        """Write it."""
+        self.body = reply if isinstance(reply, bytes) else reply_json(reply)
+        if len(self.http.body) > SURELY_QUICK_BYTES:
+            let_go(self.request)
+
+    def refuse(self, error: ApiError) -> None:
+        """Write it, in the wording of the operation, or of the older layer where the request falls back to that."""
+        wording = self.operation.wording
+        if isinstance(error, RequestFault) and holds_unread_values(self.operation.name, self.request):
+            wording = "older"
+        self.status, self.body = error.http_status, error_body(error, wording)
+        if len(self.http.body) > SURELY_QUICK_BYTES:
+            let_go(self.request)
+
+    def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
+        """The first fault of the body, read again; what is read leniently is freed or handed over."""
+        if self.is_explained:
+            # The slow path found nothing that it can word, so all that is known of what is malformed is that its types are wrong.
+            return SerializationException() if isinstance(error, Malformed) else error
+        operation, body = self.operation, self.http.body
+        try:
+            if isinstance(error, Malformed):
+                self.request = explain_object(operation.request, operation.name, decode_object(body))
+                self.is_explained = True
+                return None
+            find_fault(operation.request, operation.name, body)
+        except ApiError as fault:
+            return fault
+        return error
+
+    def tell(self) -> None:
+        """Send it."""
+        self.respond(self.status, self.body)
+
+    def fail(self, error: BaseException) -> None:
+        """The operator hears why, the client gets the id under which the log has it."""
+        fail(self.http, self.respond, error)
+
+
+def fail(http: Request, respond: Respond, error: BaseException) -> None:
+    """Our side failed."""
+    request_id = request_id_of(http.number).decode()
+    if isinstance(error, StorageError):
+        _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)
+    else:
+        _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
+    respond(500, INTERNAL_ERROR_BODY)

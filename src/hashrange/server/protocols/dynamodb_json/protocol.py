@@ -1,0 +1,156 @@
+"""What does a request of DynamoDB's JSON protocol ask for? JSON 1.0: a target, a signature, a body.
+
+Fast path: target → access → typed decode → a call for the service. On any fault the slow path reads the request again and finds
+the *first* fault in the service's order of checks: HTTP shape, JSON, target, signature, JSON types, constraints. So it does when an
+operation says `Malformed`, and a ValidationException of an operation is told only when nothing is found before it (`call.py`).
+Source: errors.md section 2.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.errors import CORAL_SERVICE, ApiError, SerializationException, UnknownOperationException
+from hashrange.messages import http as sentences
+from hashrange.operations.meter import NOTHING_USED
+from hashrange.operations.operation import Operation, Scope
+from hashrange.server.access import Access
+from hashrange.server.incoming import Respond
+from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
+from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.plain import Plain
+from hashrange.steps import spend_decoding
+from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
+from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
+from hashrange.wire.faults import check_object, decode_object, explain_object
+from hashrange.wire.http import (
+    CONTENT_TYPES,
+    HASH_LENGTH,
+    BodyTooLargeError,
+    ContentEncodingError,
+    Request,
+    decode_body,
+    is_json_content_type,
+)
+from hashrange.wire.utf8 import require_utf8
+
+SIGNING_NAME = "dynamodb"
+"""What clients sign for; DynamoDB Streams has the same."""
+_BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
+
+
+class _Target(NamedTuple):
+    """An operation, and the decoders of its request: of small bodies, and of large ones."""
+
+    operation: Operation
+    decode: Callable[[bytes], Any]
+    decode_large: Callable[[bytes], Any]
+
+
+class DynamoDBJson:
+    """The JSON protocol of DynamoDB and DynamoDB Streams."""
+
+    def __init__(
+        self,
+        operations: Mapping[str, Operation],
+        access: Access,
+        plain: Plain,
+        hint_other_service: Callable[[Request], None],
+    ) -> None:
+        self._plain = plain
+        self._hint_other_service = hint_other_service
+        self._authorize = access.authorize
+        self._targets: dict[bytes | None, _Target] = {
+            f"{operation.service}.{operation.name}".encode(): _target(operation) for operation in operations.values()
+        }
+        self.targets = [target for target in self._targets if target is not None]
+
+    def claims(self, request: Request) -> bool:
+        """Is it a POST of JSON?"""
+        return request.method == b"POST" and is_json_content_type(request.header(b"content-type"))
+
+    def prepare(self, request: Request, respond: Respond) -> JsonCall | None:
+        """Let the request in and decode it; None: it has a fault, and is answered."""
+        layout = request.layout
+        values = request.values
+        target = self._targets.get(values[layout.target])
+        if (
+            target is None
+            or not (layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH))
+            or request.method != b"POST"
+            or values[layout.content_type] not in CONTENT_TYPES
+        ):
+            return self._prepare_slowly(request, respond)
+        operation, decode, decode_large = target
+        body = request.body
+        try:
+            if len(body) > SURELY_QUICK_BYTES:
+                spend_decoding(len(body))
+            require_utf8(body)
+            scope = self._authorize(request, SIGNING_NAME)
+            if len(body) > SURELY_QUICK_BYTES:
+                if operation.decode_large is None and is_surely_unusual(body, carries_items=operation.reads is None):
+                    return self._prepare_slowly(request, respond)  # so it is decoded once
+                decode = decode_large
+            return JsonCall(scope, operation, decode(body), NOTHING_USED, 0, request, respond)
+        except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
+            return self._prepare_slowly(request, respond)
+
+    # --- the slow path --------------------------------------------------------------------------
+
+    def _prepare_slowly(self, request: Request, respond: Respond) -> JsonCall | None:
+        """Answer with the first fault in the service's order; if there is none, there is a call after all."""
+        if not self.claims(request):
+            self._plain.prepare(request, respond)
+            return None
+        operation: Operation | None = None
+        try:
+            body = plain_body(request)
+            is_large = len(body) > SURELY_QUICK_BYTES
+            if is_large:
+                check_object(body)
+            else:
+                decoded = decode_object(body)
+            target = self._targets.get(request.header(b"x-amz-target"))
+            if target is None:
+                raise UnknownOperationException
+            operation = target.operation
+            scope: Scope = self._authorize(request, SIGNING_NAME)
+            if is_large:
+                check_member_count(body)
+                decoded = decode_object(body)
+            parsed: Any = explain_object(operation.request, operation.name, decoded)
+            return JsonCall(scope, operation, parsed, NOTHING_USED, 0, request, respond, is_explained=True)
+        except ApiError as error:
+            self._hint_other_service(request)
+            respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
+        except ContentEncodingError:
+            respond(500, _BAD_ENCODING_BODY)
+        except BodyTooLargeError:
+            respond(413, sentences.BODY_TOO_LARGE, b"text/plain")
+        except Exception as error:  # noqa: BLE001 - of ours, whatever it is
+            fail(request, respond, error)
+        return None
+
+
+def _target(operation: Operation) -> _Target:
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
+    in_pieces = operation.decode_large or partial(decode_large, decoder=decoder)
+    return _Target(operation, decoder.decode, in_pieces)
+
+
+def plain_body(request: Request) -> bytes:
+    """The body without content codings and chunks.
+
+    Raises ContentEncodingError, BodyTooLargeError, and SerializationException for chunks that are none.
+    """
+    body = request.body
+    encoding = request.header(b"content-encoding") or b""
+    if b"aws-chunked" in encoding or request.header(b"x-amz-content-sha256") in MARKERS:
+        try:
+            body = join_chunks(body)
+        except ChunksError:
+            raise SerializationException from None
+    return decode_body(body, encoding) if encoding else body

@@ -1,0 +1,54 @@
+"""What should the operator know about requests that were refused? Hints in the log, each once.
+
+Clients see only their own account and Region, and a Region configured by mistake is the commonest reason for a missing table.
+"""
+
+import logging
+from typing import Any
+
+from hashrange.operations.operation import Scope
+from hashrange.service.table_names import table_names
+from hashrange.store.interface import Catalog
+
+HINTS_MAX = 1000
+
+_NOT_SUPPORTED = "not supported"
+
+_log = logging.getLogger("hashrange.server")
+
+
+class Hints:
+    """Remembers what was said."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._given: set[tuple[str, ...]] = set()
+
+    def table_not_found(self, scope: Scope, parsed: Any) -> None:
+        """`parsed` is a request that met ResourceNotFoundException: look at every table that it names."""
+        here = (scope.account, scope.region)
+        for name in table_names(parsed):
+            if len(self._given) >= HINTS_MAX:
+                return
+            asked = (*here, name)
+            if asked in self._given:
+                continue
+            others = self._catalog.elsewhere(name)
+            if not others or here in others:
+                continue
+            self._given.add(asked)
+            _log.warning(
+                "table %s does not exist in account %s, Region %s, but in %s; a request's Region is the one that its client signs "
+                "for (--shared-db puts all data into one)", name, scope.account, scope.region,
+                "; ".join(f"account {account}, Region {region}" for account, region in others),
+            )  # fmt: skip
+
+    def not_supported(self, operation_name: str) -> None:
+        """A request asked for what this operation does not do yet: libraries often hide the sentence from their users."""
+        if (operation_name, _NOT_SUPPORTED) in self._given:
+            return
+        self._given.add((operation_name, _NOT_SUPPORTED))
+        _log.warning(
+            "%s was refused with UnsupportedOperationException, because Hashrange does not support it yet; "
+            "docs/compatibility.md lists what it serves", operation_name,
+        )  # fmt: skip

@@ -1,0 +1,225 @@
+"""How does a call become a reply? The service behind every protocol: it owns store, clock, settings and jobs, and knows no wire.
+
+Calls come in groups, and run one after the other; what they reply is told at the end of the group. Whatever depends on commits that
+a power cut would still undo is held until they are durable, and all that a turn of the loop holds waits for one sync. That is
+every reply, refusals too (a failed condition may rest on an unsynced write), but for eventually consistent reads, and for reads of tables
+of which everything is durable. Figures: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from hashrange.clock import Clock
+from hashrange.errors import (
+    ApiError,
+    Malformed,
+    ResourceNotFoundException,
+    StorageError,
+    UnsupportedOperationException,
+    ValidationException,
+)
+from hashrange.jobs.runner import Runner
+from hashrange.operations.meter import Meter, with_capacity
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
+from hashrange.service.background import jobs_of
+from hashrange.service.call import Call
+from hashrange.service.drive import Driver, in_turns
+from hashrange.service.hints import Hints
+from hashrange.service.second_look import with_second_look
+from hashrange.service.workers import Workers
+from hashrange.settings import Settings
+from hashrange.store.interface import WholeStore
+
+HELD_SECONDS_MAX = 0.0005
+"""So long the first reply of a group may wait for the others of the group."""
+SCOPES_MAX = 4096
+SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
+"""Where all data is with `--shared-db`."""
+
+
+class Service:
+    """Runs calls over an open store. Without a loop (before `start`), a call runs to its end, giving way to nobody."""
+
+    def __init__(
+        self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.settings = settings
+        self.operations = with_second_look(operations, store.catalog)
+        self.workers = Workers(clock)
+        self.jobs = Runner(jobs_of(store, clock), clock, partial(in_turns, workers=self.workers))
+        self._hints = Hints(store.catalog)
+        self._monotonic = clock.monotonic
+        self._position = store.position
+        self._durable_position = store.durable_position
+        self._scopes: dict[tuple[str, str], Scope] = {}
+        self._held: list[Call] = []
+        """What has ended in this turn."""
+        self._ready: deque[Call] = deque()
+        """What may be told now."""
+
+    def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on, work gives way to `loop`, on which this is called."""
+        self.workers.take_turns(loop)
+
+    def start_jobs(self) -> None:
+        """Begin what happens without a request, on the running loop."""
+        self.store.on_work(self.jobs.wake)
+        self.jobs.start()
+
+    async def stop_jobs(self) -> None:
+        """End it; returns when it has ended. The store stays open."""
+        await self.jobs.stop()
+
+    def scope(self, account: str, region: str) -> Scope:
+        """What operations of this account and Region use; with `--shared-db` all have one. 0.1 µs."""
+        scope = self._scopes.get((account, region))
+        if scope is None:
+            if self.settings.shared_db and (account, region) != (SHARED_ACCOUNT, SHARED_REGION):
+                return self.scope(SHARED_ACCOUNT, SHARED_REGION)
+            if len(self._scopes) >= SCOPES_MAX:
+                self._scopes.clear()
+            scope = Scope(account, region, self.store, self.clock, self.settings)
+            self._scopes[account, region] = scope
+        return scope
+
+    # --- running --------------------------------------------------------------------------------
+
+    def run(self, calls: deque[Call]) -> None:
+        """Run these calls, taking each out of the group when it begins; all hear their ends, now or later.
+
+        A call that takes long gives way where it stands, and the others go on without it.
+        """
+        while not self.workers.run(self._run, calls):
+            self.release()
+            if not calls:
+                return
+
+    def _run(self, calls: deque[Call]) -> None:
+        """Whatever of the group no other worker has taken."""
+        monotonic = self._monotonic
+        held_until_seconds = monotonic() + HELD_SECONDS_MAX
+        while calls:
+            self._begin(calls.popleft())
+            now_seconds = monotonic()
+            if now_seconds >= held_until_seconds:
+                self.release()
+                held_until_seconds = now_seconds + HELD_SECONDS_MAX
+                if calls and self.workers.is_over(now_seconds):
+                    self.workers.run_next(partial(self.run, calls))
+                    return
+        self.release()
+
+    def _begin(self, call: Call) -> None:
+        """Run the operation; on the embedded store it ends at its first step."""
+        operation = call.operation
+        meter = call.meter = Meter()
+        coroutine = operation.start(call.scope, call.request, meter)
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as stop:
+            self._succeed(call, stop.value)
+        except Exception as error:  # noqa: BLE001 - the one place that hears what operations raise
+            self._refuse(call, error)
+        else:
+            Driver(coroutine, waits_for, partial(self._end, call), self.workers)
+
+    def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
+        """An operation that had suspended has ended."""
+        if error is None:
+            self._succeed(call, reply)
+        else:
+            self._refuse(call, error)
+        self.release()
+
+    def _succeed(self, call: Call, reply: Reply | None) -> None:
+        try:
+            if call.operation.capacity is not None and reply is not None:
+                reply = with_capacity(reply, call.operation.capacity, call.request, call.meter)
+            call.position = self._position_of(call)
+            call.done(reply)
+        except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
+            call.fail(failure)
+        else:
+            self._held.append(call)
+
+    def _refuse(self, call: Call, error: BaseException) -> None:
+        """The operation raised."""
+        try:
+            if isinstance(error, Malformed | ValidationException):
+                first = call.first_fault(error)
+                if first is None:
+                    self._begin(call)
+                    return
+                error = first
+            if not isinstance(error, ApiError):
+                call.fail(error)
+                return
+            if isinstance(error, ResourceNotFoundException):
+                self._hints.table_not_found(call.scope, call.request)
+            elif isinstance(error, UnsupportedOperationException):
+                self._hints.not_supported(call.operation.name)
+            call.position = self._position_of(call)
+            call.refuse(error)
+        except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
+            call.fail(failure)
+        else:
+            self._held.append(call)
+
+    # --- the commit barrier ---------------------------------------------------------------------
+
+    def _position_of(self, call: Call) -> int:
+        """What the call's reply depends on."""
+        position = self._position()
+        durable_position = self._durable_position()
+        if durable_position >= position:
+            return 0
+        is_eventual, request = call.operation.is_eventual, call.request
+        if is_eventual is not None and (is_eventual(request) or self._are_durable(call, durable_position)):
+            return 0
+        return position
+
+    def _are_durable(self, call: Call, durable_position: int) -> bool:
+        """Has everything been synced that the reply can tell, whatever else has not? Others' large writes then hold up nobody."""
+        reads = call.operation.reads
+        if reads is None:
+            return False
+        for name in reads(call.request):
+            table = call.scope.tables.get(name)
+            if table is None or self.store.position_of(table) > durable_position:
+                return False
+        return True
+
+    def release(self) -> None:
+        """Tell what has ended in this turn: at once, or once all that it depends on is durable."""
+        held = self._held
+        if not held:
+            return
+        self._held = []
+        durable_position = self._durable_position()
+        waiting = [call for call in held if call.position > durable_position]
+        if waiting:
+            position = max([call.position for call in waiting])
+            self.store.when_durable(position, partial(self._now_durable, waiting))
+            held = [call for call in held if call.position <= durable_position]
+        self._ready += held
+        self._tell_ready()
+
+    def _now_durable(self, calls: list[Call], error: StorageError | None) -> None:
+        if error is None:
+            self._ready += calls
+            self.workers.run(self._tell_ready)
+            return
+        for call in calls:
+            call.fail(error)
+
+    def _tell_ready(self) -> None:
+        """In order; whoever gives way meanwhile leaves the rest to the next one who comes here."""
+        ready = self._ready
+        while ready:
+            ready.popleft().tell()
