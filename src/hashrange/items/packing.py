@@ -21,6 +21,8 @@ _STRUCTURE = (
     b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"},', b'","',
 )  # fmt: skip
 _WORDS = [(bytes((code,)), text) for code, text in zip(_NEVER_IN_UTF8, _STRUCTURE, strict=True)]
+_GROWTH = [(byte, len(text) - 1) for byte, text in _ESCAPES + _WORDS]
+"""A packed byte → how much longer its text is."""
 
 
 def pack(text: bytes) -> bytes:
@@ -31,6 +33,11 @@ def pack(text: bytes) -> bytes:
 def unpack(packed: bytes) -> bytes:
     """The JSON that was packed. 2 to 10 ns for each of its bytes; gives way."""
     return b"".join([_unpacked(piece) for piece in _pieces(packed)])
+
+
+def unpacked_bytes(packed: bytes) -> int:
+    """The length of the JSON that was packed, without making it. 0.2 to 2 ns for each of its bytes; gives way."""
+    return len(packed) + sum([sum([piece.count(byte) * more for byte, more in _GROWTH]) for piece in _pieces(packed)])
 
 
 def _pieces(whole: bytes) -> Iterator[bytes]:
