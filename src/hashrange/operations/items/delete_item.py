@@ -49,5 +49,5 @@ async def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) ->
 
 
 OPERATION = Operation(
-    name="DeleteItem", request=DeleteItemRequest, run=delete_item, wording="enveloped", capacity="one"
+    name="DeleteItem", request=DeleteItemRequest, run=delete_item, wording="enveloped", capacity="one", is_quick=True
 )

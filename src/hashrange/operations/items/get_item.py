@@ -75,6 +75,7 @@ OPERATION = Operation(
     request=GetItemRequest,
     run=get_item,
     capacity="one",
+    is_quick=True,
     is_eventual=lambda request: request.ConsistentRead is not True,
     reads=lambda request: (request.TableName,),
 )

@@ -48,4 +48,6 @@ async def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Reply
     return await write_reply(scope, request, action, change)
 
 
-OPERATION = Operation(name="PutItem", request=PutItemRequest, run=put_item, wording="enveloped", capacity="one")
+OPERATION = Operation(
+    name="PutItem", request=PutItemRequest, run=put_item, wording="enveloped", capacity="one", is_quick=True
+)

@@ -52,5 +52,5 @@ async def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) ->
 
 
 OPERATION = Operation(
-    name="UpdateItem", request=UpdateItemRequest, run=update_item, wording="enveloped", capacity="one"
+    name="UpdateItem", request=UpdateItemRequest, run=update_item, wording="enveloped", capacity="one", is_quick=True
 )
