@@ -16,8 +16,6 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
         request = msgspec.convert(request, operation.request)
     meter = Meter()
     reply = await operation.start(scope, request, meter)
-    if isinstance(reply, bytes):
-        return msgspec.json.decode(reply or b"{}")
     if reply is None:
         return {}
     whole = with_capacity(reply, operation.capacity, request, meter)
@@ -31,6 +29,4 @@ async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any
     meter = Meter()
     decoded: msgspec.Struct = msgspec.convert(request, operation.request)
     reply = await operation.start(scope, decoded, meter)
-    if isinstance(reply, bytes):
-        return reply
     return reply_json(with_capacity(reply, operation.capacity, decoded, meter))
