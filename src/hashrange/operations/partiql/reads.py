@@ -18,6 +18,7 @@ from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN
 from hashrange.operations.items.read_page import Wanted, read_page
 from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
+from hashrange.operations.partiql.bindings import Bindings
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
 from hashrange.operations.reply import Rows
@@ -47,15 +48,12 @@ class Page(NamedTuple):
     continuation: Continuation | None
 
 
+READS = Bindings(plan_read)
+
+
 def bound_read(table: OpenTable, statement: Statement) -> ReadPlan:
-    """The statement's plan for this table, kept until it meets another one."""
-    bound = statement.bound
-    if bound is not None and bound[0] is table:
-        plan: ReadPlan = bound[1]
-        return plan
-    plan = plan_read(table, statement)
-    statement.bound = (table, plan)
-    return plan
+    """The statement's plan for this table, kept until it meets another one. Raises ValidationException for a statement that its table does not fit."""
+    return READS.find(table, statement)
 
 
 def is_key_read(plan: ReadPlan) -> bool:
