@@ -18,25 +18,19 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
 from hashrange.steps import spend
 from hashrange.store.interface import Page, Store
-from hashrange.store.pause import PAUSE
-from hashrange.tables.capacity import read_units
+from hashrange.store.pause import FIRST_SLICE, hand_back
+from hashrange.tables.capacity import item_read_units, read_units
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
-FIRST_SLICE_ROWS = 128
-"""Rows before the loop is handed back at all, which is where most pages end: 30 µs when they are only read."""
-SLICE_ROWS_MIN = 24
-"""Rows between two hand-backs while others have work for the loop; 15 µs when they are only spliced."""
 RAW_SLICE_ROWS_MAX = 384
-"""Rows spliced between two hand-backs when nobody else is there: 0.3 ms."""
+"""Rows read between two hand-backs of the loop when nobody else is there: 0.3 ms."""
 DECODED_SLICE_ROWS_MAX = 128
 """Rows decoded, filtered and projected between two hand-backs, at most: some 0.7 ms."""
 FETCHED_ITEM_STEPS = 8
 """What it takes to fetch an item for an entry of a local index."""
-QUIET_PAUSE_SECONDS = 0.00003
-"""A hand-back that took no longer has served nobody."""
 
 
 class Wanted(NamedTuple):
@@ -78,9 +72,9 @@ async def read_page(
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
 ) -> ReadPage:
     """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up (less, behind other spans of the page)."""
-    store, monotonic = scope.store, scope.clock.monotonic
+    store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
-    slice_rows, slice_rows_max = FIRST_SLICE_ROWS, DECODED_SLICE_ROWS_MAX
+    slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
     if is_raw and not wanted.fetches_items:
         slice_rows_max = RAW_SLICE_ROWS_MAX
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
@@ -94,7 +88,7 @@ async def read_page(
         if wanted.fetches_items:
             page, rows = await _fetch_items(store, source, page, fetched_left_bytes, consistent=consistent)
             fetched_left_bytes -= sum([row_size_bytes(row) for row in rows])
-            fetched_units += sum([read_units(row_size_bytes(row), consistent=consistent) for row in rows])
+            fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
         scanned_count += len(page.rows)
         if not is_raw:
             count += select_rows(rows, wanted, items)
@@ -110,10 +104,7 @@ async def read_page(
             filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
             return ReadPage(items, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated)
         span = narrow(span, page.last_key)
-        paused_at_seconds = monotonic()
-        await PAUSE
-        is_quiet = monotonic() - paused_at_seconds <= QUIET_PAUSE_SECONDS
-        slice_rows = min(2 * slice_rows, slice_rows_max) if is_quiet else SLICE_ROWS_MIN
+        slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
 
 
 async def _fetch_items(

@@ -22,7 +22,7 @@ from hashrange.operations.partiql.bindings import Bindings
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
 from hashrange.operations.reply import Rows
-from hashrange.store.pause import PAUSE
+from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.span import Span
@@ -36,8 +36,8 @@ from hashrange.tables.spans import (
     start_key,
 )
 
-SLICE_SPANS = 256
-"""Spans read between two hand-backs of the loop; some 4 ms."""
+SLICE_SPANS_MAX = 256
+"""Spans read between two hand-backs of the loop when nobody else is there; some 4 ms."""
 
 
 class Page(NamedTuple):
@@ -112,6 +112,7 @@ async def read_spans(
     items = Rows()
     own_units = fetched_units = 0.0
     left_bytes = PAGE_SIZE_MAX_BYTES
+    spans_left = slice_spans = FIRST_SLICE
     while True:
         page = await read_page(
             scope,
@@ -136,8 +137,9 @@ async def read_spans(
             return Page(items, _usage(source, own_units, fetched_units), None)
         if left_bytes <= 0 or limit == 0:
             return Page(items, _usage(source, own_units, fetched_units), Continuation(number, None))
-        if not number % SLICE_SPANS:
-            await PAUSE
+        spans_left -= 1
+        if not spans_left:
+            spans_left = slice_spans = await hand_back(scope.clock.monotonic, slice_spans, SLICE_SPANS_MAX)
 
 
 def _usage(source: ReadSource, own_units: float, fetched_units: float) -> Usage:
