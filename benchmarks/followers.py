@@ -16,10 +16,12 @@ import msgspec
 
 from benchmarks.machine import describe_hardware
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.operations.items.put_item import PutItemRequest, put_item
+from hashrange.operations.items.put_item import PutItemRequest
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.process import settle_collector
+from hashrange.server.protocols.dynamodb_json.writing import reply_json
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 
@@ -45,19 +47,19 @@ BEHIND_SECONDS = 2 * 3600.0
 """How far a reader is behind: of a store whose service time moved so far after these records."""
 
 
-def run(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
-    """Of an operation that does not suspend."""
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """The reply of an operation that does not suspend."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
-        return bytes(stop.value)
+        return stop.value
     raise AssertionError("the operation suspended")
 
 
 def ask(scope: Scope, name: str, **members: Any) -> Any:
-    """The reply to a request."""
+    """The reply to a request that consumes no capacity."""
     operation = OPERATIONS[name]
-    return msgspec.json.decode(run(operation.run(scope, msgspec.convert(members, operation.request))))
+    return run(operation.run(scope, msgspec.convert(members, operation.request)))
 
 
 def make_tables(scope: Scope) -> None:
@@ -103,9 +105,10 @@ def least(rounds: int, scope: Scope) -> dict[str, float]:
 
 def puts_us(scope: Scope, wanted: list[Any]) -> float:
     """µs of each of these."""
+    put = OPERATIONS["PutItem"]
     began = time.thread_time()
     for request in wanted:
-        run(put_item(scope, request))
+        run(put.start(scope, request, Meter()))
     return (time.thread_time() - began) / len(wanted) * 1e6
 
 
@@ -126,9 +129,9 @@ class Reader:
         operation = OPERATIONS["GetRecords"]
         request = msgspec.convert({"ShardIterator": self._next}, operation.request)
         began = time.thread_time()
-        body = run(operation.run(self._scope, request))
+        reply = run(operation.run(self._scope, request))
+        reply_json(reply)
         took = time.thread_time() - began
-        reply = msgspec.json.decode(body)
         self._next = reply["NextShardIterator"] if reply["Records"] else self._begin
         return took, len(reply["Records"])
 

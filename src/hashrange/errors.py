@@ -27,7 +27,7 @@ class HashrangeError(Exception):
 class ApiError(HashrangeError):
     """A refusal that the client hears: `__type`, a message, and the error's own members.
 
-    `members` are further members of the reply (`Item`, `CancellationReasons`), in wire form.
+    `members` are further members of the reply (`Item`, `CancellationReasons`), as those of any reply (`operations/reply.py`).
     """
 
     namespace: ClassVar[str] = DYNAMODB
@@ -179,11 +179,20 @@ class ResourceInUseException(ApiError):
     """The table exists already, or is in a state that forbids the call."""
 
 
-class ConditionalCheckFailedException(ApiError):
-    """The condition was false; `Item` holds the item when asked for."""
+class ItemRefusal(ApiError):
+    """A write was refused for what its item is, or because it is not there; it costs as much as a write of the item."""
+
+    def __init__(self, message: str | None = None, *, size_bytes: int = 0, **members: object) -> None:
+        super().__init__(message, **members)
+        self.size_bytes = size_bytes
+        """DynamoDB size of the item; 0: there is none."""
 
 
-class DuplicateItemException(ApiError):
+class ConditionalCheckFailedException(ItemRefusal):
+    """The condition was false; `Item` holds the item's row when asked for."""
+
+
+class DuplicateItemException(ItemRefusal):
     """An INSERT met an item with the same primary key."""
 
 

@@ -2,6 +2,7 @@
 
 Every test runs over the embedded store and again over the suspending one, which may read the past: a test that reads
 what it has just written asks for a consistent read. Global indexes know none: there it first asks for `propagation.propagated`.
+Tests that need nothing but a boto3 client run once more without a socket (`hashrange.testing`); `sockets.txt` names the others.
 
 `pytest tests/conformance --endpoint URL` runs the suite against another server instead; the environment's AWS credentials
 and Region are then used when they are set.
@@ -9,6 +10,7 @@ and Region are then used when they are set.
 
 import os
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,8 @@ import pytest
 from botocore.config import Config
 
 from hashrange.operations.registry import ANSWERED
+from hashrange.testing.botocore_transport import Transport
+from hashrange.testing.in_process import InProcess
 from tests.conformance.item_tables import DataTable, make_table
 from tests.conformance.propagation import PROPAGATE
 from tests.support import signing
@@ -30,6 +34,9 @@ ACCESS_KEY = os.environ.get("AWS_ACCESS_KEY_ID", signing.ACCESS_KEY)
 SECRET_KEY = os.environ.get("AWS_SECRET_ACCESS_KEY", signing.SECRET_KEY)
 
 
+IN_PROCESS = "in process"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--endpoint", help="URL of a running server to test instead of our own")
 
@@ -39,12 +46,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "endpoint" in metafunc.fixturenames:
         given = metafunc.config.getoption("--endpoint", default=None)
         places = list(STORES) if given is None else [given]
+        if given is None and not needs_sockets(metafunc):
+            places.append(IN_PROCESS)
         metafunc.parametrize("endpoint", places, indirect=True, scope="session")
+
+
+def needs_sockets(metafunc: pytest.Metafunc) -> bool:
+    """Does a test ask for the endpoint in any other way than through `client`?"""
+    names = metafunc.fixturenames
+    definitions = metafunc._arg2fixturedefs
+    askers = {name for name in names if "endpoint" in (definitions[name][-1].argnames if name in definitions else ())}
+    return askers != {"client"} or "endpoint" in signature(metafunc.function).parameters
 
 
 @pytest.fixture(scope="session")
 def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
-    """URL of a running server with nothing in it; the parameter is a store's name or a URL."""
+    """URL of a running server with nothing in it; the parameter is a store's name, a URL, or `in process`, where there is none."""
+    if request.param == IN_PROCESS:
+        yield IN_PROCESS
+        return
     if request.param not in STORES:
         yield str(request.param)
         return
@@ -60,13 +80,18 @@ def client(endpoint: str) -> Iterator[Any]:
     """A boto3 client that does not retry and checks nothing by itself: faults shall reach the server."""
     made = boto3.client(
         "dynamodb",
-        endpoint_url=endpoint,
+        endpoint_url=None if endpoint == IN_PROCESS else endpoint,
         region_name=REGION,
         aws_access_key_id=ACCESS_KEY,
         aws_secret_access_key=SECRET_KEY,
         config=Config(retries={"total_max_attempts": 1}, parameter_validation=False),
     )
-    yield made
+    if endpoint == IN_PROCESS:
+        with InProcess() as database:
+            Transport(database).attach(made)
+            yield made
+    else:
+        yield made
     made.close()
 
 

@@ -254,7 +254,7 @@ def test_writes_that_overtake_each_other_keep_to_the_limit(tmp_path: Path, seed:
             else:
                 coroutines.append(walk.run("PutItem", **put))
         outcomes = await asyncio.gather(*coroutines, return_exceptions=True)
-        assert all(isinstance(outcome, bytes | ApiError) for outcome in outcomes), outcomes
+        assert all(isinstance(outcome, dict | ApiError) for outcome in outcomes), outcomes
 
     asyncio.run(write())
     sizes = [walk.stored_bytes(partition) for partition in PARTITIONS]

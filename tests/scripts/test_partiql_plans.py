@@ -11,7 +11,7 @@ from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
 from hashrange.operations.partiql.read_plan import KeyBranch, ReadPlan, plan_read
-from hashrange.operations.partiql.writes import check_table, check_write
+from hashrange.operations.partiql.writes import WHERES, bind_write, check_write
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection, Table
 from tests.scripts.cases import case_test
@@ -44,12 +44,12 @@ def evaluate(text: str, parameters: Parameters) -> str:
     data = data_of(statement)
     if statement.kind == "SELECT":
         return show_read(plan_read(TABLE, statement), data)
-    bound = check_table(TABLE, check_write(statement, parameters))
-    if bound is None:
+    action = bind_write(TABLE, check_write(statement, parameters), None)
+    if action.kind == "put":
         return "put, unless it is there"
-    key = f"pk = {show_data(data[bound.partition])}, sk = {show_data(data[bound.sort or ''])}"
-    action = {"UPDATE": "update", "DELETE": "delete", "EXISTS": "check"}[statement.kind]
-    return f"{action} {key}" + show_condition(bound.condition)
+    where = WHERES.find(TABLE, statement)
+    key = f"pk = {show_data(data[where.partition])}, sk = {show_data(data[where.sort or ''])}"
+    return f"{action.kind} {key}" + show_condition(action.condition)
 
 
 def data_of(statement: Statement) -> dict[str, Data]:

@@ -1,4 +1,4 @@
-"""Operations asked without a server: what they reply, as plain values."""
+"""Operations asked without a server: what they reply, as plain values. Each reply is written as JSON besides, which must tell the same."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import msgspec
 from hashrange.operations.meter import Meter, with_capacity
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Structure, plain_values
+from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
 
 async def run_operation(scope: Scope, operation: Operation, request: msgspec.Struct | dict[str, Any]) -> Any:
@@ -15,8 +16,17 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
         request = msgspec.convert(request, operation.request)
     meter = Meter()
     reply = await operation.start(scope, request, meter)
-    if isinstance(reply, bytes):
-        return msgspec.json.decode(reply or b"{}")
     if reply is None:
         return {}
-    return plain_values(Structure(with_capacity(reply, operation.capacity, request, meter)))
+    whole = with_capacity(reply, operation.capacity, request, meter)
+    plain = plain_values(Structure(whole))
+    assert msgspec.json.decode(reply_json(whole)) == plain, operation.name
+    return plain
+
+
+async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any]) -> bytes:
+    """The reply of one request as the JSON protocol writes it. Raises what the operation raises."""
+    meter = Meter()
+    decoded: msgspec.Struct = msgspec.convert(request, operation.request)
+    reply = await operation.start(scope, decoded, meter)
+    return reply_json(with_capacity(reply, operation.capacity, decoded, meter))

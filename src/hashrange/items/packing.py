@@ -21,6 +21,10 @@ _STRUCTURE = (
     b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"},', b'","',
 )  # fmt: skip
 _WORDS = [(bytes((code,)), text) for code, text in zip(_NEVER_IN_UTF8, _STRUCTURE, strict=True)]
+_ADDED: dict[int, bytes] = {}
+"""How much longer a text is than the byte that stands for it → all such bytes."""
+for _byte, _text in _ESCAPES + _WORDS:
+    _ADDED[len(_text) - 1] = _ADDED.get(len(_text) - 1, b"") + _byte
 
 
 def pack(text: bytes) -> bytes:
@@ -31,6 +35,17 @@ def pack(text: bytes) -> bytes:
 def unpack(packed: bytes) -> bytes:
     """The JSON that was packed. 2 to 10 ns for each of its bytes; gives way."""
     return b"".join([_unpacked(piece) for piece in _pieces(packed)])
+
+
+def unpacked_bytes(packed: bytes) -> int:
+    """The length of the JSON that was packed, without making it. 1 to 4 ns for each packed byte; gives way."""
+    size_bytes = len(packed)
+    for piece in _pieces(packed):
+        for added_bytes, these in _ADDED.items():
+            others = piece.translate(None, these)
+            size_bytes += (len(piece) - len(others)) * added_bytes
+            piece = others
+    return size_bytes
 
 
 def _pieces(whole: bytes) -> Iterator[bytes]:

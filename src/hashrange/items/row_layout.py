@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import NamedTuple
 
-from hashrange.items.packing import unpack
+from hashrange.items.packing import unpack, unpacked_bytes
 from hashrange.items.types import Row
 
 PLAIN_VERSION = 1
@@ -86,10 +86,23 @@ def row_json_view(row: Row) -> memoryview:
     return memoryview(row)[ROW_HEADER_BYTES:] if row[0] == PLAIN_VERSION else memoryview(_other_json(row))
 
 
+def row_json_bytes(row: Row) -> int:
+    """The length of `row_json`, of packed rows without unpacking them. 0.1 µs; up to 2 ms for packed rows, which give way."""
+    if row[0] == PLAIN_VERSION:
+        return len(row) - ROW_HEADER_BYTES
+    stored = _stored_json(row)
+    return unpacked_bytes(stored) if row[0] in _PACKED else len(stored)
+
+
 def _other_json(row: Row) -> bytes:
     """Of rows that are no plain ones."""
-    stored = row[ROW_HEADER_BYTES : -METADATA_BYTES if row[0] in _WITH_METADATA else None]
+    stored = _stored_json(row)
     return unpack(stored) if row[0] in _PACKED else stored
+
+
+def _stored_json(row: Row) -> bytes:
+    """What stands between header and metadata, packed or not."""
+    return row[ROW_HEADER_BYTES : -METADATA_BYTES if row[0] in _WITH_METADATA else None]
 
 
 def is_same_item(one: Row | None, other: Row | None) -> bool:

@@ -28,6 +28,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     table_units: float
     index_units: Sequence[IndexUnits] = ()
     is_write: bool = False
+    took_effect: bool = True
+    """False for a write that was refused for what its item is: replies do not tell what it consumed."""
 
 
 class Meter(list[Usage]):
@@ -46,7 +48,9 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
         (usage,) = meter
         return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units)
     if form == "each":
-        return [consumed_capacity(one.name, one.table_units, detail, one.index_units) for one in meter]
+        return [
+            consumed_capacity(one.name, one.table_units, detail, one.index_units) for one in meter if one.took_effect
+        ]
     if form == "by table":
         return [
             consumed_capacity(name, sum([one.table_units for one in usages]), detail, _all_index_units(usages))

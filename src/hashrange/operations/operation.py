@@ -59,6 +59,8 @@ class Operation(msgspec.Struct, frozen=True):
     """Of one that only reads, and may be eventual: names or ARNs of the tables that all of its reply comes from."""
     decode_large: Callable[[bytes], Any] | None = None
     """Decodes a large body piece by piece, each bounded by itself, so that the whole may hold more than one piece may."""
+    is_quick: bool = False
+    """A small request of it reads or writes a single item, and begins before those that may take long."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
 
     def start(self, scope: Scope, request: Any, meter: Meter) -> Coroutine[Any, Any, Any]:

@@ -1,6 +1,6 @@
 """How does a server come to life, and how does it end? The composition root: settings in, a listening server out.
 
-The only place that puts a store, the operations and a server together. It prints nothing: `on_ready` hears the endpoint.
+The only place that puts a service and a server together. It prints nothing: `on_ready` hears the endpoint.
 """
 
 import asyncio
@@ -11,14 +11,11 @@ import msgspec
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
-from hashrange.operations.waits import end_endless_waits
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
-from hashrange.service.service import Service
+from hashrange.service.opening import open_service
 from hashrange.settings import Settings
-from hashrange.store.embedded.opening import open_store
-from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
 async def serve(
@@ -35,25 +32,10 @@ async def serve(
     """
     clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
     loop = asyncio.get_running_loop()
-    index_delay_seconds = settings.index_delay_seconds
-    index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
     secrets = read_secrets(settings)
-    store = open_store(
-        settings.data_dir,
-        clock,
-        loop,
-        index_delay,
-        settings.item_collection_limit_bytes,
-        ttl_delay_seconds=settings.ttl_delay_seconds,
-        partition_size_max_bytes=settings.partition_size_bytes,
-        initial_partitions=partitions_of_service if settings.initial_partitions == "service" else one_partition,
-    )
+    service = await open_service(settings, clock, operations)
     try:
-        delay_seconds = settings.table_state_delay_seconds
-        await end_endless_waits(
-            store, [table.schema for table in store.catalog.all_tables()], clock.service_time(), delay_seconds
-        )
-        server = Server(Service(store, operations, clock, settings), secrets)
+        server = Server(service, secrets)
         endpoint = await server.start()
         stopping = asyncio.Event()
         with handled_signals(loop, stopping.set):
@@ -64,7 +46,7 @@ async def serve(
             finally:
                 await server.stop()
     finally:
-        await store.close()
+        await service.store.close()
 
 
 def run(settings: Settings, on_ready: Callable[[str], None]) -> None:

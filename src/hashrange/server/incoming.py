@@ -59,13 +59,6 @@ class Source(Protocol):
         """The next request, which is then in work; None while another one is, or when none is complete."""
 
 
-def host_of(respond: Respond) -> str | None:
-    """The address of the client that `respond`, a method of its connection, answers; None when that cannot be told any more."""
-    source: Source = respond.__self__  # type: ignore[attr-defined]
-    peer = source.peer
-    return str(peer[0]) if peer else None
-
-
 class Incoming:
     """What the sockets have brought, of all connections, in order."""
 

@@ -12,6 +12,7 @@ from hashrange.errors import HashrangeError
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
 from hashrange.server.bounds import HEAD_SECONDS_MAX
+from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.protocol import Connection
@@ -62,7 +63,8 @@ class Server:
         self.service = service
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
-        self.front = http_front(service, self.access, lambda: len(self.connections.open))
+        clients = Clients(lambda: len(self.connections.open), host_of_connection)
+        self.front = http_front(service, self.access, clients)
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )

@@ -108,6 +108,10 @@ class Workers:
         """Is the slice of this turn used up, so that what has not begun had better be done later?"""
         return self._loop is not None and now_seconds >= self._ends_seconds
 
+    def count_left(self) -> int:
+        """How much has given way, and goes on later."""
+        return len(self._left) + len(self._queued)
+
     # --- entering and leaving -------------------------------------------------------------------
 
     def _enter(self, worker: Worker, *handed: Any) -> bool:

@@ -8,7 +8,7 @@ record is put together at a write without decoding, and a reply splices its part
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from hashrange.items.sizes import item_size_bytes, text_size_bytes, value_size_b
 from hashrange.items.types import Item, Row, Value
 from hashrange.tables.change import Change
 from hashrange.tables.schema import StreamViewType
-from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, SEQUENCE_COUNTER_MAX, Sequence, Stream
+from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, SEQUENCE_COUNTER_MAX, Sequence, Stream, sequence_text
 
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
@@ -29,7 +29,9 @@ _NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
 _BY_CLIENT, _BY_TIME_TO_LIVE = range(2)
 UNRECORDED = ("import", "restore")
 """Origins of changes of which no stream tells."""
-_USER_IDENTITY = b'"userIdentity":{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"},'
+EVENT_VERSION, EVENT_SOURCE = "1.1", "aws:dynamodb"
+USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
+"""Whoever deletes what has expired."""
 
 _header, _former_header = Struct(">BBBIII"), Struct(">BBBII")
 _HEADER_BYTES = _header.size
@@ -115,14 +117,17 @@ def _join_keys(heads: tuple[bytes, ...], values: list[bytes]) -> bytes:
 
 def faces_of(stream: Stream) -> RecordFaces:
     """Of a stream's records. 4 µs."""
-    common = b'"eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":%b,' % _encode(stream.region)
+    common = b'"eventVersion":%b,"eventSource":%b,"awsRegion":%b,' % tuple(
+        map(_encode, (EVENT_VERSION, EVENT_SOURCE, stream.region))
+    )
+    identity = b'"userIdentity":%b,' % _encode(USER_IDENTITY)
     times = b'"dynamodb":{"ApproximateCreationDateTime":'
     return RecordFaces(
         stream.keys.partition_names + stream.keys.sort_names,
         b'{"eventID":"%08x' % (stream.stream_id & 0xFFFFFFFF),
         tuple(
             [
-                (head + times, head + _USER_IDENTITY + times)
+                (head + times, head + identity + times)
                 for head in [b'","eventName":"%b",%b' % (name.encode(), common) for name in _NAMES]
             ]
         ),
@@ -156,8 +161,12 @@ def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str
 
 def keys_of(record: StreamRecord) -> Item:
     """Key attributes of the item. Raises StorageCorruption."""
+    return _decode_keys(record.keys_json)
+
+
+def _decode_keys(keys_json: bytes) -> Item:
     try:
-        return _decode_item(record.keys_json)
+        return _decode_item(keys_json)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StorageCorruption(f"the keys of a stream record cannot be read: {error}") from error
 
@@ -206,6 +215,35 @@ def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
         faces.start, sequence, faces.events[event][by == _BY_TIME_TO_LIVE], milliseconds // 1000,
         record[_HEADER_BYTES:keys_end], images, milliseconds, counter, size_bytes, faces.end,
     )  # fmt: skip
+
+
+def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str, Any]:
+    """The same as plain values, decoded. Raises StorageCorruption, StorageFormatUnknown."""
+    record = current_record(record, stream.keys.partition_names + stream.keys.sort_names)
+    event, by, keys_end, old_end, size_bytes = _ends_of(record)
+    content: dict[str, Any] = {
+        "ApproximateCreationDateTime": (sequence >> SEQUENCE_COUNTER_BITS) // 1000,
+        "Keys": _decode_keys(record[_HEADER_BYTES:keys_end]),
+    }
+    if len(record) > old_end:
+        content["NewImage"] = decode_row(Row(record[old_end:]))
+    if old_end > keys_end:
+        content["OldImage"] = decode_row(Row(record[keys_end:old_end]))
+    content |= {
+        "SequenceNumber": sequence_text(sequence),
+        "SizeBytes": size_bytes,
+        "StreamViewType": stream.view_type,
+    }
+    told: dict[str, Any] = {
+        "eventID": f"{stream.stream_id & 0xFFFFFFFF:08x}{sequence:024x}",
+        "eventName": _NAMES[event],
+        "eventVersion": EVENT_VERSION,
+        "eventSource": EVENT_SOURCE,
+        "awsRegion": stream.region,
+    }
+    if by == _BY_TIME_TO_LIVE:
+        told["userIdentity"] = dict(USER_IDENTITY)
+    return told | {"dynamodb": content}
 
 
 def _image(record: bytes, start: int, end: int) -> bytes:

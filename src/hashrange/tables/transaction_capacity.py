@@ -12,7 +12,6 @@ from hashrange.tables.capacity import (
     IndexUnits,
     change_units,
     consumed_capacity,
-    index_units,
     read_units,
 )
 from hashrange.tables.change import Change
@@ -30,16 +29,9 @@ def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
     return units
 
 
-def transaction_write_units(changes: Iterable[Change]) -> tuple[TableUnits, dict[str, list[IndexUnits]]]:
-    """Units of writing, and of checking, for the tables and for their indexes, whose arms stay single."""
-    units: TableUnits = {}
-    indexes: dict[str, list[IndexUnits]] = {}
-    for change in changes:
-        name = change.table.name
-        units[name] = units.get(name, 0.0) + TRANSACTION_FACTOR * change_units(change)
-        if change.entries:
-            indexes.setdefault(name, []).extend(index_units(change.entries))
-    return units, indexes
+def transaction_change_units(change: Change) -> float:
+    """Units of writing, or of checking, on the table's arm; those of its indexes stay single."""
+    return TRANSACTION_FACTOR * change_units(change)
 
 
 def transaction_capacity(

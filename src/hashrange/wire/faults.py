@@ -137,7 +137,9 @@ def check_object(body: bytes) -> None:
     """
     try:
         require_utf8(body)
+        look()
         _read_over(body)
+        look()
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise SerializationException from None
 

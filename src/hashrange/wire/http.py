@@ -14,7 +14,7 @@ import msgspec
 from zlib_ng.zlib_ng import compressobj, crc32  # a checksum at 50 GB/s, where zlib's takes 3 µs for 10 KB
 
 from hashrange.errors import HashrangeError
-from hashrange.steps import look, spend
+from hashrange.steps import LARGE_BYTES, look, spend, spend_decoding
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024
@@ -327,6 +327,7 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
+    large_from_bytes = room_bytes - LARGE_BYTES
     is_more_made = False
     while not decompressor.eof:
         look()
@@ -339,9 +340,14 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
             raise ContentEncodingError(str(error)) from error
         is_more_made = len(piece) == PLAIN_BYTES  # the rest of it may be held back, though all was fed
         pieces.append(piece)
+        if room_bytes > large_from_bytes >= room_bytes - len(piece):
+            spend_decoding(BODY_BYTES_MAX)  # nobody knows how long it gets: one at a time
         room_bytes -= len(piece)
         if room_bytes <= 0:
             raise BodyTooLargeError
         left = decompressor.unused_data if decompressor.eof else decompressor.unconsumed_tail
         position += len(compressed) - len(left)
-    return b"".join(pieces), position
+    look()
+    plain = b"".join(pieces)
+    look()
+    return plain, position

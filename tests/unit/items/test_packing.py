@@ -19,6 +19,7 @@ from hashrange.items.row_layout import (
     metadata_of,
     plain_row,
     row_json,
+    row_json_bytes,
     row_json_view,
     row_size_bytes,
     rows_json,
@@ -58,6 +59,7 @@ def test_a_dense_item_is_packed_and_comes_back(name: str) -> None:
     marked = with_metadata(row, METADATA_OF_A_WRITE)
     assert (marked[0], metadata_of(marked), plain_row(marked)) == (PACKED_METADATA_VERSION, METADATA_OF_A_WRITE, row)
     for one in (row, marked):
+        assert row_json_bytes(one) == len(text)
         assert row_size_bytes(one) == size_bytes
         assert (row_json(one), rows_json([one]), bytes(row_json_view(one))) == (text, [text], text)
         assert decode_row(one) == item

@@ -19,10 +19,11 @@ from hashrange.items.row_layout import (
     metadata_of,
     plain_row,
     row_json,
+    row_json_bytes,
     row_size_bytes,
     with_metadata,
 )
-from hashrange.items.rows import decode_attributes, decode_row, encode_row
+from hashrange.items.rows import EMPTY_PART, decode_attributes, decode_row, encode_row, part_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES, ROW_MAX_BYTES
@@ -47,6 +48,25 @@ def test_items_come_back_and_equal_items_have_equal_rows(item: dict[str, Any]) -
     assert msgspec.json.decode(row_json(row)) == canonical
     assert row == row[:ROW_HEADER_BYTES] + row_json(row)
     assert encode_row(reversed_order(canonical), size_bytes) == row
+
+
+@given(items)
+@settings(max_examples=60, **SETTINGS)
+def test_the_length_of_an_items_json_is_known_without_it_and_no_item_is_larger(item: dict[str, Any]) -> None:
+    row = encode_row(*check_item(item))
+    for one in (row, with_metadata(row, RowMetadata(1, 2, 3))):
+        assert row_json_bytes(one) == len(row_json(one)) >= row_size_bytes(one)
+
+
+@given(items)
+@settings(max_examples=30, **SETTINGS)
+def test_part_of_an_item_is_a_row_for_replies(item: dict[str, Any]) -> None:
+    part = part_row(item)
+    assert row_json(part) == msgspec.json.encode(item)
+    assert decode_row(part) == item
+    assert row_size_bytes(part) == 0
+    assert (part == EMPTY_PART) == (not item)
+    assert part_row({}) == EMPTY_PART
 
 
 def test_the_format() -> None:

@@ -7,16 +7,13 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.operations.items import put_item, scan
-from hashrange.operations.items.read_page import (
-    DECODED_SLICE_ROWS_MAX,
-    FIRST_SLICE_ROWS,
-    QUIET_PAUSE_SECONDS,
-    RAW_SLICE_ROWS_MAX,
-    SLICE_ROWS_MIN,
-)
-from hashrange.operations.operation import Scope
+from hashrange.operations.items.read_page import DECODED_SLICE_ROWS_MAX, RAW_SLICE_ROWS_MAX
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.partiql import execute_statement
+from hashrange.operations.partiql.reads import SLICE_SPANS_MAX
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
+from hashrange.store.pause import FIRST_SLICE, QUIET_PAUSE_SECONDS, SLICE_MIN
 from tests.support.asking import run_operation
 from tests.support.samples import finish, table_maker
 
@@ -39,7 +36,14 @@ def filled() -> Iterator[tuple[Scope, VirtualClock]]:
 
 def read(scope: Scope, between: Callable[[], None], **members: Any) -> tuple[int, list[str]]:
     """How often a Scan of everything hands the loop back, and the sort keys that it finds."""
-    coroutine = run_operation(scope, scan.OPERATION, {"TableName": "orders"} | members)
+    return driven(scope, scan.OPERATION, {"TableName": "orders"} | members, between)
+
+
+def driven(
+    scope: Scope, operation: Operation, request: dict[str, Any], between: Callable[[], None]
+) -> tuple[int, list[str]]:
+    """The same of any read."""
+    coroutine = run_operation(scope, operation, request)
     pauses = 0
     while True:
         try:
@@ -52,7 +56,7 @@ def read(scope: Scope, between: Callable[[], None], **members: Any) -> tuple[int
 
 def slices(rows: int, longest: int) -> int:
     """So many slices has a page when each is twice as long as the one before."""
-    count, length = 0, FIRST_SLICE_ROWS
+    count, length = 0, FIRST_SLICE
     while rows > 0:
         rows -= length
         count, length = count + 1, min(2 * length, longest)
@@ -76,13 +80,35 @@ def test_slices_grow_while_nobody_is_there(
 def test_slices_are_short_while_others_work(filled: tuple[Scope, VirtualClock], members: dict[str, Any]) -> None:
     scope, clock = filled
     pauses, found = read(scope, lambda: clock.advance_all(10 * QUIET_PAUSE_SECONDS), **members)
-    assert pauses == -(-(ROWS - FIRST_SLICE_ROWS) // SLICE_ROWS_MIN)
+    assert pauses == -(-(ROWS - FIRST_SLICE) // SLICE_MIN)
     assert sorted(found) == [f"{number:06}" for number in range(ROWS)]
 
 
 def test_a_limit_counts_over_slices(filled: tuple[Scope, VirtualClock]) -> None:
     scope, clock = filled
     everything = read(scope, lambda: None)[1]
-    for limit in (1, SLICE_ROWS_MIN, SLICE_ROWS_MIN + 1, 5 * SLICE_ROWS_MIN, 1000):
+    for limit in (1, SLICE_MIN, SLICE_MIN + 1, 5 * SLICE_MIN, 1000):
         for seconds in (0.0, 1.0):
             assert read(scope, lambda seconds=seconds: clock.advance_all(seconds), Limit=limit)[1] == everything[:limit]  # type: ignore[misc]
+
+
+STATEMENT = "SELECT * FROM orders WHERE pk IN [{}] AND sk IN [{}]"
+PARTITIONS, SORTS = 50, 40
+
+
+def select(scope: Scope, between: Callable[[], None]) -> tuple[int, list[str]]:
+    """The same of a statement of one span for each of very many keys."""
+    partitions, sorts = (
+        ", ".join([f"'{number:{form}}'" for number in range(count)])
+        for count, form in ((PARTITIONS, ""), (SORTS, "06"))
+    )
+    return driven(scope, execute_statement.OPERATION, {"Statement": STATEMENT.format(partitions, sorts)}, between)
+
+
+def test_a_statement_of_many_spans_hands_the_loop_back_as_a_page_does(filled: tuple[Scope, VirtualClock]) -> None:
+    scope, clock = filled
+    expected = [f"{number:06}" for number in range(SORTS)]
+    pauses, found = select(scope, lambda: None)
+    assert (pauses, sorted(found)) == (slices(PARTITIONS * SORTS, SLICE_SPANS_MAX) - 1, expected)
+    pauses, found = select(scope, lambda: clock.advance_all(10 * QUIET_PAUSE_SECONDS))
+    assert (pauses, sorted(found)) == (-(-(PARTITIONS * SORTS - FIRST_SLICE) // SLICE_MIN), expected)

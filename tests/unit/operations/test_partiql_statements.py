@@ -1,5 +1,6 @@
 """A statement is compiled once for everybody: what it comes to must follow the table that it meets, not the one it met before."""
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,11 +11,14 @@ from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, ValidationException
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
+from hashrange.operations.partiql.bindings import Bindings
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
+from hashrange.tables.open_table import OpenTable
 from tests.model.world import drive
 from tests.support.asking import run_operation
+from tests.support.samples import table_maker
 from tests.support.working import give_way_always
 
 SELECT = "SELECT * FROM orders WHERE pk = 'a' AND sk = 1"
@@ -103,6 +107,21 @@ def test_values_of_one_request_do_not_reach_the_next() -> None:
     second = statement.values([{"S": "y"}, {"N": "2"}])
     assert list(first.values()) == [{"S": "l"}, {"S": "x"}, {"L": [{"N": "1"}, {"S": "k"}]}]
     assert list(second.values()) == [{"S": "l"}, {"S": "y"}, {"L": [{"N": "2"}, {"S": "k"}]}]
+
+
+def test_what_a_statement_comes_to_goes_with_it() -> None:
+    """Statements that are too long to be kept would else fill the memory, with the tables that they met."""
+    bindings: Bindings[OpenTable] = Bindings(lambda table, _: table)
+    tables = [OpenTable(table_maker(name)(1)) for name in "ab"]
+    text = f"SELECT * FROM t WHERE a = '{'x' * 10_000}'"
+    statement = compile_statement(text, None)
+    assert compile_statement(text, None) is not statement
+    for table in (tables[0], tables[1], tables[0]):
+        assert bindings.find(table, statement) is table
+    gone = weakref.ref(statement)
+    del statement
+    assert gone() is None
+    assert not bindings._kept
 
 
 @pytest.mark.parametrize("terms", [140, 700], ids=["good", "too many operators"])

@@ -11,6 +11,7 @@ from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageE
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
+from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.front import Front
@@ -222,7 +223,7 @@ class FrontEnd:
 
     def front(self) -> Front:
         """What answers requests."""
-        return http_front(self.service, self.access, lambda: len(self.connections.open))
+        return http_front(self.service, self.access, Clients(lambda: len(self.connections.open), host_of_connection))
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """A new client."""

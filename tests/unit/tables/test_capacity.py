@@ -2,7 +2,8 @@
 
 import pytest
 
-from hashrange.tables.capacity import consumed_capacity, read_units, write_units
+from hashrange.items.rows import encode_row
+from hashrange.tables.capacity import consumed_capacity, item_read_units, read_units, write_units
 
 KB = 1024
 
@@ -24,6 +25,14 @@ def test_reads_count_blocks_of_4_kb_and_at_least_one(size_bytes: int, consistent
     assert read_units(size_bytes, consistent=False) == eventual
     assert isinstance(read_units(size_bytes, consistent=True), float)
     assert isinstance(read_units(size_bytes, consistent=False), float)
+
+
+@pytest.mark.parametrize("size_bytes", [1, 100, 4 * KB - 10, 4 * KB, 4 * KB + 1, 8 * KB, 8 * KB + 1, 400 * KB])
+def test_an_item_costs_what_its_size_does(size_bytes: int) -> None:
+    row = encode_row({"k": {"S": "x" * (size_bytes - 1)}}, size_bytes)
+    for consistent in (True, False):
+        assert item_read_units(row, consistent=consistent) == read_units(size_bytes, consistent=consistent)
+        assert item_read_units(None, consistent=consistent) == read_units(0, consistent=consistent)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from hashrange.tables.stream_records import (
     keys_of,
     record_encoder,
     record_json,
+    record_values,
 )
 from hashrange.tables.streams import stream_of
 from tests.support.samples import table_maker
@@ -74,12 +75,14 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     content: dict[str, Any] = msgspec.json.decode(told)
     sizes = [check_item(item)[1] for item in (KEYS, told_old, told_new) if item is not None]
     assert (content["eventName"], content["dynamodb"]["SizeBytes"]) == (event, sum(sizes))
+    assert record_values(stream, 5, record) == content
     images = {"Keys": KEYS, "OldImage": told_old, "NewImage": told_new}
     assert {name: content["dynamodb"].get(name) for name in images} == images
 
     older = former(record, found.keys_json, found.old, found.new)
     assert current_record(older, NAMES) == record == current_record(record, NAMES)
     assert record_json(faces_of(stream), 5, older) == told
+    assert record_values(stream, 5, older) == content
     assert decode_record(older, view_type, NAMES) == found
 
 

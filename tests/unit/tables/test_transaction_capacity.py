@@ -8,8 +8,8 @@ from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import (
     transaction_capacity,
+    transaction_change_units,
     transaction_read_units,
-    transaction_write_units,
 )
 from tests.support.samples import table_maker
 
@@ -28,9 +28,10 @@ def test_each_item_is_rounded_by_itself_and_summed_by_table() -> None:
 )  # fmt: skip
 def test_writes(old_bytes: int | None, new_bytes: int | None, units: float) -> None:
     table = OpenTable(table_maker("a")(1))
-    old, new = (None if size is None else encode_row({}, size) for size in (old_bytes, new_bytes))
-    changes = [Change(table, Key(b"x"), old, new)]
-    assert transaction_write_units(changes) == ({"a": units}, {})
+    old, new = (
+        None if size is None else encode_row({"k": {"S": "x" * (size - 1)}}, size) for size in (old_bytes, new_bytes)
+    )
+    assert transaction_change_units(Change(table, Key(b"x"), old, new)) == units
 
 
 def test_every_figure_is_told_twice() -> None:

@@ -94,8 +94,8 @@ class Statement:
     """A compiled statement; its conditions stay a tree, for what of them is a key only a table tells."""
 
     __slots__ = (
+        "__weakref__",
         "_conditions",
-        "bound",
         "build_item",
         "index_name",
         "kind",
@@ -138,8 +138,6 @@ class Statement:
         self.value_checks = value_checks
         """Static checks that depend on a value itself, so that they run for each request."""
         self._conditions = reader.conditions
-        self.bound: Any = None
-        """For the operations: what the statement comes to for the table that it last met."""
 
     def values(self, parameters: Parameters | None) -> dict[str, Value]:
         """The canonical value of every value token. Raises what is wrong with a parameter, and the checks that need values."""

@@ -4,25 +4,24 @@ Order of checks: name → table exists (`TableNotFoundException`, as all backup 
 continuous backups themselves always ENABLED; what can be switched, and is off, is point-in-time recovery.
 """
 
-import msgspec
-
 from hashrange.errors import TableNotFoundException
 from hashrange.messages import readback as say
 from hashrange.operations.described import TableRequest
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 
 
 class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
     """The table by name or ARN."""
 
 
-async def describe_continuous_backups(scope: Scope, request: DescribeContinuousBackupsRequest) -> bytes:
+async def describe_continuous_backups(scope: Scope, request: DescribeContinuousBackupsRequest) -> Reply:
     """What is so for every table."""
     return await continuous_backups(scope, request.TableName)
 
 
-async def continuous_backups(scope: Scope, name_or_arn: str) -> bytes:
+async def continuous_backups(scope: Scope, name_or_arn: str) -> Reply:
     """Point-in-time recovery DISABLED, which has no window; raises TableNotFoundException."""
     if await find_table(scope, name_or_arn) is None:
         raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
@@ -30,7 +29,7 @@ async def continuous_backups(scope: Scope, name_or_arn: str) -> bytes:
         "ContinuousBackupsStatus": "ENABLED",
         "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
     }
-    return msgspec.json.encode({"ContinuousBackupsDescription": described})
+    return {"ContinuousBackupsDescription": described}
 
 
 OPERATION = Operation("DescribeContinuousBackups", DescribeContinuousBackupsRequest, describe_continuous_backups)

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from hashrange.operations.lookup import table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 
 BackupType = Literal["USER", "SYSTEM", "AWS_BACKUP", "ALL"]
@@ -26,11 +27,11 @@ class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     BackupType: "BackupType | None" = None
 
 
-async def list_backups(scope: Scope, request: ListBackupsRequest) -> bytes:
+async def list_backups(scope: Scope, request: ListBackupsRequest) -> Reply:
     """An empty, last page."""
     if request.TableName is not None:
         table_name(request.TableName)
-    return msgspec.json.encode({"BackupSummaries": []})
+    return {"BackupSummaries": []}
 
 
 OPERATION = Operation("ListBackups", ListBackupsRequest, list_backups)

@@ -14,6 +14,7 @@ from hashrange.messages import readback as say
 from hashrange.operations.backups.describe_continuous_backups import continuous_backups
 from hashrange.operations.described import TableRequest
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 
 
 class PointInTimeRecoverySpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -29,7 +30,7 @@ class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc
     PointInTimeRecoverySpecification: PointInTimeRecoverySpecification
 
 
-async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> bytes:
+async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> Reply:
     """Turned off once more: nothing changes, and the reply says so."""
     reply = await continuous_backups(scope, request.TableName)
     if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:

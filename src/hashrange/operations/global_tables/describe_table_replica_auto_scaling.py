@@ -7,10 +7,9 @@ captures to October 2026 of global tables; that of a table without further repli
 
 from typing import Any
 
-import msgspec
-
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.tables.description import describe_table, described_sources
 from hashrange.tables.states import status
 
@@ -21,7 +20,7 @@ class DescribeTableReplicaAutoScalingRequest(TableRequest, frozen=True, kw_only=
     """The table by name or ARN."""
 
 
-async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> bytes:
+async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> Reply:
     """The table's name and state, and the replica of its own Region."""
     table = await described_table(scope, request.TableName)
     now_seconds = scope.clock.service_time()
@@ -45,7 +44,7 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTab
         "ReplicaStatus": current,
     }
     described = {"TableName": table.name, "TableStatus": current, "Replicas": [replica]}
-    return msgspec.json.encode({"TableAutoScalingDescription": described})
+    return {"TableAutoScalingDescription": described}
 
 
 OPERATION = Operation(

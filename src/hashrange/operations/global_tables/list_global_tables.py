@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
 
 
@@ -19,9 +20,9 @@ class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     RegionName: str | None = None
 
 
-async def list_global_tables(scope: Scope, request: ListGlobalTablesRequest) -> bytes:
+async def list_global_tables(scope: Scope, request: ListGlobalTablesRequest) -> Reply:
     """An empty, last page; a start name need not exist."""
-    return msgspec.json.encode({"GlobalTables": []})
+    return {"GlobalTables": []}
 
 
 OPERATION = Operation("ListGlobalTables", ListGlobalTablesRequest, list_global_tables)

@@ -3,15 +3,15 @@
 Order of checks: names → table exists → it has such a global index.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import readback as say
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 
 
@@ -25,15 +25,15 @@ class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=Tr
     """What is described."""
 
 
-async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> bytes:
+async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
     """What is so for every table and index."""
-    return msgspec.json.encode(await contributor_insights(scope, request))
+    return await contributor_insights(scope, request)
 
 
-async def contributor_insights(scope: Scope, request: WatchedRequest) -> dict[str, Any]:
+async def contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
     """DISABLED, which has no rules, mode or time when it was never otherwise; raises ResourceNotFoundException."""
     table = await described_table(scope, request.TableName)
-    reply: dict[str, Any] = {"TableName": table.name}
+    reply: Reply = {"TableName": table.name}
     if request.IndexName is not None:
         if not any(index.is_global and index.name == request.IndexName for index in table.indexes):
             raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))

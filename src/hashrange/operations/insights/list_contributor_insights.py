@@ -12,6 +12,7 @@ from hashrange.operations.described import described_table
 from hashrange.operations.lookup import table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import refuse_token
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 
 
@@ -23,14 +24,14 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
     MaxResults: Annotated[int, Meta(ge=-(2**31), le=100, extra={"shape": "Integer"})] | None = None
 
 
-async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> bytes:
+async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:
     """An empty, last page."""
     if request.TableName is not None:
         table_name(request.TableName)
     refuse_token(request.NextToken)
     if request.TableName is not None:
         await described_table(scope, request.TableName)
-    return msgspec.json.encode({"ContributorInsightsSummaries": []})
+    return {"ContributorInsightsSummaries": []}
 
 
 OPERATION = Operation("ListContributorInsights", ListContributorInsightsRequest, list_contributor_insights)

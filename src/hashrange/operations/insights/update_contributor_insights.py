@@ -5,12 +5,11 @@ Order of checks: names, member constraints → table exists → it has such a gl
 
 from typing import Literal
 
-import msgspec
-
 from hashrange.errors import UnsupportedOperationException
 from hashrange.messages import readback as say
 from hashrange.operations.insights.describe_contributor_insights import WatchedRequest, contributor_insights
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 
 
 class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
@@ -20,12 +19,12 @@ class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True
     ContributorInsightsMode: Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"] | None = None
 
 
-async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> bytes:
+async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> Reply:
     """Turned off once more: nothing changes, and the reply says so."""
     reply = await contributor_insights(scope, request)
     if request.ContributorInsightsAction == "ENABLE":
         raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))
-    return msgspec.json.encode(reply)
+    return reply
 
 
 OPERATION = Operation("UpdateContributorInsights", UpdateContributorInsightsRequest, update_contributor_insights)

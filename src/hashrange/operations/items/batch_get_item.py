@@ -11,7 +11,7 @@ is answered under both names, and its keys count as repeated across them.
 """
 
 from collections.abc import Collection
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -20,7 +20,7 @@ from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, V
 from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.row_layout import row_json, row_size_bytes
+from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
@@ -34,17 +34,18 @@ from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
-from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
+from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER, capacities_member, join_members, join_reply, project_row
+from hashrange.operations.reply import Reply, Rows, Structure
 from hashrange.steps import grow_reply, spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
 
 
-class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one table is asked for; members in the order in which their faults are reported."""
 
     Keys: Annotated[list[shapes.AttributeMap], Meta(min_length=1, max_length=BATCH_GET_KEYS_MAX)]
@@ -75,8 +76,8 @@ class TableRead(NamedTuple):
 class TableReply(NamedTuple):
     """What one table gave."""
 
-    parts: list[bytes]
-    """JSON of the items found, with commas between them: joined once, with all others, for a reply may have 16 MB."""
+    items: Rows
+    """Those found, whole or projected."""
     sizes_bytes: list[int]
     """Of each key that was processed; 0 for an absent item."""
     unprocessed: list[int]
@@ -91,46 +92,34 @@ class Room:
     def __init__(self) -> None:
         self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
         self.json_bytes = 0
-        """That it holds."""
+        """The length of what it holds as JSON."""
         self.is_full = False
         """True from the first item that did not fit, or could not be read."""
         self.stall: StorageBusy | None = None
         """Why an item could not be read."""
 
 
-async def batch_get_item(scope: Scope, request: BatchGetItemRequest) -> bytes:
+async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Meter) -> Reply:
     """The items found, by table; a list for every table asked. 4 µs an item of 1 KB for 100 keys.
 
     Raises StorageBusy when the engine stalls before the first key; later, keys that cannot be read are left over.
     """
     reads = _checked_reads(scope, request)
     room = Room()
-    parts = [b'{"Responses":{']
-    unprocessed = []
-    units: dict[str, float] = {}
+    responses = Structure()
+    unprocessed = {}
     for read in reads:
         reply = await _read_table(scope, read, room)
-        name = ENCODER.encode(read.name)
-        parts += (name if read is reads[0] else b"," + name, b":[")
-        parts += reply.parts
-        reply.parts.clear()
-        parts.append(b"]")
+        responses[read.name] = reply.items
         if reply.unprocessed:
-            keys = [read.entry.Keys[position] for position in reply.unprocessed]
-            unprocessed.append(name + b":" + ENCODER.encode(msgspec.structs.replace(read.entry, Keys=keys)))
+            unprocessed[read.name] = _left_over(read.entry, reply.unprocessed)
         if reply.sizes_bytes:
             consistent = read.entry.ConsistentRead is True
             table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
-            units[read.name] = units.get(read.name, 0.0) + table_units
-    if room.stall is not None and not units:
+            meter.append(Usage(read.table, read.name, table_units))
+    if room.stall is not None and not meter:
         raise room.stall
-    parts.append(b'},"UnprocessedKeys":' + join_members(unprocessed))
-    detail = request.ReturnConsumedCapacity
-    if detail is not None and detail != "NONE":
-        tables = [(name, table_units, ()) for name, table_units in units.items()]
-        parts.append(b"," + capacities_member(tables, detail))
-    parts.append(b"}")
-    return join_reply(parts)
+    return {"Responses": responses, "UnprocessedKeys": unprocessed}
 
 
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
@@ -232,7 +221,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
     """One table's items, in the order of their keys, as far as there is room."""
     get, source, projection = scope.store.get, read.table.source, read.projection
     consistent = read.entry.ConsistentRead is True
-    parts: list[bytes] = []
+    items = Rows()
     sizes_bytes: list[int] = []
     unprocessed: list[int] = []
     taken: list[tuple[Key, int]] = []
@@ -265,13 +254,17 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             continue
         room.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)
-        if parts:
-            parts.append(b",")
+        items.append(row if projection is None else project_row(projection, row))
         json_bytes = room.json_bytes
-        parts.append(row_json(row) if projection is None else project_row(projection, row))
-        room.json_bytes += len(parts[-1])
+        room.json_bytes += row_json_bytes(items[-1])
         grow_reply(json_bytes, room.json_bytes)
-    return TableReply(parts, sizes_bytes, unprocessed)
+    return TableReply(items, sizes_bytes, unprocessed)
+
+
+def _left_over(entry: KeysAndAttributes, positions: list[int]) -> dict[str, Any]:
+    """The entry as it was asked for, with only the keys at these positions."""
+    asked = {name: value for name, value in msgspec.structs.asdict(entry).items() if value is not None}
+    return asked | {"Keys": [entry.Keys[position] for position in positions]}
 
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
@@ -289,6 +282,7 @@ OPERATION = Operation(
     name="BatchGetItem",
     request=BatchGetItemRequest,
     run=batch_get_item,
+    capacity="by table",
     is_eventual=_is_eventual,
     reads=lambda request: request.RequestItems,
 )

@@ -1,46 +1,14 @@
-"""When may a write happen? ConditionExpression or Expected, as one Condition, and what a false one answers."""
-
-import msgspec
+"""When may a write happen? Where its condition may look, and what a false one answers."""
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
-from hashrange.expressions.condition import Condition, compile_condition
-from hashrange.expressions.legacy import expected_condition
-from hashrange.expressions.parameters import check_unused
-from hashrange.items.row_layout import row_json
+from hashrange.expressions.condition import Condition
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Item, Row, Value
-from hashrange.items.values import check_values
 from hashrange.messages.reads import CONDITION_FAILED, INDEX_KEY_MUST_BE_SCALAR, KEY_MUST_BE_SCALAR
-from hashrange.operations import shapes
-from hashrange.operations.items.plans import NO_VALUES, ConditionalRequest, WritePlan, keep_plan, plan_values
 from hashrange.tables.open_table import OpenTable
 
 NO_ITEM: Item = {}
 """What a condition sees when there is no item."""
-
-
-def requested_condition(
-    request: ConditionalRequest, plan: WritePlan | None
-) -> tuple[Condition | None, dict[str, Value]]:
-    """The condition asked for, in either form, with the values that it names; None for an unconditional write.
-
-    `plan` is what `known_plan` knew of the request.
-    """
-    if plan is not None:
-        return plan.condition, plan_values(plan, request)
-    if request.ConditionExpression is not None:
-        names = request.ExpressionAttributeNames
-        values = (
-            NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
-        )
-        condition = compile_condition("ConditionExpression", request.ConditionExpression, names, values)
-        check_unused(names, values, condition)
-        keep_plan(request, None, None, condition)
-        return condition, values
-    if request.Expected is not None or request.ConditionalOperator is not None:
-        if request.Expected is not None:
-            shapes.check_legacy(request.Expected, shapes.ExpectedAttributeValue)
-        return expected_condition(request.Expected, request.ConditionalOperator), NO_VALUES
-    return None, NO_VALUES
 
 
 def check_key_paths(table: OpenTable, nested_attributes: frozenset[str]) -> None:
@@ -61,10 +29,11 @@ def check_condition(
 ) -> None:
     """Raise ConditionalCheckFailedException unless the condition holds for the item of row `old`.
 
-    With `on_failure` ALL_OLD the error carries the item, if there is one.
+    The error carries the size of the item, if there is one, and with `on_failure` ALL_OLD its row.
     """
     if condition.test(NO_ITEM if item is None else item, values):
         return
-    if old is not None and on_failure == "ALL_OLD":
-        raise ConditionalCheckFailedException(CONDITION_FAILED, Item=msgspec.Raw(row_json(old)))
-    raise ConditionalCheckFailedException(CONDITION_FAILED)
+    if old is None:
+        raise ConditionalCheckFailedException(CONDITION_FAILED)
+    members = {"Item": old} if on_failure == "ALL_OLD" else {}
+    raise ConditionalCheckFailedException(CONDITION_FAILED, size_bytes=row_size_bytes(old), **members)

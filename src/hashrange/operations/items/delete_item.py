@@ -7,18 +7,15 @@ condition.
 import msgspec
 
 from hashrange.errors import ResourceNotFoundException
-from hashrange.items.row_layout import row_json
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import check_key_paths, requested_condition
-from hashrange.operations.items.depth import check_map, check_return_values
-from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
-from hashrange.operations.items.planning import plan_delete
-from hashrange.operations.items.plans import known_plan
-from hashrange.operations.items.writes import write_reply
+from hashrange.operations.items.actions import check_delete, plan_action
+from hashrange.operations.items.write_expressions import legacy_parameters
+from hashrange.operations.items.writes import commit_write, write_reply
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
-from hashrange.store.request_ids import new_request_id
+from hashrange.operations.reply import Reply
 
 
 class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,26 +34,20 @@ class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
-async def delete_item(scope: Scope, request: DeleteItemRequest) -> bytes:
+async def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Reply:
     """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
+    action = check_delete("DeleteItem", request, legacy, request.ReturnValues)
     table = find_active_table(scope, request.TableName)
-    known = known_plan(request, None)
-    if known is None:
-        check_parameters(request, PUT_OR_DELETE_ITEM)
-    key_item = check_map("DeleteItem", request, request.Key)[0]
-    if request.ReturnValues is not None:
-        check_return_values(request.ReturnValues)
-    condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = table.lookup_key(key_item)
-    if condition is not None:
-        check_key_paths(table, condition.nested_attributes)
-    plan = plan_delete(condition, values, request.ReturnValuesOnConditionCheckFailure)
-
-    change = await scope.store.mutate(table, key, plan, new_request_id())
-    attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
-    return await write_reply(scope, request, change, key_item, attributes)
+    key, plan = plan_action(table, action)
+    change = await commit_write(scope, table, key, plan, request.TableName, meter)
+    if request.ReturnValues is None and request.ReturnItemCollectionMetrics is None:
+        return {}
+    return await write_reply(scope, request, action, change)
 
 
-OPERATION = Operation(name="DeleteItem", request=DeleteItemRequest, run=delete_item, wording="enveloped")
+OPERATION = Operation(
+    name="DeleteItem", request=DeleteItemRequest, run=delete_item, wording="enveloped", capacity="one", is_quick=True
+)

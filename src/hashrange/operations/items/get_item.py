@@ -8,7 +8,6 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
-from hashrange.items.row_layout import row_json, row_size_bytes
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -17,11 +16,12 @@ from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.depth import check_map
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
-from hashrange.operations.items.projections import check_attributes_to_get, requested_projection
+from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import capacity_member, join_members, project_row
-from hashrange.tables.capacity import read_units
+from hashrange.operations.reply import Reply
+from hashrange.tables.capacity import item_read_units
 
 
 class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -36,7 +36,7 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeNames: shapes.NameMap | None = None
 
 
-async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
+async def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Reply:
     """The item whole or projected; no `Item` when there is none."""
     table = find_active_table(scope, request.TableName)
     projection = key = None
@@ -62,23 +62,20 @@ async def get_item(scope: Scope, request: GetItemRequest) -> bytes:
         key = table.lookup_key(key_item)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
-    row = await scope.store.get(table.source, key, consistent=request.ConsistentRead is True)
-
-    item_json = b""
-    if row is not None:
-        item_json = row_json(row) if projection is None else project_row(projection, row)
-    detail = request.ReturnConsumedCapacity
-    if detail is None or detail == "NONE":
-        return b"{}" if row is None else b'{"Item":' + item_json + b"}"
-    units = read_units(0 if row is None else row_size_bytes(row), consistent=request.ConsistentRead is True)
-    capacity = capacity_member(request.TableName, units, detail)
-    return join_members([capacity] if row is None else [b'"Item":' + item_json, capacity])
+    consistent = request.ConsistentRead is True
+    row = await scope.store.get(table.source, key, consistent=consistent)
+    meter.append(Usage(table, request.TableName, item_read_units(row, consistent=consistent)))
+    if row is None:
+        return {}
+    return {"Item": row if projection is None else project_row(projection, row)}
 
 
 OPERATION = Operation(
     name="GetItem",
     request=GetItemRequest,
     run=get_item,
+    capacity="one",
+    is_quick=True,
     is_eventual=lambda request: request.ConsistentRead is not True,
     reads=lambda request: (request.TableName,),
 )

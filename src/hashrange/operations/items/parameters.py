@@ -33,7 +33,7 @@ SCAN = Parameters(
 
 
 class ParameterizedRequest(Protocol):
-    """The members that fill the placeholders of expressions; a request without values has none to give."""
+    """The members that fill the placeholders of expressions. Some requests have no values, and none of the legacy members."""
 
     @property
     def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
@@ -42,7 +42,7 @@ class ParameterizedRequest(Protocol):
 def check_parameters(request: ParameterizedRequest, parameters: Parameters) -> None:
     """Refuse legacy and expression members together, and placeholders without expressions or of a bad form."""
     uncounted = {name for name, other in parameters.counts_beside if getattr(request, other) is None}
-    legacy = [(name, getattr(request, name)) for name in parameters.legacy if name not in uncounted]
+    legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in uncounted]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]
     values = getattr(request, "ExpressionAttributeValues", None)
     checks.check_parameters(legacy, expressions, request.ExpressionAttributeNames, values)

@@ -1,11 +1,11 @@
-"""What do a put, an update, a delete and a check plan? The same functions for single writes and for transactions.
+"""What do a put, an update, a delete and a check plan? `actions.make_plan` chooses among these functions.
 
 Each makes a Plan: a pure function from the row before to the row after, which refuses by raising.
 """
 
 from __future__ import annotations  # else each plan that is made evaluates its annotations: 1 µs
 
-from hashrange.errors import RequestFault, ValidationException, WholeRequestFault
+from hashrange.errors import DuplicateItemException, RequestFault, ValidationException, WholeRequestFault
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.update import Update
 from hashrange.items.row_layout import row_size_bytes
@@ -14,6 +14,7 @@ from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_c
 from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
+from hashrange.messages.partiql import DUPLICATE_ITEM
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 from hashrange.operations.items.conditions import NO_ITEM, check_condition
 from hashrange.steps import walk
@@ -38,6 +39,18 @@ def plan_put(
     return plan
 
 
+def plan_insert(row: Row, item: Item) -> Plan:
+    """Put a whole item where none is."""
+    planned = Planned(row, None, item)
+
+    def plan(old: Row | None) -> Planned:
+        if old is not None:
+            raise DuplicateItemException(DUPLICATE_ITEM, size_bytes=row_size_bytes(old))
+        return planned
+
+    return plan
+
+
 def plan_delete(condition: Condition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
     """Remove the item."""
     if condition is None:
@@ -47,6 +60,20 @@ def plan_delete(condition: Condition | None, values: dict[str, Value], on_failur
         old_item = None if old is None else decode_row(old)
         check_condition(condition, values, old_item, old, on_failure)
         return Planned(None, old_item)
+
+    return plan
+
+
+def plan_delete_of_present(delete: Plan) -> Plan:
+    """`delete`, whose condition is not asked of an item that is not there: nothing is to be done then."""
+    return lambda old: None if old is None else delete(old)
+
+
+def plan_refusal(fault: ValidationException) -> Plan:
+    """Only refuse."""
+
+    def plan(old: Row | None) -> Row | None:
+        raise fault
 
     return plan
 
@@ -71,7 +98,9 @@ def plan_update(
     *,
     is_heavy: bool,
 ) -> Plan:
-    """Change the item, or create it; `is_heavy` is what `updates.check_targets` said. No update only creates."""
+    """Change the item, or create it; `is_heavy`: its statement may weigh more than an item may; the item tells
+    which members of sets it adds. No update only creates.
+    """
 
     def plan(old: Row | None) -> Planned | Row | None:
         item = None if old is None else decode_row(old)

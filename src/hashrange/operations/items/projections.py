@@ -8,6 +8,8 @@ from typing import Protocol
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection, compile_projection, project_attributes
+from hashrange.items.rows import decode_row, part_row
+from hashrange.items.types import Row
 from hashrange.messages.reads import (
     ALL_ATTRIBUTES_NOT_PROJECTED,
     DUPLICATE_ATTRIBUTE,
@@ -55,6 +57,11 @@ def requested_projection(request: ProjectedRequest) -> Projection | None:
     if request.AttributesToGet is not None:
         return project_attributes(request.AttributesToGet)
     return None
+
+
+def project_row(projection: Projection, row: Row) -> Row:
+    """What the projection chooses of a row, as a row for replies: decoded items would take many times the memory."""
+    return part_row(projection.project(decode_row(row)))
 
 
 def fetches_items(

@@ -6,22 +6,16 @@ item keys → condition → size of the item collection.
 
 import msgspec
 
-from hashrange.errors import ResourceNotFoundException, ValidationException
-from hashrange.items.row_layout import row_json
-from hashrange.items.rows import encode_row
-from hashrange.limits import ITEM_SIZE_MAX_BYTES
-from hashrange.messages.reads import ITEM_TOO_LARGE, TABLE_NOT_FOUND
+from hashrange.errors import ResourceNotFoundException
+from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import check_key_paths, requested_condition
-from hashrange.operations.items.depth import check_map, check_return_values
-from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, check_parameters
-from hashrange.operations.items.planning import plan_put
-from hashrange.operations.items.plans import known_plan
-from hashrange.operations.items.writes import write_reply
+from hashrange.operations.items.actions import check_put, plan_action
+from hashrange.operations.items.write_expressions import legacy_parameters
+from hashrange.operations.items.writes import commit_write, write_reply
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
-from hashrange.store.request_ids import new_request_id
-from hashrange.tables.index_keys import check_item_index_keys
+from hashrange.operations.reply import Reply
 
 
 class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -40,32 +34,20 @@ class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
-async def put_item(scope: Scope, request: PutItemRequest) -> bytes:
+async def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Reply:
     """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
+    action = check_put("PutItem", request, legacy, request.ReturnValues)
     table = find_active_table(scope, request.TableName)
-    known = known_plan(request, None)
-    if known is None:
-        check_parameters(request, PUT_OR_DELETE_ITEM)
-    item, size_bytes = check_map("PutItem", request, request.Item)
-    if request.ReturnValues is not None:
-        check_return_values(request.ReturnValues)
-    if size_bytes > ITEM_SIZE_MAX_BYTES:
-        raise ValidationException(ITEM_TOO_LARGE)
-    condition, values = requested_condition(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = table.item_key(item)
-    if table.index_keys:
-        check_item_index_keys(table, item)
-    row = encode_row(item, size_bytes)
-
-    if condition is not None:
-        check_key_paths(table, condition.nested_attributes)
-    plan = plan_put(row, item, condition, values, request.ReturnValuesOnConditionCheckFailure)
-
-    change = await scope.store.mutate(table, key, plan, new_request_id())
-    attributes = row_json(change.old) if request.ReturnValues == "ALL_OLD" and change.old is not None else None
-    return await write_reply(scope, request, change, item, attributes)
+    key, plan = plan_action(table, action)
+    change = await commit_write(scope, table, key, plan, request.TableName, meter)
+    if request.ReturnValues is None and request.ReturnItemCollectionMetrics is None:
+        return {}
+    return await write_reply(scope, request, action, change)
 
 
-OPERATION = Operation(name="PutItem", request=PutItemRequest, run=put_item, wording="enveloped")
+OPERATION = Operation(
+    name="PutItem", request=PutItemRequest, run=put_item, wording="enveloped", capacity="one", is_quick=True
+)

@@ -37,10 +37,12 @@ from hashrange.operations.items.projections import (
     requested_projection,
     returned_projection,
 )
-from hashrange.operations.items.read_page import Wanted, page_reply, read_page
+from hashrange.operations.items.read_page import Wanted, page_reply, page_usage, read_page
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
 
@@ -81,7 +83,7 @@ class _Asked(NamedTuple):
     start_item: Item | None
 
 
-async def query(scope: Scope, request: QueryRequest) -> bytes:
+async def query(scope: Scope, request: QueryRequest, meter: Meter) -> Reply:
     """One page of matching items."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
@@ -114,8 +116,8 @@ async def query(scope: Scope, request: QueryRequest) -> bytes:
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
     wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
     page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
-    detail = request.ReturnConsumedCapacity
-    return page_reply(source, page, request.TableName, is_count=is_count, detail=detail, consistent=consistent)
+    meter.append(page_usage(source, page, request.TableName, consistent=consistent))
+    return page_reply(source, page, is_count=is_count)
 
 
 def _compile(request: QueryRequest) -> _Asked:
@@ -226,6 +228,7 @@ OPERATION = Operation(
     name="Query",
     request=QueryRequest,
     run=query,
+    capacity="one",
     is_eventual=lambda request: request.ConsistentRead is not True,
     reads=lambda request: (request.TableName,),
 )

@@ -1,4 +1,4 @@
-"""How is a page of a Query or Scan read? Rows of a span until Limit or 1 MB, filtered, projected, spliced.
+"""How is a page of a Query or Scan read? Rows of a span until Limit or 1 MB, filtered and projected.
 
 One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are
 read in slices with the event loop handed back in between. Items that are fetched for the entries of a local index fill a page
@@ -9,33 +9,28 @@ from typing import NamedTuple
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
-from hashrange.items.row_layout import row_json, row_size_bytes, rows_json
-from hashrange.items.rows import decode_attributes, decode_row
+from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
+from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
-from hashrange.operations.replies import ENCODER, capacity_member, join_reply
-from hashrange.steps import grow_reply, spend
+from hashrange.operations.reply import Reply, Rows
+from hashrange.steps import spend
 from hashrange.store.interface import Page, Store
-from hashrange.store.pause import PAUSE
-from hashrange.tables.capacity import read_units
+from hashrange.store.pause import FIRST_SLICE, hand_back
+from hashrange.tables.capacity import item_read_units, read_units
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
-FIRST_SLICE_ROWS = 128
-"""Rows before the loop is handed back at all, which is where most pages end: 40 µs when they are only spliced."""
-SLICE_ROWS_MIN = 24
-"""Rows between two hand-backs while others have work for the loop; 15 µs when they are only spliced."""
 RAW_SLICE_ROWS_MAX = 384
-"""Rows spliced between two hand-backs when nobody else is there: 0.3 ms."""
+"""Rows read between two hand-backs of the loop when nobody else is there: 0.3 ms."""
 DECODED_SLICE_ROWS_MAX = 128
 """Rows decoded, filtered and projected between two hand-backs, at most: some 0.7 ms."""
 FETCHED_ITEM_STEPS = 8
 """What it takes to fetch an item for an entry of a local index."""
-QUIET_PAUSE_SECONDS = 0.00003
-"""A hand-back that took no longer has served nobody."""
 
 
 class Wanted(NamedTuple):
@@ -52,7 +47,8 @@ class Wanted(NamedTuple):
 class ReadPage(NamedTuple):
     """What a page read found."""
 
-    items_json: list[bytes]
+    items: Rows
+    """Empty for a count."""
     matched_count: int
     scanned_count: int
     size_bytes: int
@@ -76,15 +72,15 @@ async def read_page(
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
 ) -> ReadPage:
     """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up (less, behind other spans of the page)."""
-    store, monotonic = scope.store, scope.clock.monotonic
+    store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
-    slice_rows, slice_rows_max = FIRST_SLICE_ROWS, DECODED_SLICE_ROWS_MAX
+    slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
     if is_raw and not wanted.fetches_items:
         slice_rows_max = RAW_SLICE_ROWS_MAX
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
     bytes_left = fetched_left_bytes = limit_bytes
-    items_json: list[bytes] = []
-    count = scanned_count = json_bytes = 0
+    items = Rows()
+    count = scanned_count = 0
     fetched_units = 0.0
     while True:
         page = await store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
@@ -92,29 +88,23 @@ async def read_page(
         if wanted.fetches_items:
             page, rows = await _fetch_items(store, source, page, fetched_left_bytes, consistent=consistent)
             fetched_left_bytes -= sum([row_size_bytes(row) for row in rows])
-            fetched_units += sum([read_units(row_size_bytes(row), consistent=consistent) for row in rows])
+            fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
         scanned_count += len(page.rows)
         if not is_raw:
-            count += select_rows(rows, wanted, items_json)
+            count += select_rows(rows, wanted, items)
         else:
             count += len(rows)
             if not wanted.is_count:
-                items_json += rows_json(rows)
-                read_bytes = sum(map(len, rows))
-                grow_reply(json_bytes, json_bytes + read_bytes)
-                json_bytes += read_bytes
+                items += rows
         rows_left -= len(page.rows)
         bytes_left -= page.size_bytes
         if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
             last_evaluated = None if page.last_key is None else page.rows[-1]
             size_bytes = limit_bytes - bytes_left
             filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
-            return ReadPage(items_json, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated)
+            return ReadPage(items, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated)
         span = narrow(span, page.last_key)
-        paused_at_seconds = monotonic()
-        await PAUSE
-        is_quiet = monotonic() - paused_at_seconds <= QUIET_PAUSE_SECONDS
-        slice_rows = min(2 * slice_rows, slice_rows_max) if is_quiet else SLICE_ROWS_MIN
+        slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
 
 
 async def _fetch_items(
@@ -141,10 +131,9 @@ async def _fetch_items(
     return page, items
 
 
-def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int:
-    """Append the JSON of the rows that pass the filter, projected; returns how many passed."""
+def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
+    """Append the rows that pass the filter, projected; returns how many passed."""
     condition, values, projection, is_count, _ = wanted
-    encode = ENCODER.encode
     count = 0
     for row in rows:
         item = decode_row(row)
@@ -153,31 +142,23 @@ def select_rows(rows: list[Row], wanted: Wanted, items_json: list[bytes]) -> int
         count += 1
         if is_count:
             continue
-        items_json.append(row_json(row) if projection is None else encode(projection.project(item)))
+        items.append(row if projection is None else part_row(projection.project(item)))
     return count
 
 
-def page_reply(
-    source: ReadSource, page: ReadPage, table_name: str, *, is_count: bool, detail: str | None, consistent: bool
-) -> bytes:
-    """The reply's body; uses up `page.items_json`. `table_name` is how the request names the table."""
-    tail = b""
+def page_usage(source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> Usage:
+    """What the page is charged, on the arm of what was read. `table_name` is how the request names the table."""
+    units = read_units(page.size_bytes, consistent=consistent)
+    if source.index is None:
+        return Usage(source.table, table_name, units)
+    return Usage(source.table, table_name, page.fetched_units, ((source.index, units),))
+
+
+def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool) -> Reply:
+    """The reply of a Query or Scan."""
+    reply: Reply = {} if is_count else {"Items": page.items}
+    reply["Count"] = page.matched_count
+    reply["ScannedCount"] = page.scanned_count
     if page.last_evaluated is not None:
-        last_key = decode_attributes(page.last_evaluated, source.start_names)
-        tail += b',"LastEvaluatedKey":' + ENCODER.encode(last_key)
-    if detail is not None and detail != "NONE":
-        units = read_units(page.size_bytes, consistent=consistent)
-        if source.index is None:
-            tail += b"," + capacity_member(table_name, units, detail)
-        else:
-            tail += b"," + capacity_member(table_name, page.fetched_units, detail, [(source.index, units)])
-    tail = b'"Count":%d,"ScannedCount":%d%b}' % (page.matched_count, page.scanned_count, tail)
-    if is_count:
-        return b"{" + tail
-    items_json = page.items_json
-    if not items_json:
-        return b'{"Items":[],' + tail
-    # One join makes the body: each further copy of a page of 1 MB takes 1 ms.
-    items_json[0] = b'{"Items":[' + items_json[0]
-    items_json[-1] += b"]," + tail
-    return join_reply(items_json, b",")
+        reply["LastEvaluatedKey"] = decode_attributes(page.last_evaluated, source.start_names)
+    return reply

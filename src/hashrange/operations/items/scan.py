@@ -23,10 +23,12 @@ from hashrange.operations.items.projections import (
     requested_projection,
     returned_projection,
 )
-from hashrange.operations.items.read_page import Wanted, page_reply, read_page
+from hashrange.operations.items.read_page import Wanted, page_reply, page_usage, read_page
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.tables.spans import continue_scan, scan_span, scan_start_key
 
 
@@ -51,7 +53,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
-async def scan(scope: Scope, request: ScanRequest) -> bytes:
+async def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Reply:
     """One page of items."""
     table = find_active_table(scope, request.TableName)
     check_parameters(request, SCAN)
@@ -85,8 +87,8 @@ async def scan(scope: Scope, request: ScanRequest) -> bytes:
     returned = returned_projection(request, source, projection, fetches=fetches)
     wanted = Wanted(condition, values, returned, is_count, fetches)
     page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
-    detail = request.ReturnConsumedCapacity
-    return page_reply(source, page, request.TableName, is_count=is_count, detail=detail, consistent=consistent)
+    meter.append(page_usage(source, page, request.TableName, consistent=consistent))
+    return page_reply(source, page, is_count=is_count)
 
 
 def _legacy_filter(request: ScanRequest) -> Condition | None:
@@ -113,6 +115,7 @@ OPERATION = Operation(
     name="Scan",
     request=ScanRequest,
     run=scan,
+    capacity="one",
     wording="older",
     is_eventual=lambda request: request.ConsistentRead is not True,
     reads=lambda request: (request.TableName,),

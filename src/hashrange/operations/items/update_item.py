@@ -10,16 +10,13 @@ import msgspec
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.depth import check_map
-from hashrange.operations.items.parameters import UPDATE_ITEM, check_parameters
-from hashrange.operations.items.planning import plan_update
-from hashrange.operations.items.plans import known_plan
-from hashrange.operations.items.updates import check_targets, requested_update
-from hashrange.operations.items.writes import returned_attributes, write_reply
+from hashrange.operations.items.actions import check_update, plan_action
+from hashrange.operations.items.write_expressions import legacy_parameters
+from hashrange.operations.items.writes import commit_write, write_reply
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
-from hashrange.store.request_ids import new_request_id
+from hashrange.operations.reply import Reply
 
 
 class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -40,26 +37,20 @@ class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
-async def update_item(scope: Scope, request: UpdateItemRequest) -> bytes:
+async def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Reply:
     """Commit the changed item; the reply holds what ReturnValues asks for."""
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
+    action = check_update("UpdateItem", request, legacy)
     table = find_active_table(scope, request.TableName)
-    known = known_plan(request, request.UpdateExpression) if request.AttributeUpdates is None else None
-    if known is None:
-        check_parameters(request, UPDATE_ITEM)
-    key_item = check_map("UpdateItem", request, request.Key)[0]
-    update, condition, values = requested_update(request, known)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key = table.lookup_key(key_item)
-    is_heavy = update is not None and check_targets(table, update, values)
-    if condition is not None:
-        check_key_paths(table, condition.nested_attributes)
-    on_failure = request.ReturnValuesOnConditionCheckFailure
-    plan = plan_update(table, key_item, update, condition, values, on_failure, is_heavy=is_heavy)
-
-    change = await scope.store.mutate(table, key, plan, new_request_id())
-    attributes = returned_attributes(request.ReturnValues, change, update)
-    return await write_reply(scope, request, change, key_item, attributes)
+    key, plan = plan_action(table, action)
+    change = await commit_write(scope, table, key, plan, request.TableName, meter)
+    if request.ReturnValues is None and request.ReturnItemCollectionMetrics is None:
+        return {}
+    return await write_reply(scope, request, action, change)
 
 
-OPERATION = Operation(name="UpdateItem", request=UpdateItemRequest, run=update_item, wording="enveloped")
+OPERATION = Operation(
+    name="UpdateItem", request=UpdateItemRequest, run=update_item, wording="enveloped", capacity="one", is_quick=True
+)

@@ -1,67 +1,91 @@
-"""What do PutItem, UpdateItem and DeleteItem share? Their reply: attributes, capacity, item collection metrics."""
+"""How is a planned write of one item carried out, and what does its reply hold? Attributes, and figures of its item collection."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
+from hashrange.errors import ItemRefusal
 from hashrange.expressions.update import Update
-from hashrange.items.row_layout import row_json
 from hashrange.items.rows import decode_row
-from hashrange.items.types import Item
+from hashrange.items.types import Item, Key, Row
 from hashrange.operations import shapes
+from hashrange.operations.items.actions import Action
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
-from hashrange.operations.replies import ENCODER, capacity_member, join_members
-from hashrange.tables.capacity import change_units, index_units
-from hashrange.tables.change import Change
+from hashrange.operations.reply import Reply
+from hashrange.store.request_ids import new_request_id
+from hashrange.tables.capacity import change_units, index_units, write_units
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import partition_of
 
 _BYTES_PER_GB = 1 << 30
 
 
 class WriteRequest(Protocol):
-    """The members of a write that figures in its reply depend on."""
+    """The members of a write that its reply depends on."""
 
     @property
-    def TableName(self) -> str: ...  # noqa: N802
-    @property
-    def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: N802
+    def ReturnValues(self) -> shapes.ReturnValue | None: ...  # noqa: N802
     @property
     def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: N802
 
 
-async def write_reply(
-    scope: Scope, request: WriteRequest, change: Change, key_item: Item, attributes: bytes | None
-) -> bytes:
-    """The reply of a committed write. `attributes` is the JSON that ReturnValues asks for, if any."""
-    detail = request.ReturnConsumedCapacity
-    if attributes is None and (detail is None or detail == "NONE") and request.ReturnItemCollectionMetrics is None:
-        return b"{}"
-    members = []
+async def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str, meter: Meter) -> Change:
+    """Carry out a write of one item, and tell what it consumes; `name` is the table as the reply names it.
+
+    Raises what the plan refuses with, which consumes as much as a write of the item that is there, and what `Store.mutate` raises.
+    """
+    try:
+        change = await scope.store.mutate(table, key, plan, new_request_id())
+    except ItemRefusal as refusal:
+        meter.append(Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False))
+        raise
+    entries = change.entries
+    meter.append(Usage(table, name, change_units(change), index_units(entries) if entries else (), True))
+    return change
+
+
+async def write_reply(scope: Scope, request: WriteRequest, action: Action, change: Change) -> Reply:
+    """The reply of a committed write."""
+    reply: Reply = {}
+    attributes = returned_attributes(request.ReturnValues, change, action.update)
     if attributes is not None:
-        members.append(b'"Attributes":' + attributes)
-    if detail is not None and detail != "NONE":
-        units = change_units(change)
-        members.append(capacity_member(request.TableName, units, detail, index_units(change.entries)))
+        reply["Attributes"] = attributes
     if request.ReturnItemCollectionMetrics == "SIZE" and change.table.has_item_collections:
-        metrics = await collection_metrics(scope, change, key_item)
-        members.append(b'"ItemCollectionMetrics":' + ENCODER.encode(metrics))
-    return join_members(members)
+        reply["ItemCollectionMetrics"] = await _collection_metrics(scope, change, action.item)
+    return reply
 
 
-def returned_attributes(return_values: str | None, change: Change, update: Update | None) -> bytes | None:
-    """The JSON of what an update returns; `return_values` are the words of ReturnValues. None for nothing."""
+def returned_attributes(return_values: str | None, change: Change, update: Update | None) -> Row | Item | None:
+    """What a write returns; `return_values` are the words of ReturnValues. None for nothing."""
     if return_values is None or return_values == "NONE":
         return None
     row = change.old if return_values in ("ALL_OLD", "UPDATED_OLD") else change.new
-    if row is None:
-        return None
-    if return_values in ("ALL_OLD", "ALL_NEW"):
-        return row_json(row)
+    if row is None or return_values in ("ALL_OLD", "ALL_NEW"):
+        return row
     if update is None:
         return None
     item = decode_row(row)
     attributes = update.updated_old(item) if return_values == "UPDATED_OLD" else update.updated_new(item)
-    return ENCODER.encode(attributes) if attributes else None
+    return attributes or None
 
 
-async def collection_metrics(scope: Scope, change: Change, key_item: Item) -> dict[str, object]:
+async def metrics_by_table(
+    scope: Scope, written: Iterable[tuple[str, Action, Change]]
+) -> dict[str, list[dict[str, object]]]:
+    """ItemCollectionMetrics of every collection written to, under (table's name) as given; tables without local indexes have none."""
+    metrics: dict[str, list[dict[str, object]]] = {}
+    told: set[bytes] = set()
+    for name, action, change in written:
+        table = change.table
+        collection = table.source + partition_of(change.key)
+        if table.has_item_collections and collection not in told:
+            told.add(collection)
+            metrics.setdefault(name, []).append(await _collection_metrics(scope, change, action.item))
+    return metrics
+
+
+async def _collection_metrics(scope: Scope, change: Change, key_item: Item) -> dict[str, object]:
     """ItemCollectionMetrics of the collection that a write belongs to; `key_item` has its partition key."""
     table = change.table
     size_gb = await scope.store.collection_size_bytes(table, change.key) // _BYTES_PER_GB

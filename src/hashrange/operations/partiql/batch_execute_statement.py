@@ -15,12 +15,16 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, InternalServerError, StorageBusy, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
-from hashrange.items.types import Value
+from hashrange.items.rows import part_row
+from hashrange.items.types import Row, Value
 from hashrange.limits import BATCH_STATEMENTS_MAX
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, EXISTS_ALONE
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
+from hashrange.operations.items.actions import locate, plan_action
+from hashrange.operations.items.writes import commit_write
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.reads import bound_read, is_key_read, locate_read, read_item
 from hashrange.operations.partiql.statements import (
@@ -29,12 +33,10 @@ from hashrange.operations.partiql.statements import (
     find_statement_table,
     is_select_text,
 )
-from hashrange.operations.partiql.writes import Write, check_table, check_write, locate_write, plan_write, returned_item
-from hashrange.operations.replies import ENCODER, capacities_member, join_reply
+from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
+from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.reasons import CODES, message_of
-from hashrange.steps import grow_reply
-from hashrange.store.request_ids import new_request_id
-from hashrange.tables.capacity import IndexUnits, change_units, index_units, read_units
+from hashrange.tables.capacity import read_units
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
@@ -68,47 +70,29 @@ class Asked(NamedTuple):
     """None for a read."""
 
 
-class Done(NamedTuple):
-    """What a statement did."""
-
-    table_name: str
-    item_json: bytes | None
-    units: float
-    indexes: list[IndexUnits]
-
-
-async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest) -> bytes:
+async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest, meter: Meter) -> Reply:
     """A reply for each statement, in their order."""
-    replies: list[bytes] = [b"{}"] * len(request.Statements)
-    capacities: list[tuple[str, float, list[IndexUnits]]] = []
-    reply_bytes = 0
+    replies = [Structure() for _ in request.Statements]
+    any_done = False
     for asked in _located(scope, _checked(request.Statements, replies), replies):
         try:
-            done = await (_read(scope, asked) if asked.write is None else _write(scope, asked.statement, asked.write))
+            item = await (_read(scope, asked, meter) if asked.write is None else _write(scope, asked.write, meter))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, asked.statement)
             continue
         except StorageBusy:
-            if not capacities:
+            if not any_done:
                 raise
             replies[asked.position] = _error(InternalServerError(INTERNAL_ERROR), asked.statement)
             continue
-        name = ENCODER.encode(done.table_name)
-        item_json = b"" if done.item_json is None else done.item_json
-        replies[asked.position] = b'{"TableName":%b%b%b}' % (name, b',"Item":' if item_json else b"", item_json)
-        grow_reply(reply_bytes, reply_bytes + len(item_json))
-        reply_bytes += len(item_json)
-        capacities.append((done.table_name, done.units, done.indexes))
-    end = b"]}"
-    detail = request.ReturnConsumedCapacity
-    if detail is not None and detail != "NONE":
-        end = b"],%b}" % capacities_member(capacities, detail)
-    replies[0] = b'{"Responses":[' + replies[0]
-    replies[-1] += end
-    return join_reply(replies, b",")
+        any_done = True
+        done = replies[asked.position] = Structure(TableName=_table_name(asked.statement))
+        if item is not None:
+            done["Item"] = item
+    return {"Responses": Items(replies)}
 
 
-def _checked(requests: list[BatchStatementRequest], replies: list[bytes]) -> list[Asked]:
+def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[Asked]:
     """The statements that are sound in themselves; the others have their error in `replies`."""
     checked = []
     for position, request in enumerate(requests):
@@ -134,7 +118,7 @@ def _check(position: int, request: BatchStatementRequest) -> Asked:
     return Asked(position, consistent, statement, write.values, write)
 
 
-def _located(scope: Scope, checked: list[Asked], replies: list[bytes]) -> list[Asked]:
+def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> list[Asked]:
     """The statements whose items have a place; the others have their error in `replies`. Refuses items named twice."""
     located = []
     places = set()
@@ -148,7 +132,7 @@ def _located(scope: Scope, checked: list[Asked], replies: list[bytes]) -> list[A
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
                 key = locate_read(plan, asked.values)
             else:
-                key, _ = locate_write(table, asked.write, check_table(table, asked.write))
+                key = locate(table, bind_write(table, asked.write, None))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, statement)
             continue
@@ -159,34 +143,38 @@ def _located(scope: Scope, checked: list[Asked], replies: list[bytes]) -> list[A
     return located
 
 
-async def _read(scope: Scope, asked: Asked) -> Done:
+async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
     """One lookup, with the table as it is now: others ran between two slices."""
     table = find_statement_table(scope, asked.statement)
     plan = bound_read(table, asked.statement)
     if not is_key_read(plan):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    item_json, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
-    return Done(table.name, item_json, read_units(size_bytes, consistent=asked.consistent), [])
+    item, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
+    meter.append(Usage(table, table.name, read_units(size_bytes, consistent=asked.consistent)))
+    return item
 
 
-async def _write(scope: Scope, statement: Statement, write: Write) -> Done:
-    """One write, likewise."""
-    table = find_statement_table(scope, statement)
-    bound = check_table(table, write)
-    key, key_item = locate_write(table, write, bound)
-    plan = plan_write(table, write, bound, key_item, None)
-    change = await scope.store.mutate(table, key, plan, new_request_id())
-    units, indexes = change_units(change), index_units(change.entries)
-    return Done(table.name, returned_item(statement, change), units, indexes)
+async def _write(scope: Scope, write: Write, meter: Meter) -> Row | None:
+    """One write, likewise. What it returns is a row, so that no decoded item piles up."""
+    table = find_statement_table(scope, write.statement)
+    key, plan = plan_action(table, bind_write(table, write, None))
+    change = await commit_write(scope, table, key, plan, table.name, meter)
+    item = returned_item(write.statement, change)
+    return part_row(item) if isinstance(item, dict) else item
 
 
-def _error(refusal: ApiError, statement: Statement | None) -> bytes:
+def _table_name(statement: Statement) -> str:
+    """The table's own name."""
+    return statement.table_name.rpartition("/")[2]
+
+
+def _error(refusal: ApiError, statement: Statement | None) -> Structure:
     """The reply of a statement that failed."""
     code = _ERROR_CODES[refusal.code]
-    reply: dict[str, object] = {"Error": {"Code": code, "Message": message_of(refusal), **refusal.members}}
+    reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **refusal.members))
     if statement is not None and code in _WITH_TABLE_NAME:
-        reply["TableName"] = statement.table_name.rpartition("/")[2]
-    return ENCODER.encode(reply)
+        reply["TableName"] = _table_name(statement)
+    return reply
 
 
 def _is_eventual(request: BatchExecuteStatementRequest) -> bool:
@@ -199,5 +187,6 @@ OPERATION = Operation(
     request=BatchExecuteStatementRequest,
     run=batch_execute_statement,
     wording="older",
+    capacity="each",
     is_eventual=_is_eventual,
 )

@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, RequestFault, ValidationException
 from hashrange.expressions.partiql.statement import Statement, check_parameters, compile_statement
+from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
 from hashrange.messages.partiql import (
@@ -27,19 +28,17 @@ from hashrange.messages.partiql import (
 )
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
+from hashrange.operations.items.actions import Action
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, is_key_read, item_json_of, locate_read
-from hashrange.operations.partiql.statements import (
-    StatementParameters,
-    StatementText,
-    find_statement_table,
-)
-from hashrange.operations.partiql.writes import Write, WritePlan, check_table, check_write, locate_write, plan_write
-from hashrange.operations.replies import join_members
-from hashrange.operations.transactions.actions import refusing_plan
+from hashrange.operations.partiql.reads import bound_read, is_key_read, item_of, locate_read
+from hashrange.operations.partiql.statements import StatementParameters, StatementText, find_statement_table
+from hashrange.operations.partiql.writes import Write, bind_write, check_write
+from hashrange.operations.reply import Items, Reply, Structure
+from hashrange.operations.transactions.actions import step_of
 from hashrange.operations.transactions.commit import commit_steps, read_places
-from hashrange.operations.transactions.figures import read_capacity_member, write_capacity_member
+from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.reasons import cancelled, message_of
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
@@ -71,7 +70,7 @@ class Lookup(NamedTuple):
     values: dict[str, Value]
 
 
-async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) -> bytes:
+async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, meter: Meter) -> Reply:
     """The items that were read, or what was written committed at once."""
     requests = request.TransactStatements
     statements = _compiled(requests)
@@ -82,8 +81,8 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest) 
         lookups = [
             _lookup(scope, position, *pair) for position, pair in enumerate(zip(statements, requests, strict=True))
         ]
-        return await _read(scope, lookups, request.ReturnConsumedCapacity)
-    return await _write(scope, request, statements)
+        return await _read(scope, lookups, meter)
+    return await _write(scope, request, statements, meter)
 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
@@ -128,7 +127,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
     return Lookup(plan, values)
 
 
-async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> bytes:
+async def _read(scope: Scope, lookups: list[Lookup], meter: Meter) -> Reply:
     """The items as of one point in time."""
     places: list[tuple[OpenTable, Key]] = []
     reasons: list[ApiError | None] = []
@@ -142,27 +141,20 @@ async def _read(scope: Scope, lookups: list[Lookup], detail: str | None) -> byte
         raise ValidationException(SAME_ITEM_TWICE)
     if len(places) < len(lookups):
         raise cancelled(reasons)
-    rows = await read_places(scope, places)
-    members = [b'"Responses":[' + b",".join(_responses(lookups, rows)) + b"]"]
-    if detail is not None and detail != "NONE":
-        members.append(read_capacity_member(places, rows, detail, {}))
-    return join_members(members)
+    rows = await read_places(scope, places, [table.name for table, _ in places], meter)
+    return {"Responses": Items([_response(lookup, row) for lookup, row in zip(lookups, rows, strict=True)])}
 
 
-def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes]:
-    """One JSON object for each SELECT; whole items are spliced unread."""
-    responses = []
-    for lookup, row in zip(lookups, rows, strict=True):
-        item_json = None if row is None else item_json_of(*lookup, row)
-        is_absent = item_json is None or item_json == b"{}"  # so is an item of which nothing is chosen
-        responses.append(b"{}" if is_absent else b'{"Item":%b}' % (item_json or b""))
-    return responses
+def _response(lookup: Lookup, row: Row | None) -> Structure:
+    """What one SELECT tells: its item, or nothing where none is there or nothing of it is chosen."""
+    item = None if row is None else item_of(*lookup, row)
+    return Structure() if item is None or item == EMPTY_PART else Structure(Item=item)
 
 
 # --- writes -------------------------------------------------------------------------------------
 
 
-async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: list[Statement]) -> bytes:
+async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: list[Statement], meter: Meter) -> Reply:
     """Commit all statements at once."""
     content = None
     if request.ClientRequestToken is not None:
@@ -171,11 +163,8 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     writes = _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
-    detail = request.ReturnConsumedCapacity
-    members = [b'"Responses":[]']
-    if detail is not None and detail != "NONE":
-        members.append(write_capacity_member(transacted, detail, {}))
-    return join_members(members)
+    tell_written(meter, transacted, steps, [step.table.name for step in steps])
+    return {"Responses": []}
 
 
 def _checked_writes(
@@ -192,7 +181,7 @@ def _checked_writes(
         writes.append(write)
         if content is not None:
             content.add(request)
-        inserted_bytes += write.size_bytes
+        inserted_bytes += 0 if write.insert is None else write.insert.size_bytes
     if inserted_bytes > TRANSACTION_SIZE_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return writes
@@ -203,8 +192,8 @@ def _planned_steps(scope: Scope, writes: list[Write], requests: list[Parameteriz
     steps = []
     places = []
     for position, (write, request) in enumerate(zip(writes, requests, strict=True)):
-        table, bound = _bound(scope, position, write)
-        step = _planned_step(table, write, bound, request.ReturnValuesOnConditionCheckFailure)
+        table, action = _bound(scope, position, write, request.ReturnValuesOnConditionCheckFailure)
+        step = step_of(table, action)
         steps.append(step)
         if step.key is not None:
             places.append(table.source + step.key)
@@ -213,7 +202,8 @@ def _planned_steps(scope: Scope, writes: list[Write], requests: list[Parameteriz
     return steps
 
 
-def _bound(scope: Scope, position: int, write: Write) -> tuple[OpenTable, WritePlan | None]:
+def _bound(scope: Scope, position: int, write: Write, on_failure: str | None) -> tuple[OpenTable, Action]:
+    """What the statement does, and its table."""
     statement = write.statement
     if statement.returning is not None:
         raise _fault(position, TRANSACTION_RETURNING)
@@ -222,26 +212,18 @@ def _bound(scope: Scope, position: int, write: Write) -> tuple[OpenTable, WriteP
         raise _fault(position, TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
     try:
-        bound = check_table(table, write)
+        action = bind_write(table, write, on_failure)
     except ValidationException as refusal:
         raise _fault(position, EXISTS_WITHOUT_CONDITION if is_check else refusal.message or "") from None
-    if is_check and bound is not None and not bound.has_filter:
+    if is_check and action.condition is None:
         raise _fault(position, EXISTS_WITHOUT_CONDITION)
-    return table, bound
-
-
-def _planned_step(table: OpenTable, write: Write, bound: WritePlan | None, on_failure: str | None) -> Step:
-    """One statement's step; a fault of its keys, the table's or an index's, makes one that refuses."""
-    try:
-        key, key_item = locate_write(table, write, bound)
-    except ValidationException as fault:
-        return Step(table, None, refusing_plan(fault))
-    try:
-        return Step(table, key, plan_write(table, write, bound, key_item, on_failure))
-    except ValidationException as fault:
-        return Step(table, key, refusing_plan(fault))
+    return table, action
 
 
 OPERATION = Operation(
-    name="ExecuteTransaction", request=ExecuteTransactionRequest, run=execute_transaction, wording="older"
+    name="ExecuteTransaction",
+    request=ExecuteTransactionRequest,
+    run=execute_transaction,
+    wording="older",
+    capacity="transaction",
 )

@@ -10,17 +10,19 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
-from hashrange.items.row_layout import row_json, row_size_bytes
-from hashrange.items.rows import decode_attributes, decode_row
+from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import Wanted, read_page
+from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
+from hashrange.operations.partiql.bindings import Bindings
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
-from hashrange.operations.replies import ENCODER, capacity_member
-from hashrange.store.pause import PAUSE
+from hashrange.operations.reply import Rows
+from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.span import Span
@@ -34,29 +36,24 @@ from hashrange.tables.spans import (
     start_key,
 )
 
-SLICE_SPANS = 256
-"""Spans read between two hand-backs of the loop; some 4 ms."""
+SLICE_SPANS_MAX = 256
+"""Spans read between two hand-backs of the loop when nobody else is there; some 4 ms."""
 
 
 class Page(NamedTuple):
     """What one page of a SELECT holds."""
 
-    items_json: list[bytes]
-    table_units: float
-    index_units: float
-    """What the index is charged that was read; 0 for a table."""
+    items: Rows
+    usage: Usage
     continuation: Continuation | None
 
 
+READS = Bindings(plan_read)
+
+
 def bound_read(table: OpenTable, statement: Statement) -> ReadPlan:
-    """The statement's plan for this table, kept until it meets another one."""
-    bound = statement.bound
-    if bound is not None and bound[0] is table:
-        plan: ReadPlan = bound[1]
-        return plan
-    plan = plan_read(table, statement)
-    statement.bound = (table, plan)
-    return plan
+    """The statement's plan for this table, kept until it meets another one. Raises ValidationException for a statement that its table does not fit."""
+    return READS.find(table, statement)
 
 
 def is_key_read(plan: ReadPlan) -> bool:
@@ -75,23 +72,23 @@ def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
 
 async def read_item(
     scope: Scope, plan: ReadPlan, values: dict[str, Value], *, consistent: bool
-) -> tuple[bytes | None, int]:
-    """The JSON of a lookup's item, if it is there and fits, and the size in bytes of what was read."""
+) -> tuple[Row | None, int]:
+    """A lookup's item, if it is there and fits, and the size in bytes of what was read."""
     row = await scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
     if row is None:
         return None, 0
-    return item_json_of(plan, values, row), row_size_bytes(row)
+    return item_of(plan, values, row), row_size_bytes(row)
 
 
-def item_json_of(plan: ReadPlan, values: dict[str, Value], row: Row) -> bytes | None:
-    """What a SELECT returns of a row; None when the row does not fit its conditions."""
+def item_of(plan: ReadPlan, values: dict[str, Value], row: Row) -> Row | None:
+    """What a SELECT returns of a row, EMPTY_PART if it chooses nothing; None when the row does not fit its conditions."""
     condition, projection = plan.condition, plan.projection
     if condition is None and projection is None:
-        return row_json(row)
+        return row
     item = decode_row(row)
     if condition is not None and not condition.test(item, values):
         return None
-    return row_json(row) if projection is None else ENCODER.encode(projection.project(item))
+    return row if projection is None else part_row(projection.project(item))
 
 
 async def read_spans(
@@ -112,9 +109,10 @@ async def read_spans(
     if not 0 <= number < len(choices):
         raise ValidationException(TOKEN_MISMATCH)
     wanted = Wanted(plan.condition, values, plan.projection, False, plan.fetches_items)
-    items_json: list[bytes] = []
+    items = Rows()
     own_units = fetched_units = 0.0
     left_bytes = PAGE_SIZE_MAX_BYTES
+    spans_left = slice_spans = FIRST_SLICE
     while True:
         page = await read_page(
             scope,
@@ -125,7 +123,7 @@ async def read_spans(
             consistent=consistent,
             limit_bytes=left_bytes,
         )
-        items_json += page.items_json
+        items += page.items
         own_units += read_units(page.size_bytes, consistent=consistent)
         fetched_units += page.fetched_units
         left_bytes -= page.filled_bytes
@@ -133,28 +131,23 @@ async def read_spans(
             limit -= page.scanned_count
         if page.last_evaluated is not None:
             continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_names))
-            return _page(source, items_json, own_units, fetched_units, continuation)
+            return Page(items, _usage(source, own_units, fetched_units), continuation)
         number, last_key = number + 1, None
         if number == len(choices):
-            return _page(source, items_json, own_units, fetched_units, None)
+            return Page(items, _usage(source, own_units, fetched_units), None)
         if left_bytes <= 0 or limit == 0:
-            return _page(source, items_json, own_units, fetched_units, Continuation(number, None))
-        if not number % SLICE_SPANS:
-            await PAUSE
+            return Page(items, _usage(source, own_units, fetched_units), Continuation(number, None))
+        spans_left -= 1
+        if not spans_left:
+            spans_left = slice_spans = await hand_back(scope.clock.monotonic, slice_spans, SLICE_SPANS_MAX)
 
 
-def _page(
-    source: ReadSource, items_json: list[bytes], own: float, fetched: float, continuation: Continuation | None
-) -> Page:
+def _usage(source: ReadSource, own_units: float, fetched_units: float) -> Usage:
+    """What a page is charged, a table's own units or those of the index that was read and of items fetched for its entries."""
+    table = source.table
     if source.index is None:
-        return Page(items_json, own, 0.0, continuation)
-    return Page(items_json, fetched, own, continuation)
-
-
-def read_capacity(source: ReadSource, table_units: float, index_units: float, detail: str) -> bytes:
-    """The reply's ConsumedCapacity."""
-    indexes = () if source.index is None else ((source.index, index_units),)
-    return capacity_member(source.table.name, table_units, detail, indexes)
+        return Usage(table, table.name, own_units)
+    return Usage(table, table.name, fetched_units, ((source.index, own_units),))
 
 
 # --- spans --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from hashrange.operations.policies.resource import (
     with_policy,
 )
 from hashrange.operations.policies.revisions import check_revision, next_revision
+from hashrange.operations.reply import Reply
 from hashrange.tables.schema import ResourcePolicy
 
 
@@ -28,7 +29,7 @@ class DeleteResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=
     ExpectedRevisionId: members.RevisionId | None = None
 
 
-async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequest) -> bytes:
+async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequest) -> Reply:
     """Store that the policy is gone."""
     resource = parse_resource(scope, request.ResourceArn)
     while True:
@@ -39,8 +40,8 @@ async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequ
         if request.ExpectedRevisionId is not None:
             check_revision(resource, old, request.ExpectedRevisionId)
         if old is None:
-            return b"{}"
-        reply = msgspec.json.encode({"RevisionId": str(old.revision)})
+            return {}
+        reply = {"RevisionId": str(old.revision)}
         if old.document is None:
             return reply
         refuse_pending(resource, old, now_seconds, scope.settings.table_state_delay_seconds)

@@ -11,6 +11,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies import members
 from hashrange.operations.policies.document import shown_form
 from hashrange.operations.policies.resource import find_resource, parse_resource, policy_of
+from hashrange.operations.reply import Reply
 
 
 class GetResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -19,13 +20,13 @@ class GetResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     ResourceArn: members.ResourceArn
 
 
-async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -> bytes:
+async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -> Reply:
     """The document and its revision."""
     resource = parse_resource(scope, request.ResourceArn)
     policy = policy_of(await find_resource(scope, resource), resource)
     if policy is None or policy.document is None:
         raise PolicyNotFoundException(say.POLICY_NOT_FOUND.format(arn=resource.arn))
-    return msgspec.json.encode({"Policy": shown_form(policy.document), "RevisionId": str(policy.revision)})
+    return {"Policy": shown_form(policy.document), "RevisionId": str(policy.revision)}
 
 
 OPERATION = Operation("GetResourcePolicy", GetResourcePolicyRequest, get_resource_policy)

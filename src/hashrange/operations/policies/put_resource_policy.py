@@ -22,6 +22,7 @@ from hashrange.operations.policies.resource import (
     with_policy,
 )
 from hashrange.operations.policies.revisions import NO_POLICY, check_revision, next_revision, refuse_existing
+from hashrange.operations.reply import Reply
 from hashrange.tables.schema import ResourcePolicy
 
 
@@ -34,7 +35,7 @@ class PutResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     ConfirmRemoveSelfResourceAccess: bool | None = None
 
 
-async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -> bytes:
+async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -> Reply:
     """Store the policy and give its revision."""
     resource = parse_resource(scope, request.ResourceArn)
     document = read_document(request.Policy, resource.kind)
@@ -52,11 +53,11 @@ async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -
         elif expected is not None:
             check_revision(resource, old, expected)
         if old is not None and old.document == stored:
-            return msgspec.json.encode({"RevisionId": str(old.revision)})
+            return {"RevisionId": str(old.revision)}
         refuse_pending(resource, old, now_seconds, scope.settings.table_state_delay_seconds)
         new = ResourcePolicy(stored, next_revision(old, now_seconds))
         if await scope.store.catalog.replace(table, with_policy(table, resource, new)):
-            return msgspec.json.encode({"RevisionId": str(new.revision)})
+            return {"RevisionId": str(new.revision)}
 
 
 OPERATION = Operation("PutResourcePolicy", PutResourcePolicyRequest, put_resource_policy)

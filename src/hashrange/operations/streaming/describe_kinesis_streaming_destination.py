@@ -1,9 +1,8 @@
 """DescribeKinesisStreamingDestination: which Kinesis streams does a table feed? None yet. Order of checks: name → table exists."""
 
-import msgspec
-
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 
 
 class DescribeKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_only=True, gc=False):
@@ -12,10 +11,10 @@ class DescribeKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_o
 
 async def describe_kinesis_streaming_destination(
     scope: Scope, request: DescribeKinesisStreamingDestinationRequest
-) -> bytes:
+) -> Reply:
     """The table's bare name and an empty list."""
     table = await described_table(scope, request.TableName)
-    return msgspec.json.encode({"TableName": table.name, "KinesisDataStreamDestinations": []})
+    return {"TableName": table.name, "KinesisDataStreamDestinations": []}
 
 
 OPERATION = Operation(

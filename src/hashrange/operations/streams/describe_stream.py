@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from hashrange.limits import DESCRIBE_STREAM_MAX
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.streams import members
 from hashrange.operations.streams.stream import find_stream, readable_shards
 from hashrange.tables.description import describe_keys
@@ -30,7 +31,7 @@ class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     ShardFilter: "ShardFilter | None" = None
 
 
-async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> bytes:
+async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply:
     """A last shard only when more follow; a start or parent that is not there has none behind it."""
     stream = find_stream(scope, request.StreamArn)
     all_shards = readable_shards(scope, stream)
@@ -49,7 +50,7 @@ async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> bytes
     }
     if len(shards) > limit:
         reply["LastEvaluatedShardId"] = shards[limit - 1].shard_id
-    return msgspec.json.encode({"StreamDescription": reply})
+    return {"StreamDescription": reply}
 
 
 def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence[Shard]:

@@ -5,7 +5,6 @@ they are durable. A page of an open shard's end, be it empty, goes on behind the
 next iterator.
 """
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -15,12 +14,10 @@ from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessExcepti
 from hashrange.limits import GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES
 from hashrange.messages import streams as say
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Records, Reply
 from hashrange.operations.streams.iterators import Position, decode_iterator, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import find_stream, readable_shards
-from hashrange.steps import spend
-from hashrange.tables.stream_records import faces_of, record_json
-from hashrange.tables.streams import Sequence as SequenceNumber
-from hashrange.tables.streams import Stream, horizon
+from hashrange.tables.streams import horizon
 
 
 class GetRecordsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -30,8 +27,8 @@ class GetRecordsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Limit: Annotated[int, Meta(ge=1, le=1000, extra={"shape": "Integer"})] | None = None
 
 
-async def get_records(scope: Scope, request: GetRecordsRequest) -> bytes:
-    """At most 1,000 records, or 1 MB of them. One seek, and some 5 µs a record."""
+async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
+    """At most 1,000 records, or 1 MB of them. One seek, and some 1 µs a record; writing it takes 3.5."""
     now_seconds = scope.clock.service_time()
     arn, position = decode_iterator(request.ShardIterator, now_seconds)
     stream = find_stream(scope, arn)
@@ -47,24 +44,11 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> bytes:
     if not page.is_end:
         first = page.records[-1][0] + 1
     elif shard.last is not None:
-        return _reply(stream, page.records, b"")
+        return {"Records": Records(stream, page.records)}
     else:
         first = max([first, end_of_records(last, now_seconds), *[sequence + 1 for sequence, _ in page.records[-1:]]])
     following = encode_iterator(arn, Position(stream.stream_id, shard.number, first), now_seconds)
-    return _reply(stream, page.records, b',"NextShardIterator":%b' % msgspec.json.encode(following))
-
-
-def _reply(stream: Stream, records: Sequence[tuple[SequenceNumber, bytes]], following: bytes) -> bytes:
-    """The records as JSON, and the member that follows. A page of a megabyte is copied once."""
-    faces = faces_of(stream)
-    parts = [b'{"Records":[']
-    for sequence, record in records:
-        spend(5 + (len(record) >> 10))
-        parts += (record_json(faces, sequence, record), b",")
-    if records:
-        parts.pop()
-    parts += (b"]", following, b"}")
-    return b"".join(parts)
+    return {"Records": Records(stream, page.records), "NextShardIterator": following}
 
 
 OPERATION = Operation("GetRecords", GetRecordsRequest, get_records, service="DynamoDBStreams_20120810")

@@ -10,6 +10,7 @@ import msgspec
 from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException, ValidationException
 from hashrange.messages import streams as say
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.streams import members
 from hashrange.operations.streams.iterators import Position, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import (
@@ -30,7 +31,7 @@ class GetShardIteratorRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     Timestamp: float | None = None
 
 
-async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> bytes:
+async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> Reply:
     """The iterator, good for 15 minutes."""
     parse_stream_arn(request.StreamArn)
     now_seconds = scope.clock.service_time()
@@ -41,7 +42,7 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
         raise ResourceNotFoundException(say.SHARD_NOT_FOUND.format(shard=request.ShardId, arn=request.StreamArn))
     first, is_horizon = _place(scope, request, shard, sequence, now_seconds)
     position = Position(stream.stream_id, shard.number, first, is_horizon)
-    return msgspec.json.encode({"ShardIterator": encode_iterator(stream.arn, position, now_seconds)})
+    return {"ShardIterator": encode_iterator(stream.arn, position, now_seconds)}
 
 
 def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) -> Sequence:

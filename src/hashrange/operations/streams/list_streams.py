@@ -3,13 +3,14 @@
 A page may start after any ARN, whether or not that stream is still there.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.limits import LIST_STREAMS_MAX
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.streams import members
 from hashrange.operations.streams.stream import is_there, parse_stream_arn
@@ -23,7 +24,7 @@ class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExclusiveStartStreamArn: members.StreamArn | None = None
 
 
-async def list_streams(scope: Scope, request: ListStreamsRequest) -> bytes:
+async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:
     """A last ARN only when more follow."""
     now_seconds = scope.clock.service_time()
     found = {
@@ -36,7 +37,7 @@ async def list_streams(scope: Scope, request: ListStreamsRequest) -> bytes:
         parse_stream_arn(start)
     arns = sorted([arn for arn in found if start is None or arn > start])
     limit = request.Limit or LIST_STREAMS_MAX
-    reply: dict[str, Any] = {
+    reply: Reply = {
         "Streams": [
             {"StreamArn": arn, "TableName": found[arn].table_name, "StreamLabel": found[arn].label}
             for arn in arns[:limit]
@@ -44,7 +45,7 @@ async def list_streams(scope: Scope, request: ListStreamsRequest) -> bytes:
     }
     if len(arns) > limit:
         reply["LastEvaluatedStreamArn"] = arns[limit - 1]
-    return msgspec.json.encode(reply)
+    return reply
 
 
 OPERATION = Operation("ListStreams", ListStreamsRequest, list_streams, service="DynamoDBStreams_20120810")

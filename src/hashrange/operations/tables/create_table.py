@@ -14,6 +14,7 @@ from hashrange.operations.lookup import purge_gone_tables, table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.revisions import next_revision
+from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.creation import make_table
 from hashrange.operations.tables.creation_checks import check_creation
@@ -23,7 +24,7 @@ from hashrange.tables.description import describe_table, described_sources
 from hashrange.tables.schema import ResourcePolicy, Table
 
 
-async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
+async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     """Store the table and describe it as CREATING."""
     name = table_name(request.TableName)
     if name == request.TableName and name.startswith("arn:"):
@@ -59,7 +60,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> bytes:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
     table = opened.schema
     figures = await scope.store.statistics(described_sources(table))
-    return msgspec.json.encode({"TableDescription": describe_table(table, now_seconds, figures, "CREATING")})
+    return {"TableDescription": describe_table(table, now_seconds, figures, "CREATING")}
 
 
 OPERATION = Operation("CreateTable", CreateTableRequest, create_table)

@@ -13,6 +13,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.description import describe_deleted
 from hashrange.tables.states import status
@@ -24,7 +25,7 @@ class DeleteTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TableName: NameOrArn
 
 
-async def delete_table(scope: Scope, request: DeleteTableRequest) -> bytes:
+async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
     """Delete the table, or set the moment when it will be gone; describe it as DELETING."""
     while True:
         table = await find_table(scope, request.TableName)
@@ -32,7 +33,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> bytes:
             raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
         now_seconds = scope.clock.service_time()
         count, size_bytes = (await scope.store.statistics((table.source,)))[table.source]
-        reply = msgspec.json.encode({"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)})
+        reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
         if status(table, now_seconds) == "DELETING":
             return reply
         refuse_busy(table, now_seconds)

@@ -6,6 +6,7 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.description import describe_table as describe
 from hashrange.tables.description import described_sources
@@ -17,13 +18,13 @@ class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TableName: NameOrArn
 
 
-async def describe_table(scope: Scope, request: DescribeTableRequest) -> bytes:
+async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
     """The table's description as of now, with exact figures."""
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
     figures = await scope.store.statistics(described_sources(table))
-    return msgspec.json.encode({"Table": describe(table, scope.clock.service_time(), figures)})
+    return {"Table": describe(table, scope.clock.service_time(), figures)}
 
 
 OPERATION = Operation("DescribeTable", DescribeTableRequest, describe_table)

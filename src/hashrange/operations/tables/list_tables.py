@@ -1,6 +1,6 @@
 """ListTables: the names of the caller's tables, in order, in pages."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -8,6 +8,7 @@ from msgspec import Meta
 from hashrange import limits
 from hashrange.operations.lookup import purge_gone_tables
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 
 
@@ -20,17 +21,17 @@ class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     )
 
 
-async def list_tables(scope: Scope, request: ListTablesRequest) -> bytes:
+async def list_tables(scope: Scope, request: ListTablesRequest) -> Reply:
     """Names after the start name, which need not exist; a last name only when more follow."""
     await purge_gone_tables(scope)
     names = sorted(scope.tables)
     if request.ExclusiveStartTableName is not None:
         names = [name for name in names if name > request.ExclusiveStartTableName]
     limit = request.Limit or limits.LIST_TABLES_MAX
-    reply: dict[str, Any] = {"TableNames": names[:limit]}
+    reply: Reply = {"TableNames": names[:limit]}
     if len(names) > limit:
         reply["LastEvaluatedTableName"] = names[limit - 1]
-    return msgspec.json.encode(reply)
+    return reply
 
 
 OPERATION = Operation("ListTables", ListTablesRequest, list_tables)

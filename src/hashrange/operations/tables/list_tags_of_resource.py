@@ -7,7 +7,7 @@ it stays good when tags come and go.
 
 import base64
 import binascii
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -16,6 +16,7 @@ from hashrange.errors import ValidationException
 from hashrange.limits import TAGS_PER_PAGE
 from hashrange.messages import tables as say
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.tables.tagged import check_arn, find_tagged
 
 
@@ -26,17 +27,17 @@ class ListTagsOfResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     NextToken: str | None = None
 
 
-async def list_tags_of_resource(scope: Scope, request: ListTagsOfResourceRequest) -> bytes:
+async def list_tags_of_resource(scope: Scope, request: ListTagsOfResourceRequest) -> Reply:
     """Tags after the token's, by key; a token only when more follow."""
     check_arn(scope, request.ResourceArn, "ListTagsOfResource")
     after = _decode_token(request.NextToken)
     table = await find_tagged(scope, request.ResourceArn)
     keys = sorted(key for key in table.tags if after is None or key > after)
     page = keys[:TAGS_PER_PAGE]
-    reply: dict[str, Any] = {"Tags": [{"Key": key, "Value": table.tags[key]} for key in page]}
+    reply: Reply = {"Tags": [{"Key": key, "Value": table.tags[key]} for key in page]}
     if len(keys) > len(page):
         reply["NextToken"] = base64.b64encode(page[-1].encode()).decode()
-    return msgspec.json.encode(reply)
+    return reply
 
 
 def _decode_token(token: str | None) -> str | None:

@@ -25,7 +25,7 @@ class TagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Tags: list[members.Tag]
 
 
-async def tag_resource(scope: Scope, request: TagResourceRequest) -> bytes:
+async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
     """Store the tags; the reply is empty."""
     check_arn(scope, request.ResourceArn, "TagResource")
     if not request.Tags:
@@ -37,7 +37,7 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> bytes:
         tags = table.tags | {tag.Key: tag.Value for tag in request.Tags}
         check_tag_count(len(tags))
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
-            return b""
+            return
 
 
 OPERATION = Operation("TagResource", TagResourceRequest, tag_resource)

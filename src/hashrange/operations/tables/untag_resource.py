@@ -24,7 +24,7 @@ class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     TagKeys: list[Annotated[str, Meta(min_length=1, max_length=128)]]
 
 
-async def untag_resource(scope: Scope, request: UntagResourceRequest) -> bytes:
+async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
     """Store the tags that remain; the reply is empty."""
     check_arn(scope, request.ResourceArn, "UntagResource")
     if not request.TagKeys:
@@ -35,7 +35,7 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> bytes:
         taken = {key for key in walk(request.TagKeys) if key in table.tags}
         tags = {key: value for key, value in table.tags.items() if key not in taken}
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
-            return b""
+            return
 
 
 OPERATION = Operation("UntagResource", UntagResourceRequest, untag_resource)

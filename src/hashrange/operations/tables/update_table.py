@@ -8,13 +8,12 @@ A created index is CREATING afterwards and a job makes its entries; without a st
 so that a small table's index is ACTIVE in the next call.
 """
 
-import msgspec
-
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
@@ -29,7 +28,7 @@ FIRST_BACKFILL_ROWS = 256
 """Rows whose entries are made by the request itself; some 2 ms."""
 
 
-async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
+async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
     """Store the changed table and describe it as UPDATING."""
     name = table_name(request.TableName)
     check_update(request)
@@ -52,7 +51,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> bytes:
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
                 await _backfill_first(scope, source_id(stored.table_id, created.index_id))
-            return msgspec.json.encode({"TableDescription": description})
+            return {"TableDescription": description}
 
 
 async def _backfill_first(scope: Scope, source: bytes) -> None:

@@ -1,9 +1,8 @@
 """DescribeTimeToLive: does a table let its items expire, and by which attribute? Order of checks: name → table exists."""
 
-import msgspec
-
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.tables.states import time_to_live_status
 
 
@@ -11,14 +10,14 @@ class DescribeTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=Fals
     """The table by name or ARN."""
 
 
-async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest) -> bytes:
+async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest) -> Reply:
     """Its state, with the attribute's name unless that is DISABLED."""
     time_to_live = (await described_table(scope, request.TableName)).time_to_live
     status = time_to_live_status(time_to_live, scope.clock.service_time())
     description: dict[str, str] = {"TimeToLiveStatus": status}
     if time_to_live is not None and status != "DISABLED":
         description["AttributeName"] = time_to_live.attribute
-    return msgspec.json.encode({"TimeToLiveDescription": description})
+    return {"TimeToLiveDescription": description}
 
 
 OPERATION = Operation("DescribeTimeToLive", DescribeTimeToLiveRequest, describe_time_to_live)

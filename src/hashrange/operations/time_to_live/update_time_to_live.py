@@ -17,6 +17,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.tables.schema import TimeToLive
 
 FIRST_FILLED_ROWS = 256
@@ -36,7 +37,7 @@ class UpdateTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=False)
     TimeToLiveSpecification: TimeToLiveSpecification
 
 
-async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) -> bytes:
+async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) -> Reply:
     """Store it; the reply repeats what was asked for."""
     wanted = request.TimeToLiveSpecification
     while True:
@@ -51,7 +52,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
     if wanted.Enabled:
         maintenance = scope.maintenance
         await maintenance.backfill(table.source, maintenance.lease(), FIRST_FILLED_ROWS)
-    return msgspec.json.encode({"TimeToLiveSpecification": wanted})
+    return {"TimeToLiveSpecification": {"Enabled": wanted.Enabled, "AttributeName": wanted.AttributeName}}
 
 
 def _refuse(

@@ -6,13 +6,15 @@ Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A refusal
 from collections.abc import Sequence
 
 from hashrange.items.types import Key, Row
-from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import TRANSACTION_FACTOR, TRANSACTION_SIZE_MAX_BYTES
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.transactions.figures import check_read_size
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step, Transacted, TransactionRefused
 from hashrange.store.request_ids import new_request_id
+from hashrange.tables.capacity import item_read_units
 from hashrange.tables.open_table import OpenTable
 
 
@@ -30,11 +32,15 @@ async def commit_steps(
         raise cancelled(refusal.reasons) from None
 
 
-async def read_places(scope: Scope, places: Sequence[tuple[OpenTable, Key]]) -> list[Row | None]:
-    """The rows at all places. Raises as `commit_steps`."""
+async def read_places(
+    scope: Scope, places: Sequence[tuple[OpenTable, Key]], names: Sequence[str], meter: Meter
+) -> list[Row | None]:
+    """The rows at all places; `names` are those that the request has for their tables. Raises as `commit_steps`."""
     try:
         rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES)
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
     check_read_size(rows)
+    for (table, _), name, row in zip(places, names, rows, strict=True):
+        meter.append(Usage(table, name, TRANSACTION_FACTOR * item_read_units(row, consistent=True)))
     return rows

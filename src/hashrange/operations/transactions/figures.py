@@ -1,24 +1,20 @@
-"""What does a transaction weigh and cost? Its size against the limit, and the ConsumedCapacity of its reply.
+"""What does a transaction weigh and cost? Its size against the limit, and the units that it consumes.
 
 Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: service behaviour, captures to Oct 2026.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hashrange.errors import ValidationException
 from hashrange.items.row_layout import row_size_bytes
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Row
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
-from hashrange.operations.replies import ENCODER
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.transactions.tokens import replay_units
-from hashrange.store.interface import Transacted
-from hashrange.tables.open_table import OpenTable
-from hashrange.tables.transaction_capacity import (
-    transaction_capacity,
-    transaction_read_units,
-    transaction_write_units,
-)
+from hashrange.store.interface import Step, Transacted
+from hashrange.tables.capacity import index_units
+from hashrange.tables.transaction_capacity import transaction_change_units
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
@@ -27,32 +23,13 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
         raise ValidationException(TRANSACTION_TOO_LARGE)
 
 
-def names_as_given(names: Iterable[str]) -> dict[str, str]:
-    """Tables' own names → how a request names them, by name or by ARN."""
-    return {name.rpartition("/")[2]: name for name in names}
-
-
-def write_capacity_member(transacted: Transacted, detail: str, given: dict[str, str]) -> bytes:
-    """ConsumedCapacity of a write, by table, each named as `given`; a replay costs what reading its items does."""
+def tell_written(meter: Meter, transacted: Transacted, steps: Sequence[Step], names: Sequence[str]) -> None:
+    """Tell what a transaction of these steps consumes; `names` are those of their tables in the request. A replay costs what reading its items does."""
     if transacted.report is None:
-        units, indexes = transaction_write_units(transacted.changes)
-        capacities = [
-            transaction_capacity(given.get(name, name), units[name], detail, "Write", indexes.get(name, ()))
-            for name in units
-        ]
-    else:
-        replayed = replay_units(transacted.report)
-        capacities = [transaction_capacity(given.get(name, name), replayed[name], detail, "Read") for name in replayed]
-    return b'"ConsumedCapacity":' + ENCODER.encode(capacities)
-
-
-def read_capacity_member(
-    places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None], detail: str, given: dict[str, str]
-) -> bytes:
-    """ConsumedCapacity of a read, by table, each named as `given`."""
-    sizes = [
-        (table.name, 0 if row is None else row_size_bytes(row)) for (table, _), row in zip(places, rows, strict=True)
-    ]
-    units = transaction_read_units(sizes)
-    capacities = [transaction_capacity(given.get(name, name), units[name], detail, "Read") for name in units]
-    return b'"ConsumedCapacity":' + ENCODER.encode(capacities)
+        for change, name in zip(transacted.changes, names, strict=True):
+            indexes = index_units(change.entries) if change.entries else ()
+            meter.append(Usage(change.table, name, transaction_change_units(change), indexes, is_write=True))
+        return
+    tables = {step.table.name: (step.table, name) for step, name in zip(steps, names, strict=True)}
+    for table_name, units in replay_units(transacted.report).items():
+        meter.append(Usage(*tables[table_name], units))

@@ -5,6 +5,7 @@ Source: service behaviour, captures to Oct 2026.
 
 from hashrange.errors import ApiError, RequestFault, TransactionCanceledException, WholeRequestFault
 from hashrange.messages.transactions import CANCELLED
+from hashrange.operations.reply import Items, Structure
 
 CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
@@ -23,15 +24,15 @@ def cancelled(refusals: list[ApiError | None]) -> ApiError:
     for refusal in refusals:
         if isinstance(refusal, WholeRequestFault):
             return refusal
-    reasons = [_reason(refusal) for refusal in refusals]
+    reasons = list(map(_reason, refusals))
     message = CANCELLED.format(codes=", ".join([str(reason["Code"]) for reason in reasons]))
-    return TransactionCanceledException(message, CancellationReasons=reasons)
+    return TransactionCanceledException(message, CancellationReasons=Items(reasons))
 
 
-def _reason(refusal: ApiError | None) -> dict[str, object]:
+def _reason(refusal: ApiError | None) -> Structure:
     if refusal is None:
-        return {"Code": "None"}
-    return {"Code": CODES[refusal.code], "Message": message_of(refusal), **refusal.members}
+        return Structure(Code="None")
+    return Structure(Code=CODES[refusal.code], Message=message_of(refusal), **refusal.members)
 
 
 def message_of(refusal: ApiError) -> str | None:

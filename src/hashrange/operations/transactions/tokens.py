@@ -9,7 +9,6 @@ from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.limits import TOKEN_LIFE_SECONDS
 from hashrange.operations.operation import Scope
-from hashrange.operations.replies import ENCODER
 from hashrange.store.interface import Token
 from hashrange.tables.change import Change
 from hashrange.tables.transaction_capacity import TableUnits, transaction_read_units
@@ -49,4 +48,4 @@ def replay_units(report: bytes) -> TableUnits:
 
 def _report(changes: Sequence[Change]) -> bytes:
     sizes = [(change.table.name, 0 if change.new is None else row_size_bytes(change.new)) for change in changes]
-    return ENCODER.encode(transaction_read_units(sizes))
+    return msgspec.json.encode(transaction_read_units(sizes))

@@ -13,7 +13,7 @@ from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, 
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.row_layout import row_json_view
+from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -23,14 +23,14 @@ from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.depth import check_expressions_readable
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
-from hashrange.operations.items.projections import requested_projection
+from hashrange.operations.items.projections import project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import join_reply, project_row
+from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.commit import read_places
-from hashrange.operations.transactions.figures import names_as_given, read_capacity_member
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.steps import grow_reply, spend
+from hashrange.steps import spend
 from hashrange.tables.open_table import OpenTable
 
 
@@ -65,19 +65,12 @@ class Lookup(NamedTuple):
     projection: Projection | None
 
 
-async def transact_get_items(scope: Scope, request: TransactGetItemsRequest) -> bytes:
+async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, meter: Meter) -> Reply:
     """The items in the order of the request; an empty object for one that is not there, or of which nothing is chosen. 5 µs an item."""
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
-    rows = await read_places(scope, places)
-    grow_reply(0, sum([len(row) for row in rows if row is not None]))
-    parts = [b'{"Responses":[', *_responses(lookups, rows), b"]"]
-    detail = request.ReturnConsumedCapacity
-    if detail is not None and detail != "NONE":
-        given = names_as_given(lookup.table_name for lookup in lookups)
-        parts += (b",", read_capacity_member(places, rows, detail, given))
-    parts.append(b"}")
-    return join_reply(parts)
+    rows = await read_places(scope, places, [lookup.table_name for lookup in lookups], meter)
+    return {"Responses": Items([_response(lookup, row) for lookup, row in zip(lookups, rows, strict=True)])}
 
 
 def _checked_lookup(get: Get) -> Lookup:
@@ -126,22 +119,19 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
     return places
 
 
-def _responses(lookups: list[Lookup], rows: list[Row | None]) -> list[bytes | memoryview]:
-    """Parts of the JSON of all replies, one object for each Get; whole items are spliced unread. Joined once: there may be very many bytes."""
-    parts: list[bytes | memoryview] = []
-    for lookup, row in zip(lookups, rows, strict=True):
-        if parts:
-            parts.append(b",")
-        if row is None:
-            parts.append(b"{}")
-            continue
-        spend(len(row) >> 10)
-        item_json = row_json_view(row) if lookup.projection is None else project_row(lookup.projection, row)
-        if item_json == b"{}":
-            parts.append(item_json)
-        else:
-            parts += (b'{"Item":', item_json, b"}")
-    return parts
+def _response(lookup: Lookup, row: Row | None) -> Structure:
+    """What one Get tells: its item, or nothing."""
+    if row is None:
+        return Structure()
+    spend(len(row) >> 10)
+    item = row if lookup.projection is None else project_row(lookup.projection, row)
+    return Structure() if item == EMPTY_PART else Structure(Item=item)
 
 
-OPERATION = Operation(name="TransactGetItems", request=TransactGetItemsRequest, run=transact_get_items, wording="older")
+OPERATION = Operation(
+    name="TransactGetItems",
+    request=TransactGetItemsRequest,
+    run=transact_get_items,
+    wording="older",
+    capacity="transaction",
+)

@@ -11,7 +11,6 @@ Put are reasons, as those of lookups are; what a Delete removes counts into the 
 together leave it, and each action that adds to one that is too large has that reason.
 """
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -23,23 +22,17 @@ from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
-from hashrange.operations.items.writes import collection_metrics
+from hashrange.operations.items.actions import Action
+from hashrange.operations.items.writes import metrics_by_table
 from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.replies import ENCODER, join_members
-from hashrange.operations.transactions.actions import (
-    Action,
-    ConditionCheck,
-    TransactWriteItem,
-    check_action,
-    plan_action,
-)
+from hashrange.operations.reply import Reply
+from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of
 from hashrange.operations.transactions.commit import commit_steps
-from hashrange.operations.transactions.figures import names_as_given, write_capacity_member
+from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.tokens import Content
-from hashrange.store.interface import Step, Transacted
-from hashrange.tables.change import Change
-from hashrange.tables.source_id import partition_of
+from hashrange.store.interface import Step
 from hashrange.wire.body_members import decode_large
 
 
@@ -76,7 +69,7 @@ def decode_in_pieces(body: bytes) -> TransactWriteItemsRequest:
     )
 
 
-async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest) -> bytes:
+async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest, meter: Meter) -> Reply:
     """Commit all actions at once; the reply holds only the figures asked for. 15 µs an action."""
     content = None
     if request.ClientRequestToken is not None:
@@ -85,9 +78,14 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest)
     actions = _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
-    if request.ReturnConsumedCapacity is None and request.ReturnItemCollectionMetrics is None:
-        return b"{}"
-    return await _reply(scope, request, actions, transacted)
+    tell_written(meter, transacted, steps, [action.table_name for action in actions])
+    if request.ReturnItemCollectionMetrics != "SIZE" or transacted.report is not None:
+        return {}
+    pairs = list(zip(actions, transacted.changes, strict=True))
+    given = {change.table.name: action.table_name for action, change in pairs}
+    written = [(given[change.table.name], action, change) for action, change in pairs if action.kind != "check"]
+    metrics = await metrics_by_table(scope, written)
+    return {"ItemCollectionMetrics": metrics} if metrics else {}
 
 
 def _checked_actions(elements: list[TransactWriteItem], content: Content | None) -> list[Action]:
@@ -99,8 +97,7 @@ def _checked_actions(elements: list[TransactWriteItem], content: Content | None)
         actions.append(action)
         if content is not None:
             content.add(element)
-        if action.row is not None:
-            put_bytes += action.size_bytes
+        put_bytes += action.size_bytes
     if put_bytes > TRANSACTION_SIZE_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return actions
@@ -112,14 +109,14 @@ def _planned_steps(scope: Scope, actions: list[Action]) -> list[Step]:
     places: list[object] = []
     is_table_missing = False
     for action in actions:
-        name = action.request.TableName
+        name = action.table_name
         table = find_active_table(scope, name)
         if table is None:
             is_table_missing = True
-            if action.row is None:
+            if action.kind != "put":
                 places.append((name, encode_canonically(action.item)))
             continue
-        step = plan_action(table, action)
+        step = step_of(table, action)
         steps.append(step)
         if step.key is not None:
             places.append(table.source + step.key)
@@ -130,42 +127,11 @@ def _planned_steps(scope: Scope, actions: list[Action]) -> list[Step]:
     return steps
 
 
-async def _reply(
-    scope: Scope, request: TransactWriteItemsRequest, actions: list[Action], transacted: Transacted
-) -> bytes:
-    """The figures asked for, by table. Of a replay only what it costs is known."""
-    members = []
-    detail = request.ReturnConsumedCapacity
-    given = names_as_given(action.request.TableName for action in actions)
-    if detail is not None and detail != "NONE":
-        members.append(write_capacity_member(transacted, detail, given))
-    if request.ReturnItemCollectionMetrics == "SIZE" and transacted.report is None:
-        metrics = await _metrics(scope, actions, transacted.changes, given)
-        if metrics:
-            members.append(b'"ItemCollectionMetrics":' + ENCODER.encode(metrics))
-    return join_members(members)
-
-
-async def _metrics(
-    scope: Scope, actions: list[Action], changes: Sequence[Change], given: dict[str, str]
-) -> dict[str, list[dict[str, object]]]:
-    """ItemCollectionMetrics of every collection written to, by table; tables without local indexes have none."""
-    metrics: dict[str, list[dict[str, object]]] = {}
-    told: set[bytes] = set()
-    for action, change in zip(actions, changes, strict=True):
-        table = change.table
-        collection = table.source + partition_of(change.key)
-        if isinstance(action.request, ConditionCheck) or not table.has_item_collections or collection in told:
-            continue
-        told.add(collection)
-        metrics.setdefault(given[table.name], []).append(await collection_metrics(scope, change, action.item))
-    return metrics
-
-
 OPERATION = Operation(
     name="TransactWriteItems",
     request=TransactWriteItemsRequest,
     run=transact_write_items,
     wording="older",
+    capacity="transaction",
     decode_large=decode_in_pieces,
 )

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import HEX_TOKEN_PATTERN, refuse_token
+from hashrange.operations.reply import Reply
 
 
 class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -16,10 +17,10 @@ class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     NextToken: Annotated[str, Meta(min_length=1, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
 
 
-async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest) -> bytes:
+async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest) -> Reply:
     """An empty, last page."""
     refuse_token(request.NextToken)
-    return msgspec.json.encode({"BulkOperationsSummaryList": []})
+    return {"BulkOperationsSummaryList": []}
 
 
 OPERATION = Operation("ListBulkOperations", ListBulkOperationsRequest, list_bulk_operations)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from hashrange.operations.described import ArnOrName
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import refuse_token
+from hashrange.operations.reply import Reply
 from hashrange.operations.tables.tagged import check_arn
 
 
@@ -22,12 +23,12 @@ class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     NextToken: str | None = None
 
 
-async def list_exports(scope: Scope, request: ListExportsRequest) -> bytes:
+async def list_exports(scope: Scope, request: ListExportsRequest) -> Reply:
     """An empty, last page."""
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListExports")
     refuse_token(request.NextToken)
-    return msgspec.json.encode({"ExportSummaries": []})
+    return {"ExportSummaries": []}
 
 
 OPERATION = Operation("ListExports", ListExportsRequest, list_exports)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from hashrange.operations.described import ArnOrName
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import HEX_TOKEN_PATTERN, refuse_token
+from hashrange.operations.reply import Reply
 from hashrange.operations.tables.tagged import check_arn
 
 
@@ -22,12 +23,12 @@ class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     NextToken: Annotated[str, Meta(min_length=112, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
 
 
-async def list_imports(scope: Scope, request: ListImportsRequest) -> bytes:
+async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
     """An empty, last page."""
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListImports")
     refuse_token(request.NextToken)
-    return msgspec.json.encode({"ImportSummaryList": []})
+    return {"ImportSummaryList": []}
 
 
 OPERATION = Operation("ListImports", ListImportsRequest, list_imports)

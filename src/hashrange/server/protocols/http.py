@@ -1,8 +1,7 @@
 """Which protocols does the HTTP listener speak? In the order in which they are asked."""
 
-from collections.abc import Callable
-
 from hashrange.server.access import Access
+from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.front import Front, WireProtocol
 from hashrange.server.hints import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
@@ -10,8 +9,8 @@ from hashrange.server.protocols.plain import Plain
 from hashrange.service.service import Service
 
 
-def http_front(service: Service, access: Access, count_connections: Callable[[], int] = lambda: 0) -> Front:
-    """What answers the requests of the HTTP listener; `count_connections` tells how many connections it has open."""
+def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
+    """What answers the requests of the HTTP listener with these clients."""
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
     protocols: list[WireProtocol] = [DynamoDBJson(service.operations, access, plain, hint_other_service), plain]
@@ -20,6 +19,6 @@ def http_front(service: Service, access: Access, count_connections: Callable[[],
         from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415
         from hashrange.server.protocols.admin.protocol import Admin  # noqa: PLC0415
 
-        serving = Serving(service, count_connections, started_at_seconds=service.clock.monotonic())
+        serving = Serving(service, clients, started_at_seconds=service.clock.monotonic())
         protocols.insert(0, Admin(serving))
     return Front(service, protocols)

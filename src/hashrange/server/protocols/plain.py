@@ -17,7 +17,7 @@ PREFLIGHT_SECONDS = 172_800
 class Plain:
     """What is no call of an operation."""
 
-    targets = ()
+    targets = quick_targets = ()
 
     def __init__(self, hint_other_service: Callable[[Request], None]) -> None:
         self._hint_other_service = hint_other_service

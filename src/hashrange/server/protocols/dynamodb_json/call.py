@@ -38,7 +38,7 @@ class JsonCall(Call):
 
     def done(self, reply: Reply | None) -> None:
         """Write it."""
-        self.body = reply if isinstance(reply, bytes) else reply_json(reply)
+        self.body = reply_json(reply)
         if len(self.http.body) > SURELY_QUICK_BYTES:
             let_go(self.request)
 

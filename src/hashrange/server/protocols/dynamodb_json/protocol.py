@@ -66,6 +66,7 @@ class DynamoDBJson:
             f"{operation.service}.{operation.name}".encode(): _target(operation) for operation in operations.values()
         }
         self.targets = [target for target in self._targets if target is not None]
+        self.quick_targets = [target for target in self.targets if self._targets[target].operation.is_quick]
 
     def claims(self, request: Request) -> bool:
         """Is it a POST of JSON?"""

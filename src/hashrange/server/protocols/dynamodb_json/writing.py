@@ -4,16 +4,24 @@ Commas stand in JSON between siblings and nowhere else. So a reply is a list of 
 the brackets and names that open before it, and the brackets that close behind it. A long reply gives way while it is written.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from hashrange.items.row_layout import row_json, rows_json
-from hashrange.operations.reply import Items, Reply, Rows, Structure
+from hashrange.items.row_layout import row_json, row_json_view, rows_json
+from hashrange.items.types import Row
+from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
 from hashrange.steps import LARGE_BYTES, PIECE_BYTES, grow_reply, look, spend, together
+from hashrange.tables.stream_records import faces_of, record_json
+
+Text = Any
+"""Bytes, or a view of those of a row."""
 
 ROWS_AT_ONCE = 128
 """Rows spliced between two looks at the clock: some 20 µs."""
+VIEWED_BYTES = 4096
+"""Rows of a list whose first one is longer than that are not copied before they are joined."""
 TEXTS_FREED_AT_ONCE = 64
 OPENED_MAX = 1024
 
@@ -23,55 +31,56 @@ _OPENED: dict[str, bytes] = {}
 
 
 def reply_json(reply: Reply | None) -> bytes:
-    """The body of a reply; empty for an operation without output. 0.3 µs for one small row."""
+    """The body of a reply; empty for an operation without output. 0.3 µs for one small row. Raises what reading a damaged row does."""
     if reply is None:
         return b""
-    if len(reply) == 1 and reply.get("Item").__class__ is bytes:
-        return b'{"Item":' + row_json(reply["Item"]) + b"}"
+    item = reply.get("Item")
+    if item.__class__ is bytes and len(reply) == 1:
+        return b"".join((b'{"Item":', row_json(item), b"}"))  # type: ignore[arg-type]  # mypy does not see the class
     if not reply:
         return b"{}"
-    texts: list[bytes] = []
+    texts: list[Text] = []
     rows_bytes = _add_structure(texts, b"", reply, 0)
     if rows_bytes > LARGE_BYTES:
         return _join_large(texts)
     return b",".join(texts)
 
 
-def _add(texts: list[bytes], before: bytes, value: Any, rows_bytes: int) -> int:
+def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
     """Any value of a reply, behind what opens before it. `rows_bytes` have been written before, and are returned with those that are now."""
-    kind = value.__class__
-    if kind is Rows:
-        return _add_rows(texts, before, value, rows_bytes)
-    if kind is bytes:
-        text = row_json(value)
-        grow_reply(rows_bytes, rows_bytes + len(text))
-        texts.append(before + text)
-        return rows_bytes + len(text)
-    if kind is Structure:
-        return _add_structure(texts, before, value, rows_bytes)
-    if kind is Items:
-        return _add_items(texts, before, value, rows_bytes)
+    add = _WITH_ROWS.get(value.__class__)
+    if add is not None:
+        return add(texts, before, value, rows_bytes)
     texts.append(before + _encode(value))
     return rows_bytes
 
 
-def _add_structure(texts: list[bytes], before: bytes, members: dict[str, Any], rows_bytes: int) -> int:
+def _add_row(texts: list[Text], before: bytes, row: Row, rows_bytes: int) -> int:
+    text = row_json(row)
+    grown_bytes = rows_bytes + len(text)
+    grow_reply(rows_bytes, grown_bytes)
+    texts.append(before + text)
+    return grown_bytes
+
+
+def _add_structure(texts: list[Text], before: bytes, members: dict[str, Any], rows_bytes: int) -> int:
     before += b"{"
     if not members:
         texts.append(before + b"}")
         return rows_bytes
     for name, value in members.items():
-        opened = _OPENED.get(name) or _open(name)
-        if value.__class__ is int:
-            texts.append(b"%b%b%d" % (before, opened, value))
+        before += _OPENED.get(name) or _open(name)
+        add = _WITH_ROWS.get(value.__class__)
+        if add is None:
+            texts.append(before + _encode(value))
         else:
-            rows_bytes = _add(texts, before + opened, value, rows_bytes)
+            rows_bytes = add(texts, before, value, rows_bytes)
         before = b""
     texts[-1] += b"}"
     return rows_bytes
 
 
-def _add_items(texts: list[bytes], before: bytes, items: Items, rows_bytes: int) -> int:
+def _add_items(texts: list[Text], before: bytes, items: Items, rows_bytes: int) -> int:
     before += b"["
     if not items:
         texts.append(before + b"]")
@@ -84,13 +93,13 @@ def _add_items(texts: list[bytes], before: bytes, items: Items, rows_bytes: int)
     return rows_bytes
 
 
-def _add_rows(texts: list[bytes], before: bytes, rows: Rows, rows_bytes: int) -> int:
+def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> int:
     if not rows:
         texts.append(before + b"[]")
         return rows_bytes
     start = len(texts)
     for some_rows in (rows,) if len(rows) <= ROWS_AT_ONCE else together(rows, ROWS_AT_ONCE):
-        some = rows_json(some_rows)
+        some = rows_json(some_rows) if len(rows[0]) <= VIEWED_BYTES else list(map(row_json_view, some_rows))
         some_bytes = sum(map(len, some))
         if some_bytes > PIECE_BYTES:
             spend(some_bytes >> 12)
@@ -98,11 +107,39 @@ def _add_rows(texts: list[bytes], before: bytes, rows: Rows, rows_bytes: int) ->
         rows_bytes += some_bytes
         texts += some
     texts[start] = b"%b[%b" % (before, texts[start])
+    texts[-1] = b"%b]" % texts[-1]
+    return rows_bytes
+
+
+def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes: int) -> int:
+    """Some 3.5 µs for each of 1 KB."""
+    if not records:
+        texts.append(before + b"[]")
+        return rows_bytes
+    faces = faces_of(records.stream)
+    start = len(texts)
+    for sequence, record in records:
+        spend(5 + (len(record) >> 10))
+        text = record_json(faces, sequence, record)
+        grow_reply(rows_bytes, rows_bytes + len(text))
+        rows_bytes += len(text)
+        texts.append(text)
+    texts[start] = b"%b[%b" % (before, texts[start])
     texts[-1] += b"]"
     return rows_bytes
 
 
-def _join_large(texts: list[bytes]) -> bytes:
+_WITH_ROWS: dict[type, Callable[[list[Text], bytes, Any, int], int]] = {
+    bytes: _add_row,
+    Rows: _add_rows,
+    Items: _add_items,
+    Structure: _add_structure,
+    Records: _add_records,
+}
+"""Class of a value that holds rows → what writes it."""
+
+
+def _join_large(texts: list[Text]) -> bytes:
     """One copy, for each takes half a millisecond a MB; others have their turn before and behind it. Uses up the texts."""
     look()
     body = b",".join(texts)

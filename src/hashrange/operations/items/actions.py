@@ -1,0 +1,256 @@
+"""What does a write do to one item? An Action, checked without its table, then planned for it: the same for every operation that writes.
+
+Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks against the table: its
+keys → index keys of a whole item → attributes that an update looks into, assigns or changes → attributes that a condition looks into.
+Source: service behaviour, captures to Oct 2026.
+"""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from hashrange.errors import ValidationException
+from hashrange.expressions.condition import Condition
+from hashrange.expressions.update import Update
+from hashrange.items.rows import encode_row
+from hashrange.items.types import Item, Key, Value
+from hashrange.items.values import check_item
+from hashrange.limits import ITEM_SIZE_MAX_BYTES
+from hashrange.messages.keys import KEY_SCHEMA_MISMATCH
+from hashrange.messages.reads import CANNOT_UPDATE_KEY, ITEM_TOO_LARGE
+from hashrange.operations import shapes
+from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.depth import check_map, check_return_values
+from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_parameters
+from hashrange.operations.items.planning import (
+    plan_check,
+    plan_delete,
+    plan_delete_of_present,
+    plan_insert,
+    plan_put,
+    plan_update,
+)
+from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.write_expressions import (
+    UNCONDITIONAL,
+    ExpressionsRequest,
+    LegacyParameters,
+    WriteExpressions,
+    check_known_values,
+    compile_expressions,
+    compile_legacy,
+    known_expressions,
+)
+from hashrange.tables.change import Plan
+from hashrange.tables.index_keys import check_assigned_index_keys, check_item_index_keys
+from hashrange.tables.keys import key_of
+from hashrange.tables.open_table import OpenTable
+
+Kind = Literal["put", "update", "delete", "check"]
+Dialect = Literal["API", "batch", "PartiQL"]
+"""How a write was asked for. A batch tells a put without its key as it tells a lookup without one. In PartiQL a put refuses an item that is
+there, a delete does not ask its condition of an item that is not there, and the weight of an update's statement does not count."""
+
+
+class Action(msgspec.Struct, frozen=True, gc=False):
+    """What a write does to one item; its values and expressions are sound. A check only looks."""
+
+    kind: Kind
+    table_name: str
+    """As the request has it: a name or an ARN."""
+    item: Item
+    """The item of a put, the key map of the others."""
+    size_bytes: int
+    """DynamoDB size of the item that a put stores; 0 for the others."""
+    update: Update | None
+    """Of an update; None there creates an item of its key alone, or leaves the item as it is."""
+    condition: Condition | None
+    values: dict[str, Value]
+    """What the tokens of update and condition stand for."""
+    on_failure: str | None
+    """ReturnValuesOnConditionCheckFailure."""
+    dialect: Dialect = "API"
+
+
+# --- checks that need no table ------------------------------------------------------------------
+
+
+class ActionRequest(ExpressionsRequest, Protocol):
+    """The members that every request for an action has."""
+
+    @property
+    def TableName(self) -> str: ...  # noqa: N802
+    @property
+    def ReturnValuesOnConditionCheckFailure(self) -> str | None: ...  # noqa: N802
+
+
+class PutRequest(ActionRequest, Protocol):
+    """Those of one that puts an item."""
+
+    @property
+    def Item(self) -> shapes.AttributeMap: ...  # noqa: N802
+
+
+class KeyRequest(ActionRequest, Protocol):
+    """Those of one that names an item by its key."""
+
+    @property
+    def Key(self) -> shapes.AttributeMap: ...  # noqa: N802
+
+
+class UpdateRequest(KeyRequest, Protocol):
+    """Those of one that changes it."""
+
+    @property
+    def UpdateExpression(self) -> str | None: ...  # noqa: N802
+
+
+def check_put(
+    operation_name: str,
+    request: PutRequest,
+    legacy: LegacyParameters | None = None,
+    return_values: str | None = None,
+) -> Action:
+    """The put of a request; `operation_name` decides what is told before values that are nested too deep.
+
+    Raises the first fault: RequestFault, ValidationException, Malformed. So do the following functions.
+    """
+    known = known_expressions(request) if legacy is None else None
+    if known is None:
+        check_parameters(request, PUT_OR_DELETE_ITEM)
+    item, size_bytes = check_map(operation_name, request, request.Item)
+    if return_values is not None:
+        check_return_values(return_values)
+    if size_bytes > ITEM_SIZE_MAX_BYTES:
+        raise ValidationException(ITEM_TOO_LARGE)
+    if known is UNCONDITIONAL:
+        return Action("put", request.TableName, item, size_bytes, None, None, NO_VALUES, None)
+    (_, condition), values = _expressions(request, None, legacy, known)
+    on_failure = request.ReturnValuesOnConditionCheckFailure
+    return Action("put", request.TableName, item, size_bytes, None, condition, values, on_failure)
+
+
+def check_update(operation_name: str, request: UpdateRequest, legacy: LegacyParameters | None = None) -> Action:
+    """The update of a request."""
+    text = request.UpdateExpression
+    known = known_expressions(request, text) if legacy is None else None
+    if known is None:
+        check_parameters(request, UPDATE_ITEM)
+    key_item = check_map(operation_name, request, request.Key)[0]
+    (update, condition), values = _expressions(request, text, legacy, known)
+    on_failure = request.ReturnValuesOnConditionCheckFailure
+    return Action("update", request.TableName, key_item, 0, update, condition, values, on_failure)
+
+
+def check_delete(
+    operation_name: str,
+    request: KeyRequest,
+    legacy: LegacyParameters | None = None,
+    return_values: str | None = None,
+) -> Action:
+    """The delete of a request."""
+    return _check_by_key("delete", operation_name, request, legacy, return_values)
+
+
+def check_condition_check(operation_name: str, request: KeyRequest) -> Action:
+    """The check of a request."""
+    return _check_by_key("check", operation_name, request, None, None)
+
+
+def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
+    """A put that knows no conditions: of a batch, or of an INSERT."""
+    item, size_bytes = check_item(attributes)
+    if size_bytes > ITEM_SIZE_MAX_BYTES:
+        raise ValidationException(ITEM_TOO_LARGE)
+    return Action("put", table_name, item, size_bytes, None, None, NO_VALUES, None, dialect)
+
+
+def check_whole_delete(table_name: str, key_map: shapes.AttributeMap, dialect: Dialect) -> Action:
+    """A delete that knows no conditions: of a batch."""
+    return Action("delete", table_name, check_item(key_map)[0], 0, None, None, NO_VALUES, None, dialect)
+
+
+def _check_by_key(
+    kind: Kind, operation_name: str, request: KeyRequest, legacy: LegacyParameters | None, return_values: str | None
+) -> Action:
+    known = known_expressions(request) if legacy is None else None
+    if known is None:
+        check_parameters(request, PUT_OR_DELETE_ITEM)
+    key_item = check_map(operation_name, request, request.Key)[0]
+    if return_values is not None:
+        check_return_values(return_values)
+    (_, condition), values = _expressions(request, None, legacy, known)
+    on_failure = request.ReturnValuesOnConditionCheckFailure
+    return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
+
+
+def _expressions(
+    request: ExpressionsRequest,
+    update_text: str | None,
+    legacy: LegacyParameters | None,
+    known: WriteExpressions | None,
+) -> tuple[WriteExpressions, dict[str, Value]]:
+    """Update and condition in whatever form, and the values that they name."""
+    if known is not None:
+        return known, check_known_values(known, request)
+    if legacy is not None:
+        return compile_legacy(legacy), NO_VALUES
+    return compile_expressions(request, update_text)
+
+
+# --- plans for a table --------------------------------------------------------------------------
+
+
+def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
+    """What the action does to its table, in three steps. Raises ValidationException for the first thing that does not fit it."""
+    key = locate(table, action)
+    check_fit(table, action)
+    return key, make_plan(table, action)
+
+
+def locate(table: OpenTable, action: Action) -> Key:
+    """Where the item stands. Raises ValidationException for what does not fit the table's keys."""
+    if action.kind != "put":
+        return table.lookup_key(action.item)
+    if action.dialect != "batch":
+        return table.item_key(action.item)
+    try:
+        key_item = key_of(table.keys, action.item)
+    except KeyError:
+        raise ValidationException(KEY_SCHEMA_MISMATCH) from None
+    return table.lookup_key(key_item)
+
+
+def check_fit(table: OpenTable, action: Action) -> None:
+    """Raise ValidationException for what does not fit the table besides its keys."""
+    if table.index_keys and action.kind == "put":
+        check_item_index_keys(table, action.item)
+    update, condition = action.update, action.condition
+    if update is not None:
+        check_key_paths(table, update.nested_attributes)
+        check_assigned_index_keys(table, update.assigned_types)
+        for name in (table.partition_name, table.sort_name):
+            if name in update.attributes:
+                raise ValidationException(CANNOT_UPDATE_KEY.format(name=name))
+    if condition is not None:
+        check_key_paths(table, condition.nested_attributes)
+
+
+def make_plan(table: OpenTable, action: Action) -> Plan:
+    """The plan of an action that fits its table. Raises ValidationException for an item whose row would be too long."""
+    kind, item, condition = action.kind, action.item, action.condition
+    if kind == "put":
+        row = encode_row(item, action.size_bytes)
+        if action.dialect == "PartiQL":
+            return plan_insert(row, item)
+        return plan_put(row, item, condition, action.values, action.on_failure)
+    values, on_failure, is_statement = action.values, action.on_failure, action.dialect == "PartiQL"
+    if kind == "update":
+        update = action.update
+        is_heavy = not (update is None or is_statement) and update.statement_size_bytes(values) > ITEM_SIZE_MAX_BYTES
+        return plan_update(table, item, update, condition, values, on_failure, is_heavy=is_heavy)
+    if kind == "delete":
+        plan = plan_delete(condition, values, on_failure)
+        return plan_delete_of_present(plan) if is_statement and condition is not None else plan
+    assert condition is not None, "a check without a condition"
+    return plan_check(condition, values, on_failure)

@@ -1,0 +1,109 @@
+"""Which update and which condition does a write ask for? Expressions, compiled together once and kept, or legacy parameters.
+
+Everything that the checks of expressions depend on makes a key (`plans.plan_key`), so a write whose key is known has passed them all, and only its
+values are left to check. Refusals are not kept.
+"""
+
+from typing import NamedTuple, Protocol
+
+from hashrange.expressions.cache import Cache
+from hashrange.expressions.condition import Condition, compile_condition
+from hashrange.expressions.legacy import attribute_updates, expected_condition
+from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.terms import run_value_checks
+from hashrange.expressions.update import Update, compile_update
+from hashrange.items.types import Value
+from hashrange.items.values import check_values
+from hashrange.operations import shapes
+from hashrange.operations.items.plans import NO_VALUES, plan_key
+
+
+class ExpressionsRequest(Protocol):
+    """The members of a write that hold its condition, and the names and values of all its expressions."""
+
+    @property
+    def ConditionExpression(self) -> str | None: ...  # noqa: N802
+    @property
+    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
+    @property
+    def ExpressionAttributeValues(self) -> shapes.AttributeMap | None: ...  # noqa: N802
+
+
+class WriteExpressions(NamedTuple):
+    """The expressions of a write, compiled."""
+
+    update: Update | None
+    condition: Condition | None
+
+
+class LegacyParameters(NamedTuple):
+    """What stands in place of expressions in older requests for single items, as received."""
+
+    expected: shapes.ExpectedAttributeMap | None
+    operator: shapes.ConditionalOperator | None
+    updates: shapes.AttributeUpdates | None
+
+
+_KNOWN: Cache[WriteExpressions] = Cache()
+UNCONDITIONAL = WriteExpressions(None, None)
+"""Of every write that names no expression."""
+
+
+def legacy_parameters(
+    expected: shapes.ExpectedAttributeMap | None,
+    operator: shapes.ConditionalOperator | None,
+    updates: shapes.AttributeUpdates | None = None,
+) -> LegacyParameters | None:
+    """A request's members Expected, ConditionalOperator and AttributeUpdates; None when it has none of them."""
+    if expected is None and operator is None and updates is None:
+        return None
+    return LegacyParameters(expected, operator, updates)
+
+
+def known_expressions(request: ExpressionsRequest, update_text: str | None = None) -> WriteExpressions | None:
+    """What a write without legacy parameters asks for, if it has been compiled before, or nothing; `update_text` is its UpdateExpression."""
+    condition_text = request.ConditionExpression
+    names, values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
+    if condition_text is None and update_text is None and names is None and values is None:
+        return UNCONDITIONAL
+    return _KNOWN.entries.get(plan_key((update_text, condition_text), names, values))
+
+
+def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> dict[str, Value]:
+    """The values of a request whose expressions are known: all that is left to check."""
+    raw_values = request.ExpressionAttributeValues
+    values = NO_VALUES if raw_values is None else check_values(raw_values)
+    condition = known.condition
+    if condition is not None and condition.value_checks:
+        run_value_checks("ConditionExpression", condition.value_checks, values)
+    return values
+
+
+def compile_expressions(
+    request: ExpressionsRequest, update_text: str | None
+) -> tuple[WriteExpressions, dict[str, Value]]:
+    """The expressions of a request, and the values that they name. Raises RequestFault for the first fault: values → update → condition → what is unused."""
+    names, raw_values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
+    values = NO_VALUES if raw_values is None else check_values(raw_values)
+    update = None if update_text is None else compile_update(update_text, names, values)
+    condition = None
+    condition_text = request.ConditionExpression
+    if condition_text is not None:
+        condition = compile_condition("ConditionExpression", condition_text, names, values)
+    check_unused(names, values, update, condition)
+    compiled = WriteExpressions(update, condition)
+    _KNOWN.add(plan_key((update_text, condition_text), names, raw_values), compiled)
+    return compiled, values
+
+
+def compile_legacy(legacy: LegacyParameters) -> WriteExpressions:
+    """What legacy parameters ask for. Raises Malformed, and ValidationException for the first fault: AttributeUpdates → Expected."""
+    update = None
+    if legacy.updates is not None:
+        shapes.check_legacy(legacy.updates, shapes.AttributeValueUpdate)
+        update = attribute_updates(legacy.updates)
+    if legacy.expected is None and legacy.operator is None:
+        return WriteExpressions(update, None)
+    if legacy.expected is not None:
+        shapes.check_legacy(legacy.expected, shapes.ExpectedAttributeValue)
+    return WriteExpressions(update, expected_condition(legacy.expected, legacy.operator))

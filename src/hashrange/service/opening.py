@@ -1,0 +1,39 @@
+"""How does a service come to life from its settings? The store is opened, and everything that its options ask for is put behind it."""
+
+import asyncio
+from collections.abc import Mapping
+
+from hashrange.clock import Clock
+from hashrange.operations.operation import Operation
+from hashrange.operations.registry import ANSWERED
+from hashrange.operations.waits import end_endless_waits
+from hashrange.service.service import Service
+from hashrange.settings import Settings
+from hashrange.store.embedded.opening import open_store
+from hashrange.tables.partitions import one_partition, partitions_of_service
+
+
+async def open_service(settings: Settings, clock: Clock, operations: Mapping[str, Operation] = ANSWERED) -> Service:
+    """A service over the store of these settings, on the running loop; its jobs do not run yet. Raises StorageError.
+
+    Whoever opens it closes its store in the end.
+    """
+    index_delay_seconds = settings.index_delay_seconds
+    index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None
+    store = open_store(
+        settings.data_dir,
+        clock,
+        asyncio.get_running_loop(),
+        index_delay,
+        settings.item_collection_limit_bytes,
+        ttl_delay_seconds=settings.ttl_delay_seconds,
+        partition_size_max_bytes=settings.partition_size_bytes,
+        initial_partitions=partitions_of_service if settings.initial_partitions == "service" else one_partition,
+    )
+    try:
+        tables = [table.schema for table in store.catalog.all_tables()]
+        await end_endless_waits(store, tables, clock.service_time(), settings.table_state_delay_seconds)
+    except BaseException:
+        await store.close()
+        raise
+    return Service(store, operations, clock, settings)

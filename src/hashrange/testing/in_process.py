@@ -1,0 +1,132 @@
+"""How does a database run inside another program? A service on a thread of its own, asked without a socket and without HTTP text."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from hashrange.clock import Clock, SystemClock
+from hashrange.server.access import Access
+from hashrange.server.protocols.http import http_front
+from hashrange.server.protocols.values import ValuesCall
+from hashrange.service.opening import open_service
+from hashrange.service.service import Service
+from hashrange.settings import Settings
+from hashrange.wire.http import Request, layout_of
+from hashrange.wire.identifiers import request_id_of
+
+OpenService = Callable[[], Awaitable[Service]]
+
+
+class Answer(NamedTuple):
+    """What the server says to one request."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class InProcess:
+    """A database in this process, in memory unless the settings say otherwise; a context manager.
+
+    Its methods may be called on any thread but its own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        open_with: OpenService | None = None,
+    ) -> None:
+        """`open_with` opens the service in place of `open_service`, on the database's own loop. Raises StorageError."""
+        settings = settings or Settings(data_dir=None)
+        clock = clock or SystemClock()
+        self._open_with = open_with or partial(open_service, settings, clock)
+        self._started: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, name="hashrange", daemon=True)
+        self._thread.start()
+        self._started.result()
+
+    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer to what would be one HTTP request; `url` is a path with its query."""
+        names = tuple([name.lower().encode("latin-1") for name in headers])
+        values: list[bytes | None] = [*[value.encode("latin-1") for value in headers.values()], None]
+        request = Request(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
+        answer: Future[Answer] = Future()
+
+        def respond(status: int, body: bytes, content_type: bytes | None = None, _extra: bytes = b"") -> None:
+            told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
+            answer.set_result(
+                Answer(
+                    status,
+                    {
+                        "x-amzn-RequestId": request_id_of(request.number).decode(),
+                        "Content-Type": told.decode("latin-1"),
+                        "Content-Length": str(len(body)),
+                    },
+                    body,
+                )
+            )
+
+        self._loop.call_soon_threadsafe(self._front.handle, [(request, respond)])
+        return answer.result()
+
+    def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
+        """The members of an operation's output as plain values. Raises its ApiError, and StorageError.
+
+        What arrives as values passes the same constraints as what arrives as JSON.
+        """
+        ended: Future[dict[str, Any]] = Future()
+        start = partial(ValuesCall.start, self.service, account, region, operation, members, ended)
+        self._loop.call_soon_threadsafe(start)
+        return ended.result()
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a function on the database's loop; returns what it returns, of a coroutine its result. Raises what it raises."""
+
+        async def run() -> Any:
+            result = function(*arguments)
+            return await result if asyncio.iscoroutine(result) else result
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+
+    def close(self) -> None:
+        """Answer what is open, and let go of everything."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- on its own thread ----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._live())
+        except BaseException as error:  # noqa: BLE001 - told to whoever started it
+            if not self._started.done():
+                self._started.set_exception(error)
+
+    async def _live(self) -> None:
+        """From start to end."""
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self.service = await self._open_with()
+        try:
+            self._front = http_front(self.service, Access(self.service))
+            self.service.take_turns(self._loop)
+            self.service.start_jobs()
+            self._started.set_result(None)
+            await self._stopping.wait()
+            await self.service.stop_jobs()
+        finally:
+            await self.service.store.close()
