@@ -26,8 +26,8 @@ from benchmarks.workloads import Plan, Workload, read_plan
 from hashrange.clock import SystemClock
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
-from hashrange.server.protocol import Connection
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "where-the-time-goes.md"

@@ -15,10 +15,10 @@ from hashrange import steps
 from hashrange.clock import VirtualClock
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.dispatch import Dispatcher
-from hashrange.server.protocol import Connection
 from hashrange.server.workers import SLICE_SECONDS
 from hashrange.settings import Settings
 from hashrange.steps import LOOK_STEPS

@@ -21,11 +21,11 @@ from hashrange.operations.operation import Operation
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
 from hashrange.server.bounds import HEAD_SECONDS_MAX
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.dispatch import Dispatcher
 from hashrange.server.drive import in_turns
-from hashrange.server.protocol import Connection
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.interface import WholeStore
 

@@ -10,10 +10,10 @@ from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.operation import Operation, Scope
 from hashrange.server.access import Access
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.dispatch import Dispatcher
-from hashrange.server.protocol import Connection
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from tests.support.signing import sign
