@@ -4,7 +4,8 @@ Three readings, never confused: service time (what the database believes: TTL, s
 wall time (HTTP Date, signature skew, access log) and monotonic time (time-outs). A machine's clock may be set back; service time
 never goes back, and on a machine never stands still, so what has once been, a table that was ACTIVE, stays so, and no delay lasts
 longer than it is long. A virtual clock moves service time alone (`advance`), for states, tokens, retention and delays, or all
-three readings (`advance_all`), for time-outs and signatures too. The clock knows nobody who waits: whoever does asks to be told.
+three readings (`advance_all`), for time-outs and signatures too. A movable clock is a machine's clock whose service time can be moved ahead
+while it runs. The clock knows nobody who waits: whoever does asks to be told.
 """
 
 import time
@@ -70,6 +71,50 @@ class SystemClock:
         return lambda: None
 
 
+class _Listeners:
+    """Whoever wants to be told of each advance, on the thread of whoever advances."""
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[[], None]] = []
+
+    def add(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """From now on, call `callback` after each advance; what is returned ends that, and is called once."""
+        self.callbacks.append(callback)
+        return lambda: self.callbacks.remove(callback)
+
+    def tell(self) -> None:
+        """Time was moved."""
+        for callback in tuple(self.callbacks):
+            callback()
+
+
+class MovableClock:
+    """A machine's clock whose service time can be moved ahead while it runs. Wall time and monotonic time stay the machine's."""
+
+    is_virtual = False
+    seen_seconds = float("-inf")
+    """What `service_time` told last."""
+
+    def __init__(self, machine: SystemClock) -> None:
+        self._machine = machine
+        self._moved_seconds = 0.0
+        """All advances together."""
+        self._listeners = _Listeners()
+        self.wall_time, self.monotonic = machine.wall_time, machine.monotonic
+        self.on_advance = self._listeners.add
+
+    def service_time(self) -> float:
+        """The machine's service time and all advances."""
+        self.seen_seconds = now_seconds = self._machine.service_time() + self._moved_seconds
+        return now_seconds
+
+    def advance(self, seconds: float) -> None:
+        """Move service time ahead, and tell whoever wants to know. To wait for the jobs: `jobs.virtual_time.advance`."""
+        assert seconds >= 0
+        self._moved_seconds += seconds
+        self._listeners.tell()
+
+
 class VirtualClock:
     """A clock that moves only when told, on the thread of whoever asked to be told of it: tests never sleep.
 
@@ -82,7 +127,8 @@ class VirtualClock:
         """`start_seconds`, since the epoch, of service time and wall time."""
         self._service_seconds = self._wall_seconds = start_seconds
         self._monotonic_seconds = VIRTUAL_MONOTONIC_START_SECONDS
-        self._callbacks: list[Callable[[], None]] = []
+        self._listeners = _Listeners()
+        self.on_advance = self._listeners.add
 
     def advance(self, seconds: float) -> None:
         """Move service time forward, and tell whoever wants to know. To wait for the jobs: `jobs.virtual_time.advance`."""
@@ -97,13 +143,7 @@ class VirtualClock:
         self._service_seconds += service_seconds
         self._wall_seconds += other_seconds
         self._monotonic_seconds += other_seconds
-        for callback in tuple(self._callbacks):
-            callback()
-
-    def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """From now on, call `callback` after each advance; what is returned ends that, and is called once."""
-        self._callbacks.append(callback)
-        return lambda: self._callbacks.remove(callback)
+        self._listeners.tell()
 
     def service_time(self) -> float:
         """Virtual seconds since the epoch."""

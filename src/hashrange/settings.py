@@ -12,6 +12,7 @@ from msgspec import Meta
 from hashrange.errors import HashrangeError
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
 
+AdminFrom = Literal["loopback", "everyone"]
 InitialPartitions = Literal["one", "service"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -51,6 +52,18 @@ class Settings(msgspec.Struct, frozen=True):
             )
         ),
     ] = False
+    admin: Annotated[
+        bool,
+        Meta(
+            description="Serve the admin API below /_hashrange/v1/ on the same port (docs/admin.md): moves the clock, expires items, splits partitions."
+        ),
+    ] = False
+    admin_from: Annotated[
+        AdminFrom,
+        Meta(
+            description="Who may use the admin API, which knows no credentials: clients of the same machine, or everyone who reaches the port."
+        ),
+    ] = "loopback"
     table_state_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
     ] = 0.0

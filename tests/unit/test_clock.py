@@ -4,7 +4,13 @@ from random import Random
 
 import pytest
 
-from hashrange.clock import VIRTUAL_MONOTONIC_START_SECONDS, VIRTUAL_START_SECONDS, SystemClock, VirtualClock
+from hashrange.clock import (
+    VIRTUAL_MONOTONIC_START_SECONDS,
+    VIRTUAL_START_SECONDS,
+    MovableClock,
+    SystemClock,
+    VirtualClock,
+)
 from tests.support.clocks import SetClock
 
 HOUR_SECONDS = 3600.0
@@ -109,6 +115,7 @@ def test_who_asks_is_told_of_every_advance_until_it_asks_no_more() -> None:
 def test_only_virtual_time_stands_still() -> None:
     assert VirtualClock().is_virtual
     assert not SystemClock().is_virtual
+    assert not MovableClock(SystemClock()).is_virtual
     assert not SetClock().is_virtual
 
 
@@ -117,3 +124,54 @@ def test_a_machine_moves_nobody_by_hand() -> None:
     stop = clock.on_advance(lambda: pytest.fail("nobody moves a machine's time"))
     clock.advance(5)
     stop()
+
+
+# --- clocks that run and can be moved ----------------------------------------------------------------
+
+
+def test_a_movable_clock_runs_as_the_machine_does() -> None:
+    machine = SetClock()
+    clock = MovableClock(machine)
+    for _ in range(3):
+        assert clock.service_time() == clock.seen_seconds == machine.service_time()
+        machine.advance(0.3)
+
+
+def test_an_advance_moves_the_service_time_of_a_running_clock_alone() -> None:
+    machine = SetClock()
+    clock = MovableClock(machine)
+    before = clock.service_time()
+    clock.advance(HOUR_SECONDS)
+    clock.advance(HOUR_SECONDS)
+    assert clock.service_time() == clock.seen_seconds == before + 2 * HOUR_SECONDS
+    assert (clock.wall_time(), clock.monotonic()) == (machine.wall_time(), machine.monotonic())
+    machine.advance(5)
+    assert clock.service_time() == pytest.approx(before + 2 * HOUR_SECONDS + 5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_service_time_of_a_movable_clock_never_goes_back(seed: int) -> None:
+    chance, machine = Random(seed), SetClock()
+    clock = MovableClock(machine)
+    told = [clock.service_time()]
+    for _ in range(200):
+        machine.advance(chance.choice([0.0, 1e-9, 0.001, 7.0]))
+        machine.set_by(chance.choice([0.0, 0.0, chance.uniform(-1e9, 1e6), chance.uniform(-1.0, 1.0)]))
+        clock.advance(chance.choice([0.0, 0.0, chance.uniform(0.0, 1e6)]))
+        told.append(clock.service_time())
+    assert told == sorted(told)
+    with pytest.raises(AssertionError):
+        clock.advance(-1.0)
+
+
+def test_who_asks_a_movable_clock_is_told_after_the_move() -> None:
+    machine = SetClock()
+    clock = MovableClock(machine)
+    before, told = clock.service_time(), list[float]()
+    stop = clock.on_advance(lambda: told.append(clock.service_time() - before))
+    clock.advance(7)
+    machine.advance(1)
+    assert told == [7]
+    stop()
+    clock.advance(7)
+    assert told == [7]

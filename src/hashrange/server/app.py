@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from hashrange.clock import Clock, SystemClock
+from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
 from hashrange.server.descriptors import take_descriptors
@@ -30,9 +30,10 @@ async def serve(
     Raises StorageError, CredentialsFileError, TlsFilesError or ListenError when it cannot start; `on_ready` hears the
     endpoint's URL once it has, and what it raises ends the server.
     """
+    clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
     loop = asyncio.get_running_loop()
     secrets = read_secrets(settings)
-    service = await open_service(settings, clock or SystemClock(), operations)
+    service = await open_service(settings, clock, operations)
     try:
         server = Server(service, secrets)
         endpoint = await server.start()

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from typing import cast
 
+from hashrange.server.access_log import Peer
 from hashrange.server.connection_states import (
     ANSWER,
     ASK_FOR_TURN,
@@ -296,6 +297,12 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     # --- what is next ---------------------------------------------------------------------------
+
+    @property
+    def peer(self) -> Peer:
+        """The client's address."""
+        peer: Peer = self.transport.get_extra_info("peername")
+        return peer
 
     @property
     def is_gone(self) -> bool:

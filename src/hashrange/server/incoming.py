@@ -52,6 +52,10 @@ class Source(Protocol):
         """Nobody waits for its reply any more."""
 
     @property
+    def peer(self) -> Sequence[object] | None:
+        """The client's address as the transport tells it, the host first."""
+
+    @property
     def respond(self) -> Respond:
         """Answers the request in work."""
 
@@ -69,6 +73,13 @@ class Source(Protocol):
 
     def drop_request(self) -> None:
         """The request in work is not answered: nobody waits for it any more."""
+
+
+def host_of(respond: Respond) -> str | None:
+    """The address of the client that `respond`, a method of its connection, answers; None when that cannot be told any more."""
+    source: Source = respond.__self__  # type: ignore[attr-defined]
+    peer = source.peer
+    return str(peer[0]) if peer else None
 
 
 class Incoming:

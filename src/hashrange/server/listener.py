@@ -62,7 +62,7 @@ class Server:
         self.service = service
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
-        self.front = http_front(service, self.access)
+        self.front = http_front(service, self.access, lambda: len(self.connections.open))
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )

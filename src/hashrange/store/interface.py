@@ -23,7 +23,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.partitions import WHOLE, HashRange
+from hashrange.tables.partitions import WHOLE, HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -139,6 +139,10 @@ class Catalog(Protocol):
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """(account, Region) of every table of that name: for the operator's hint."""
+        ...
+
+    def all_tables(self) -> Sequence[OpenTable]:
+        """Every table, of all accounts and Regions, by table id: for operators."""
         ...
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
@@ -282,7 +286,7 @@ class Durability(Protocol):
 
 
 class Maintenance(Protocol):
-    """What a store does that no request asks for: it fills new indexes and empties queues, as jobs ask it to."""
+    """What a store does that no request asks for: it fills new indexes and empties queues, as jobs and operators ask it to."""
 
     def lease(self) -> Lease:
         """What this server may work at now."""
@@ -315,6 +319,14 @@ class Maintenance(Protocol):
         """
         ...
 
+    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+        """Delete all items whose time to live is over, of one table or of all, whatever delay `expire` observes.
+
+        Over means: by the service time of the call. Returns how many items this call deleted; those that `expire` deletes meanwhile are not
+        among them. Only tables whose time to live is ENABLED take part.
+        """
+        ...
+
     async def tend_streams(self, lease: Lease) -> float | None:
         """Let shards that have been open long enough be followed by others, and delete what is too old to be read, of one stream.
 
@@ -324,6 +336,10 @@ class Maintenance(Protocol):
 
     async def split_partitions(self, lease: Lease) -> bool:
         """Split a partition of a source that has grown; False when there was none."""
+        ...
+
+    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+        """Split this partition, of more than one hash, in two halves; False (nothing done) when it does not exist any more."""
         ...
 
     async def settle(self) -> float:

@@ -5,7 +5,7 @@ once, what was done through another comes with some call, drawn from a seed, or 
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 from hashrange.store.interface import Catalog, WholeStore
@@ -42,6 +42,10 @@ class LateCatalog:
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """As the inner catalog."""
         return self._inner.elsewhere(name)
+
+    def all_tables(self) -> Sequence[OpenTable]:
+        """As the inner catalog."""
+        return self._inner.all_tables()
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Take these names over; True if a table has appeared."""

@@ -38,6 +38,7 @@ from hashrange.store.steps import plan_steps
 from hashrange.store.suspending_time import SuspendingTime
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -71,6 +72,10 @@ class SuspendingCatalog:
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """As the inner catalog."""
         return self._inner.elsewhere(name)
+
+    def all_tables(self) -> Sequence[OpenTable]:
+        """As the inner catalog."""
+        return self._inner.all_tables()
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """As the inner catalog, after a pause."""
@@ -266,6 +271,11 @@ class SuspendingStore:
         await self.suspend()
         return await self.inner.expire(lease, limit_rows)
 
+    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.expire_now(lease, table)
+
     async def tend_streams(self, lease: Lease) -> float | None:
         """As the inner store, between pauses."""
         await self.suspend()
@@ -275,6 +285,11 @@ class SuspendingStore:
         """As the inner store, between pauses."""
         await self.suspend()
         return await self.inner.split_partitions(lease)
+
+    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+        """As the inner store, between pauses."""
+        await self.suspend()
+        return await self.inner.split_partition(lease, partition)
 
     async def settle(self) -> float:
         """As the inner store, between pauses."""

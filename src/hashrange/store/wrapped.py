@@ -12,7 +12,8 @@ class WrappedStore:
         self.position, self.durable_position = inner.position, inner.durable_position
         self.position_of, self.when_durable = inner.position_of, inner.when_durable
         self.lease, self.backfills, self.backfill = inner.lease, inner.backfills, inner.backfill
-        self.apply_delayed, self.expire = inner.apply_delayed, inner.expire
-        self.tend_streams, self.split_partitions = inner.tend_streams, inner.split_partitions
+        self.apply_delayed, self.expire, self.expire_now = inner.apply_delayed, inner.expire, inner.expire_now
+        self.tend_streams = inner.tend_streams
+        self.split_partitions, self.split_partition = inner.split_partitions, inner.split_partition
         self.settle, self.on_work = inner.settle, inner.on_work
         self.close = inner.close

@@ -26,8 +26,9 @@ from hashrange.messages.reads import (
 from hashrange.tables.entry_keys import partition_bytes
 from hashrange.tables.keys import check_key_value
 from hashrange.tables.open_table import ReadSource
-from hashrange.tables.partitions import HASH_SPACE
+from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange
 from hashrange.tables.schema import KeySchema, KeyType
+from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.span import Span
 
 _AFTER = b"\x00"
@@ -204,8 +205,13 @@ def scan_span(segment: int | None, total_segments: int | None) -> Span:
         return Span(b"", b"\xff" * 9)
     lower = segment * HASH_SPACE // total_segments
     upper = (segment + 1) * HASH_SPACE // total_segments
-    upper_bytes = b"\xff" * 9 if upper == HASH_SPACE else upper.to_bytes(8, "big")
-    return Span(lower.to_bytes(8, "big"), upper_bytes)
+    return hash_span(HashRange(lower, upper - 1))
+
+
+def hash_span(hashes: HashRange, *, is_reverse: bool = False) -> Span:
+    """The keys of all items whose partition keys have these hashes."""
+    upper = b"\xff" * 9 if hashes.last == WHOLE.last else (hashes.last + 1).to_bytes(HASH_BYTES, "big")
+    return Span(hashes.first.to_bytes(HASH_BYTES, "big"), upper, is_reverse)
 
 
 def continue_scan(span: Span, start: Key, segment: int | None, total_segments: int | None) -> Span:

@@ -44,7 +44,9 @@ CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b
 REASONS = {
     200: b"OK",
     400: b"Bad Request",
+    403: b"Forbidden",
     404: b"Not Found",
+    405: b"Method Not Allowed",
     408: b"Request Timeout",
     409: b"Conflict",
     413: b"Request Entity Too Large",

@@ -6,12 +6,13 @@ from typing import Self
 
 import pytest
 
-from hashrange.clock import Clock, SystemClock, VirtualClock
+from hashrange.clock import Clock, MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance, advance_all
+from tests.support.clocks import SetClock
 
 TURNS = 20
 """Of the loop: many more than it takes a job to look once more."""
@@ -22,7 +23,7 @@ class Timed:
 
     waits_for_service_time = True
 
-    def __init__(self, name: str, clock: VirtualClock, log: list[str]) -> None:
+    def __init__(self, name: str, clock: Clock, log: list[str]) -> None:
         self.name = name
         self.slices = 0
         self.failures: list[Exception] = []
@@ -263,7 +264,7 @@ def test_a_runner_that_stops_lets_nobody_wait_and_hears_of_no_advance() -> None:
         async with asyncio.timeout(10):
             await advance(clock, jobs, 1.0)  # it has not begun
         jobs.start()
-        assert clock._callbacks == [jobs.wake]
+        assert clock._listeners.callbacks == [jobs.wake]
         waiting = asyncio.ensure_future(advance(clock, jobs, 1.0))
         await turns(TURNS)
         assert not waiting.done()
@@ -271,6 +272,29 @@ def test_a_runner_that_stops_lets_nobody_wait_and_hears_of_no_advance() -> None:
         async with asyncio.timeout(10):
             await waiting
             await advance(clock, jobs, 1.0)
-        assert clock._callbacks == []
+        assert clock._listeners.callbacks == []
+
+    asyncio.run(scenario())
+
+
+def test_jobs_that_wait_on_a_running_clock_look_again_when_it_is_moved() -> None:
+    """The job waits for an hour in real time, and the test ends at once."""
+
+    async def scenario() -> None:
+        clock, log = MovableClock(SetClock()), list[str]()
+        job = Timed("hourly", clock, log)
+        job.add(3600.0)
+        job.add(7200.0)
+        jobs = Runner([job], clock)
+        jobs.start()
+        async with asyncio.timeout(10):
+            await jobs.until_at_rest()
+            await advance(clock, jobs, 3599.0)
+            assert log == []
+            await advance(clock, jobs, 1.0)
+            assert log == ["hourly"]
+            await advance(clock, jobs, 3600.0)
+            assert log == ["hourly", "hourly"]
+        await jobs.stop()
 
     asyncio.run(scenario())

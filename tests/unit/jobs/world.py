@@ -81,13 +81,13 @@ class World:
             ttl_delay_seconds=self.ttl_delay_seconds,
             partition_size_max_bytes=self.partition_size_max_bytes,
         )
-        store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
-        self.scope = Scope("000000000000", "us-east-1", store, self.clock, self.settings)
-        self.job = IndexBackfill(store, self.clock)
-        self.delay_job = IndexDelay(store)
-        self.expiry_job = Expiry(store)
-        self.shards_job = StreamShards(store)
-        self.splits_job = PartitionSplits(store)
+        self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
+        self.scope = Scope("000000000000", "us-east-1", self.store, self.clock, self.settings)
+        self.job = IndexBackfill(self.store, self.clock)
+        self.delay_job = IndexDelay(self.store)
+        self.expiry_job = Expiry(self.store)
+        self.shards_job = StreamShards(self.store)
+        self.splits_job = PartitionSplits(self.store)
 
     def restart(self) -> None:
         """Close and open again, on disk only."""
@@ -170,6 +170,12 @@ class World:
     def expire(self) -> float | None:
         """Let the job of expiries do all that is due; returns the pause that it asks for."""
         return _until_done(self.expiry_job)
+
+    def expire_now(self, name: str | None = None) -> int:
+        """Delete what has expired, of one table or of all; returns how many items went."""
+        table = None if name is None else self.store.catalog.find(self.scope.account, self.scope.region, name)
+        count: int = drive(self.store.expire_now(self.store.lease(), table))
+        return count
 
     def tend(self) -> float | None:
         """Let the job of shards do all that is due; returns the pause that it asks for."""

@@ -14,6 +14,7 @@ from hashrange.server.access import Access
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
+from hashrange.server.front import Front
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -27,12 +28,16 @@ class FakeTransport(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__()
+        self.peer: tuple[str, int] | None = None
         self.written = b""
         self.is_closed = False
         self.is_aborted = False
         self.reads = True
         self.has_sent_end = False
         self.unread_bytes = 0
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self.peer if name == "peername" else default
 
     def get_write_buffer_size(self) -> int:
         return self.unread_bytes
@@ -130,10 +135,16 @@ class StubStore:
     async def expire(self, lease: object, limit_rows: int) -> None:
         return None
 
+    async def expire_now(self, lease: object, table: object) -> int:
+        return 0
+
     async def tend_streams(self, lease: object) -> None:
         return None
 
     async def split_partitions(self, lease: object) -> bool:
+        return False
+
+    async def split_partition(self, lease: object, partition: object) -> bool:
         return False
 
     async def close(self) -> None:
@@ -191,14 +202,14 @@ class FrontEnd:
         connections_max: int = 100,
         start_seconds: float = VIRTUAL_START_SECONDS,
         real_store: WholeStore | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self.clock = VirtualClock(start_seconds)
         self.store = StubStore()
-        settings = Settings()
         store: Any = real_store or self.store
-        self.service = Service(store, operations, self.clock, settings)
+        self.service = Service(store, operations, self.clock, settings or Settings())
         self.access = Access(self.service, credentials)
-        self.handle = http_front(self.service, self.access).handle
+        self.handle = self.front().handle
         self.connections = Connections(self.handle, self.clock, connections_max)
 
     def replace_run(self, name: str, run: Any) -> None:
@@ -207,7 +218,11 @@ class FrontEnd:
             **self.service.operations,
             name: msgspec.structs.replace(self.service.operations[name], run=run),
         }
-        self.connections.incoming._handle = http_front(self.service, self.access).handle
+        self.connections.incoming._handle = self.front().handle
+
+    def front(self) -> Front:
+        """What answers requests."""
+        return http_front(self.service, self.access, lambda: len(self.connections.open))
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """A new client."""

@@ -5,7 +5,7 @@ Some clients share a front end without a dispatcher: the walk answers the reques
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -296,7 +296,7 @@ class Walk:
 
 
 @pytest.fixture
-def fed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[Reading, Connection]]:
+def fed(monkeypatch: pytest.MonkeyPatch) -> dict[Reading, Connection]:
     """Fails when bytes are parsed for a connection that must not parse any."""
     owners: dict[Reading, Connection] = {}
     feed, begin = Reading.feed, Connection.__init__

@@ -72,7 +72,7 @@ class EmbeddedCatalog:
         return False
 
     def all_tables(self) -> Sequence[OpenTable]:
-        """Every table, by table id: for tools."""
+        """Every table, of all accounts and Regions, by table id."""
         return self._opened.all()
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:

@@ -207,6 +207,26 @@ class Expiries(Participant):
         self._awaited_seconds = min(waiting, default=NEVER)
         return None if self._awaited_seconds == NEVER else self._awaited_seconds - until_seconds
 
+    def sources(self) -> list[bytes]:
+        """Of the tables with a queue."""
+        return list(self._lines)
+
+    def expired(self, engine: Engine, source: bytes, now_seconds: float, start: bytes, limit_rows: int) -> Due | None:
+        """The next rows of a table's queue, from the key `start` on, of items that may have expired by `now_seconds`, whatever the delay; None: no more.
+
+        What had expired when it was written is queued for the second after its write, so that one is looked at as well. These rows are not taken:
+        those that do not go with their items stay until they are due. Raises the engine's bare exceptions.
+        """
+        line, table = self._lines.get(source), self._find_table(table_id_of(source))
+        if line is None or table is None:
+            return None
+        time_to_live = table.schema.time_to_live
+        assert time_to_live is not None
+        if time_to_live.state != "ENABLED":
+            return None
+        rows = line.queue.first(engine, limit_rows, before=queue_key(int(now_seconds) + 2, b""), start=start)
+        return Due(table, time_to_live.attribute, rows, now_seconds, now_seconds) if rows else None
+
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
         """The items of these rows have been looked at; delete those rows that did not go with their items."""
         if not self._is_current(due):

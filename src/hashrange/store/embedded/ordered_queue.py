@@ -44,15 +44,21 @@ class OrderedQueue:
         draft.batch.delete(self.prefix + key)
 
     def first(
-        self, engine: Engine, limit_rows: int, limit_bytes: int | None = None, before: bytes | None = None
+        self,
+        engine: Engine,
+        limit_rows: int,
+        limit_bytes: int | None = None,
+        before: bytes | None = None,
+        start: bytes = b"",
     ) -> list[Queued]:
-        """The rows at the front, up to a number; until they are so long together; and, if given, those before a key only."""
+        """The rows at the front, or from the key `start` on: up to a number; until they are so long together; and, if given, those before a key only."""
+        lower = max(self._horizon, self.prefix + start)
         upper = self._end if before is None else self.prefix + before
-        if upper <= self._horizon:
+        if upper <= lower:
             return []
         found: list[Queued] = []
         left_bytes = float("inf") if limit_bytes is None else limit_bytes
-        cursor = Cursor(engine, self._horizon, upper, is_reverse=False)
+        cursor = Cursor(engine, lower, upper, is_reverse=False)
         prefix_bytes = len(self.prefix)
         try:
             while len(found) < limit_rows and left_bytes > 0:

@@ -91,16 +91,16 @@ class EmbeddedStore:
         self.streams = StreamReads(site, streams)
         self._participants = opened.participants
         settling = Settling(site.housekeeper, is_in_memory=data_dir is None)
-        self._maintenance = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)
+        upkeep = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)
+        self._maintenance = upkeep
         self.mutate = self._commits.mutate
         self.transact = self._commits.transact
         self.snapshot_get = self._commits.snapshot_get
-        self.backfills = self._maintenance.backfills
-        self.backfill = self._maintenance.backfill
-        self.apply_delayed = self._maintenance.apply_delayed
-        self.expire = self._maintenance.expire
-        self.tend_streams = self._maintenance.tend_streams
-        self.split_partitions = self._maintenance.split_partitions
+        self.backfills, self.backfill = upkeep.backfills, upkeep.backfill
+        self.apply_delayed = upkeep.apply_delayed
+        self.expire, self.expire_now = upkeep.expire, upkeep.expire_now
+        self.tend_streams = upkeep.tend_streams
+        self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
         site.engine = open_engine(data_dir, folder=None if lock is None else lock.folder)
         try:
             self._health.begin()

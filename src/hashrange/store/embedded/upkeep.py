@@ -1,7 +1,9 @@
 """What does a store do that no request asks for? It fills new indexes, empties queues, and puts in order what writes have left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TypeVar
 
 from hashrange.errors import ResourceNotFoundException, StorageBusy, ValidationException
 from hashrange.items.keys import prefix_upper_bound
@@ -10,7 +12,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_of
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.ordered_queue import Queued
@@ -22,9 +24,14 @@ from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
 from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease, Step
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
-from hashrange.tables.partitions import next_to_split
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition, next_to_split
 from hashrange.tables.source_id import table_id_of
 
+T = TypeVar("T")
+
+EXPIRED_ROWS = 64
+"""Rows of a queue that are read together when everything expires at once."""
 GROUP_ROWS = 16
 """Items that expire are deleted in one commit, if they are small: some 0.2 ms. Then others have their turn."""
 GROUP_ITEM_BYTES_MAX = 4096
@@ -120,7 +127,7 @@ class Upkeep:
         expiries = self._expiries
         if expiries is None:
             return None
-        due = await self._due(expiries, limit_rows)
+        due = await self._look_at_queues(partial(expiries.due, limit_rows=limit_rows))
         if not isinstance(due, Due):
             return due
         left: list[Queued] = []
@@ -140,6 +147,36 @@ class Upkeep:
         await self._commits.commit(lambda draft: expiries.taken(draft, due, left))
         expiries.passed(due)
         return 0.0
+
+    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+        """As `Maintenance.expire_now`. Suspends as `expire` does."""
+        assert lease == WHOLE_FOR_EVER
+        expiries = self._expiries
+        if expiries is None:
+            return 0
+        now_seconds = self._site.clock.service_time()
+        sources = expiries.sources() if table is None else [table.source]
+        return sum([await self._expire_now(expiries, source, now_seconds) for source in sources])
+
+    async def _expire_now(self, expiries: Expiries, source: bytes, now_seconds: float) -> int:
+        """Of one table: how many items went."""
+        deleted = 0
+        start = b""
+        while True:
+            look = partial(
+                expiries.expired, source=source, now_seconds=now_seconds, start=start, limit_rows=EXPIRED_ROWS
+            )
+            due = await self._look_at_queues(look)
+            if due is None:
+                return deleted
+            for group in self._groups(due):
+                if not self._opened.is_current(due.table):
+                    break  # the rest is looked at again
+                with suppress(ResourceNotFoundException):
+                    changes = await self._delete(due, list(group))
+                    deleted += sum([change.old is not None and change.new is None for change in changes])
+                start = list(group.values())[-1].key + b"\x00"
+                await PAUSE
 
     def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
         """What is deleted in one commit each: some items that are small as a rule, or one. An item may have several rows, and goes with the first of them."""
@@ -164,11 +201,11 @@ class Upkeep:
                 return (await self._commits.transact(steps, None, origin="ttl")).changes
         return [await self._commits.mutate(table, key, plan, origin="ttl") for key in keys]
 
-    async def _due(self, expiries: Expiries, limit_rows: int) -> Due | float | None:
-        """What has expired. Deleted rows that stand in the way are compacted away, once."""
+    async def _look_at_queues(self, look: Callable[[Engine], T]) -> T:
+        """What `look` finds in queues of expiries. Deleted rows that stand in the way are compacted away, once."""
         for is_last in (False, True):
             try:
-                return expiries.due(self._site.engine, limit_rows)
+                return look(self._site.engine)
             except Exception as error:
                 fault = self._site.fail(error)
                 if is_last or not isinstance(fault, StorageBusy):
@@ -198,6 +235,18 @@ class Upkeep:
                 return True
             figures.grown.discard(source)
         return False
+
+    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+        """As `Maintenance.split_partition`. Suspends only when the engine is stalled."""
+        assert lease == WHOLE_FOR_EVER
+        return await self._commits.commit(lambda draft: self._split_this(draft, partition))
+
+    def _split_this(self, draft: Draft, partition: Partition) -> bool:
+        table = self._opened.find(table_id_of(partition.source))
+        if table is None or partition not in table.partitions.get(partition.source, ()):
+            return False
+        self._catalog.split(draft, table, partition)
+        return True
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """As `Maintenance.apply_delayed`. Suspends only when the engine is stalled."""

@@ -1,0 +1,27 @@
+"""What does the admin API say? Our own sentences for operators, each with the way out."""
+
+NOT_LOCAL = (
+    "The admin API answers only clients on the server's own machine. To let others in, start the server with"
+    " --admin-from everyone."
+)
+FROM_A_PAGE = "The admin API does not answer web pages. Send the request without the header Origin, from a program."
+NO_ENDPOINT = "There is no endpoint {path}. The admin API has {endpoints}."
+WRONG_METHOD = "{path} takes {methods}, not {method}."
+BODY_TOO_LARGE = "The body is longer than {bytes_max} bytes. Send JSON such as {example}."
+BAD_BODY = "The body cannot be read: {reason}. Send JSON such as {example}."
+INTERNAL_ERROR = "The server met an error of its own; its log says more under the request id {request_id}."
+
+TOO_FAR_AHEAD = "Service time can be at most {years} years ahead of the machine's clock. Advance by fewer seconds."
+
+NO_TABLE = "There is no table {name}{where}. ListTables tells which tables there are."
+AMBIGUOUS_TABLE = (
+    "There are several tables {name}, in {places}. Say which one is meant with the members account and region."
+)
+PLACE_WITHOUT_TABLE = "The members account and region say which table is meant. Send the member table with them."
+
+NO_PARTITION = "Table {name} has no partition {number}. It has the partitions {numbers}."
+TOO_FEW_KEYS = (
+    "{what} cannot be split: only a partition whose items have different partition keys can be. Put such items first."
+)
+TOO_MANY_PARTITIONS = "Table {name} has {count} partitions already, which is the most that a table can have."
+PARTITION_CHANGED = "Partition {number} of table {name} was split meanwhile. Ask again."

@@ -1,0 +1,75 @@
+"""What is an endpoint of the admin API? A method, a path, the JSON that it takes, and a coroutine that makes its reply.
+
+Each endpoint is a file with an `ENDPOINT`, and a line in `registry.py`.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from hashrange.errors import HashrangeError, StorageError
+from hashrange.service.service import Service
+from hashrange.store.interface import Durability
+
+Method = Literal["GET", "POST"]
+PREFIX = "/_hashrange/v1/"
+
+
+class Serving(NamedTuple):
+    """What endpoints know of the server."""
+
+    service: Service
+    count_connections: Callable[[], int]
+    """How many connections of the listener are open."""
+    started_at_seconds: float
+    """Monotonic time."""
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The request of an endpoint that takes no members."""
+
+
+class Endpoint(NamedTuple):
+    """One endpoint."""
+
+    method: Method
+    path: str
+    """Below `/_hashrange/v1/`. A segment in capitals stands for any text."""
+    request: type[msgspec.Struct]
+    run: Callable[..., Coroutine[Any, Any, Mapping[str, object]]]
+    """run(serving, request, *texts), with a text for each segment in capitals, returns the members of the reply. Raises Refused, StorageError."""
+    example: str
+    """A body to copy, for refusals."""
+
+    @property
+    def shown(self) -> str:
+        """`POST /_hashrange/v1/clock/advance`."""
+        return f"{self.method} {PREFIX}{self.path}"
+
+
+class Refused(HashrangeError):
+    """A request is refused with this status; the sentence says why, and what to do."""
+
+    def __init__(self, status: int, sentence: str, header_lines: bytes = b"") -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.header_lines = header_lines
+
+
+async def until_durable(store: Durability) -> None:
+    """Return once everything that has been committed would survive a power cut. Raises StorageError when that fails."""
+    position = store.position()
+    if store.durable_position() >= position:
+        return
+    durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def tell(error: StorageError | None) -> None:
+        if error is None:
+            durable.set_result(None)
+        else:
+            durable.set_exception(error)
+
+    store.when_durable(position, tell)
+    await durable

@@ -1,0 +1,36 @@
+"""`GET info`: what is running here, with which settings, since when, and what time does it believe that it is?"""
+
+from hashrange import __version__
+from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
+from hashrange.settings import Settings, options
+
+TOLD_APART = {"data_dir", "in_memory"}
+SECRETS = {"credentials", "tls_cert", "tls_key"}
+"""Settings that name files of secrets: only whether they are set is told."""
+
+
+async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Times are in seconds, the first two since the epoch."""
+    service = serving.service
+    store, clock, settings = service.store, service.clock, service.settings
+    return {
+        "version": __version__,
+        "data_dir": settings.data_dir,
+        "settings": shown_settings(settings),
+        "service_time": clock.service_time(),
+        "wall_time": clock.wall_time(),
+        "uptime_seconds": clock.monotonic() - serving.started_at_seconds,
+        "tables": len(store.catalog.all_tables()),
+        "connections": serving.count_connections(),
+        "committed_position": store.position(),
+        "durable_position": store.durable_position(),
+    }
+
+
+def shown_settings(settings: Settings) -> dict[str, object]:
+    """Every other setting under its key of the TOML file."""
+    values = {option.key: getattr(settings, option.field) for option in options() if option.key not in TOLD_APART}
+    return values | {key: values[key] is not None for key in SECRETS}
+
+
+ENDPOINT = Endpoint("GET", "info", Nothing, tell_state, example="{}")

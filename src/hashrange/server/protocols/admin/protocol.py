@@ -1,0 +1,98 @@
+"""Which endpoint of the admin API does a request ask for, and may it? Operators' requests, as JSON over HTTP, below `/_hashrange/`.
+
+Endpoints run as operations do, giving way to them, and nothing of theirs is on the path of other requests. There are no credentials: who may ask is decided by
+where the client is. Web pages may not, for a browser on the same machine would ask for any page that its user visits.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from hashrange.errors import StorageError
+from hashrange.messages import admin as sentences
+from hashrange.server.incoming import Respond, host_of
+from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving
+from hashrange.server.protocols.admin.registry import find_endpoint
+from hashrange.service.drive import in_turns
+from hashrange.wire.http import Request
+from hashrange.wire.identifiers import request_id_of
+
+ROOT = b"/_hashrange/"
+BODY_BYTES_MAX = 4096
+
+_log = logging.getLogger("hashrange.server")
+
+
+class Admin:
+    """The admin API."""
+
+    targets = quick_targets = ()
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._lets_everyone_in = serving.service.settings.admin_from == "everyone"
+
+    def claims(self, request: Request) -> bool:
+        """Is its path one of the admin API's, be there such an endpoint or not?"""
+        return request.url.startswith(ROOT)
+
+    def prepare(self, request: Request, respond: Respond) -> None:
+        """Answer it, later if it is accepted."""
+        try:
+            self._require_admitted(request, respond)
+            path, _, _ = request.url.decode("latin-1").partition("?")
+            endpoint, texts = find_endpoint(request.method.decode("latin-1"), path)
+            decoded = _decode(endpoint, request.body)
+        except Refused as refusal:
+            _refuse(respond, refusal)
+            return
+        running = endpoint.run(self._serving, decoded, *map(unquote, texts))
+        ended = in_turns(running, self._serving.service.workers)
+        ended.add_done_callback(partial(_answer, request, respond))
+
+    def _require_admitted(self, request: Request, respond: Respond) -> None:
+        """Raises Refused."""
+        if request.header(b"origin") is not None:
+            raise Refused(403, sentences.FROM_A_PAGE)
+        if not self._lets_everyone_in and not is_loopback(host_of(respond)):
+            raise Refused(403, sentences.NOT_LOCAL)
+
+
+def is_loopback(host: str | None) -> bool:
+    """Is the client on the same machine, by its address as the kernel tells it?"""
+    return host is not None and (host == "::1" or host.removeprefix("::ffff:").startswith("127."))
+
+
+def _decode(endpoint: Endpoint, body: bytes) -> Any:
+    """The endpoint's request; an empty body has no members. Raises Refused."""
+    if len(body) > BODY_BYTES_MAX:
+        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=BODY_BYTES_MAX, example=endpoint.example))
+    try:
+        return msgspec.json.decode(body or b"{}", type=endpoint.request)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.example)) from None
+
+
+def _answer(request: Request, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:
+    """The endpoint has ended."""
+    error = ended.exception()
+    if error is None:
+        respond(200, msgspec.json.encode(ended.result()), b"application/json")
+    elif isinstance(error, Refused):
+        _refuse(respond, error)
+    elif isinstance(error, StorageError):
+        _refuse(respond, Refused(500, str(error)))
+    else:
+        request_id = request_id_of(request.number).decode()
+        _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
+        _refuse(respond, Refused(500, sentences.INTERNAL_ERROR.format(request_id=request_id)))
+
+
+def _refuse(respond: Respond, refusal: Refused) -> None:
+    body = msgspec.json.encode({"error": str(refusal)})
+    respond(refusal.status, body, b"application/json", refusal.header_lines)

@@ -1,0 +1,35 @@
+"""Which endpoints does the admin API have? And which one is meant by a method and a path?"""
+
+from hashrange.messages import admin as sentences
+from hashrange.server.protocols.admin import clock_advance, info, ready, table_split, ttl_expire
+from hashrange.server.protocols.admin.endpoint import PREFIX, Endpoint, Refused
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    ready.ENDPOINT,
+    info.ENDPOINT,
+    clock_advance.ENDPOINT,
+    ttl_expire.ENDPOINT,
+    table_split.ENDPOINT,
+)
+
+
+def find_endpoint(method: str, path: str) -> tuple[Endpoint, list[str]]:
+    """The endpoint, and the texts of its segments in capitals. Raises Refused."""
+    segments = path.removeprefix(PREFIX).split("/")
+    fitting = [one for one in ENDPOINTS if path.startswith(PREFIX) and _fits(one.path.split("/"), segments)]
+    if not fitting:
+        endpoints = ", ".join(one.shown for one in ENDPOINTS)
+        raise Refused(404, sentences.NO_ENDPOINT.format(path=path, endpoints=endpoints))
+    for endpoint in fitting:
+        if endpoint.method == method:
+            names = endpoint.path.split("/")
+            return endpoint, [text for name, text in zip(names, segments, strict=True) if name.isupper()]
+    methods = ", ".join(one.method for one in fitting)
+    sentence = sentences.WRONG_METHOD.format(path=path, methods=methods, method=method)
+    raise Refused(405, sentence, f"Allow: {methods}\r\n".encode())
+
+
+def _fits(names: list[str], segments: list[str]) -> bool:
+    return len(names) == len(segments) and all(
+        bool(text) if name.isupper() else name == text for name, text in zip(names, segments, strict=True)
+    )

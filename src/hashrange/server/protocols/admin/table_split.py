@@ -1,0 +1,83 @@
+"""`POST tables/NAME/split`: a partition of a table splits in two halves of its hashes, as one does that has grown too large.
+
+Partitions are not stored apart, so their sizes are not known; the largest is taken to be the one with the most hashes, among those that hold
+several partition keys.
+"""
+
+import msgspec
+
+from hashrange.limits import PARTITIONS_MAX
+from hashrange.messages import admin as sentences
+from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.tables import find_table
+from hashrange.store.interface import Store
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.partitions import Partition
+from hashrange.tables.source_id import HASH_BYTES
+from hashrange.tables.spans import hash_span
+
+
+class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which partition of which table."""
+
+    partition: int | None = None
+    """Its number; None: the largest."""
+    account: str | None = None
+    region: str | None = None
+
+
+async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str, object]:
+    """The table's partitions after it, in order of their hashes."""
+    store = serving.service.store
+    table = find_table(store.catalog, name, request.account, request.region)
+    if len(table.partitions[table.source]) >= PARTITIONS_MAX:
+        raise Refused(409, sentences.TOO_MANY_PARTITIONS.format(name=name, count=PARTITIONS_MAX))
+    partition = await _choose(store, table, request.partition)
+    if not await store.split_partition(store.lease(), partition):
+        raise Refused(409, sentences.PARTITION_CHANGED.format(name=name, number=partition.number))
+    await until_durable(store)
+    table = find_table(store.catalog, name, table.schema.account, table.schema.region)
+    return {"partitions": [_shown(one) for one in table.partitions[table.source]]}
+
+
+async def _choose(store: Store, table: OpenTable, number: int | None) -> Partition:
+    """The one that is to be split. Raises Refused when it cannot be."""
+    partitions = table.partitions[table.source]
+    if number is None:
+        what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
+    else:
+        what, candidates = (
+            f"Partition {number} of table {table.name}",
+            [one for one in partitions if one.number == number],
+        )
+        if not candidates:
+            numbers = ", ".join(str(one.number) for one in partitions)
+            raise Refused(404, sentences.NO_PARTITION.format(name=table.name, number=number, numbers=numbers))
+    for partition in candidates:
+        if await _has_several_keys(store, partition):
+            return partition
+    raise Refused(409, sentences.TOO_FEW_KEYS.format(what=what))
+
+
+async def _has_several_keys(store: Store, partition: Partition) -> bool:
+    """Do its first and its last item have different partition keys, by their hashes?"""
+    hashes = set()
+    for is_reverse in (False, True):
+        span = hash_span(partition.hashes, is_reverse=is_reverse)
+        page = await store.page(partition.source, span, 1, 1, consistent=True)
+        if page.last_key is not None:
+            hashes.add(page.last_key[:HASH_BYTES])
+    return len(hashes) > 1
+
+
+def _count_hashes(partition: Partition) -> int:
+    return partition.hashes.last - partition.hashes.first
+
+
+def _shown(partition: Partition) -> dict[str, object]:
+    """Hashes in hexadecimal: JSON's numbers are too small for them in many languages."""
+    first, last = partition.hashes
+    return {"number": partition.number, "first_hash": f"{first:016x}", "last_hash": f"{last:016x}"}
+
+
+ENDPOINT = Endpoint("POST", "tables/NAME/split", SplitRequest, split, example="{}")

@@ -1,0 +1,23 @@
+"""Which table does a request of the admin API mean? The only one of that name; account and Region tell several apart."""
+
+from hashrange.messages import admin as sentences
+from hashrange.server.protocols.admin.endpoint import Refused
+from hashrange.store.interface import Catalog
+from hashrange.tables.open_table import OpenTable
+
+
+def find_table(catalog: Catalog, name: str, account: str | None, region: str | None) -> OpenTable:
+    """The table of that name, and of this account and Region where they are given. Raises Refused."""
+    places = [place for place in catalog.elsewhere(name) if account in {None, place[0]} and region in {None, place[1]}]
+    if len(places) > 1:
+        shown = ", ".join(f"account {account} and Region {region}" for account, region in places)
+        raise Refused(409, sentences.AMBIGUOUS_TABLE.format(name=name, places=shown))
+    table = catalog.find(*places[0], name) if places else None
+    if table is None:
+        where = "".join(
+            f" {preposition} {text}"
+            for preposition, text in (("of account", account), ("in Region", region))
+            if text is not None
+        )
+        raise Refused(404, sentences.NO_TABLE.format(name=name, where=where))
+    return table

@@ -1,0 +1,31 @@
+"""`POST ttl/expire`: every item whose time to live is over is deleted before the reply, whatever `--ttl-delay` says."""
+
+import msgspec
+
+from hashrange.messages import admin as sentences
+from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.tables import find_table
+
+
+class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of which table; of all, if none is named."""
+
+    table: str | None = None
+    account: str | None = None
+    region: str | None = None
+
+
+async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
+    """How many items this call deleted."""
+    store = serving.service.store
+    table = None
+    if request.table is not None:
+        table = find_table(store.catalog, request.table, request.account, request.region)
+    elif request.account is not None or request.region is not None:
+        raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
+    expired = await store.expire_now(store.lease(), table)
+    await until_durable(store)
+    return {"expired": expired}
+
+
+ENDPOINT = Endpoint("POST", "ttl/expire", ExpireRequest, expire, example='{"table": "sessions"}')
