@@ -27,8 +27,8 @@ from hashrange.clock import SystemClock
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.operations.meter import Meter
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
-from hashrange.server.protocol import Connection
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,9 +15,9 @@ from hashrange import steps
 from hashrange.clock import VirtualClock
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
-from hashrange.server.protocol import Connection
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.service.workers import SLICE_SECONDS

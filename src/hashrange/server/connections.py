@@ -1,6 +1,6 @@
 """What do all connections share, and who ends the slow ones? The open ones, what serves them together, and the sweep.
 
-This file must not know how a connection lives (`protocol.py`).
+This file must not know how a connection lives (`connection.py`).
 """
 
 import asyncio
@@ -9,6 +9,7 @@ from typing import Protocol
 
 from hashrange.clock import Clock
 from hashrange.server.access_log import AccessLog
+from hashrange.server.deadlines import Timed, end_if_late
 from hashrange.server.hints import HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.outgoing import Outgoing
@@ -20,13 +21,10 @@ VISIT_SECONDS_MAX = 0.002
 """After so long the loop has other turns to give: a sweep over 65,536 connections takes 17 ms, and closing all of them 140."""
 
 
-class Member(Protocol):
+class Member(Timed, Protocol):
     """A connection, as far as this file knows it."""
 
     transport: asyncio.Transport
-
-    def check_deadline(self, now_seconds: float) -> None:
-        """End it if it has passed a deadline."""
 
     def stop(self) -> None:
         """End it as soon as its replies are out."""
@@ -72,7 +70,7 @@ class Connections:
             self.outgoing.flush()
             self.tick_seconds = self.monotonic()
             self._unswept = self.everyone()
-        return self._visit(self._unswept, lambda connection: connection.check_deadline(self.tick_seconds))
+        return self._visit(self._unswept, lambda connection: end_if_late(connection, self.tick_seconds, self.room))
 
     def stop(self) -> bool:
         """Close idle connections, and each other one once its replies are out, for some milliseconds; True: some are left."""

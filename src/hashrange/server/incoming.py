@@ -8,6 +8,7 @@ hundred that each ask for 1 MB take half a second. Last come long reads: a hundr
 
 from collections import deque
 from collections.abc import Callable, Sequence, Sized
+from enum import StrEnum, auto
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,12 +31,21 @@ Handle = Callable[[Sequence[tuple[Request, Respond]]], None]
 """Answers every one of these requests, now or later."""
 
 
+class LastReply(StrEnum):
+    """What a connection was answered last, which tells what its next request is likely to cost."""
+
+    NONE = auto()
+    SMALL = auto()
+    LARGE = auto()
+
+
+NONE, SMALL, LARGE = LastReply.NONE, LastReply.SMALL, LastReply.LARGE
+
+
 class Source(Protocol):
     """A connection, as far as this file knows it."""
 
-    @property
-    def is_dear(self) -> bool | None:
-        """Was its last reply large? None before the first one."""
+    last_reply: LastReply
 
     @property
     def is_gone(self) -> bool:
@@ -52,11 +62,17 @@ class Source(Protocol):
     def receive(self, data: bytes) -> None:
         """Read what the client has sent."""
 
+    def reach_end(self) -> None:
+        """The client's end has its turn, behind all that it has sent."""
+
     def lose(self, error: Exception) -> None:
         """End the connection: it met an error of ours."""
 
     def take(self) -> Request | None:
         """The next request, which is then in work; None while another one is, or when none is complete."""
+
+    def drop_request(self) -> None:
+        """The request in work is not answered: nobody waits for it any more."""
 
 
 class Incoming:
@@ -83,8 +99,8 @@ class Incoming:
         self._monotonic = monotonic
         self._open = open_sources
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
-        self._waiting: deque[tuple[Source, bytes]] = deque()
-        self._long: dict[Source, list[bytes]] = {}
+        self._waiting: deque[tuple[Source, bytes | None]] = deque()
+        self._long: dict[Source, list[bytes | None]] = {}
         """Long reads, and what came of their connections behind them. Nobody listens to these until all of it is parsed."""
         self._new: deque[tuple[Source, Request]] = deque()
         """Requests of new connections, which go behind those of known ones."""
@@ -96,10 +112,13 @@ class Incoming:
         """From now on, wait for the end of a turn of `loop`."""
         self._call_soon = loop.call_soon
 
-    def add(self, source: Source, data: bytes) -> None:
-        """Read `data` and answer what it completes, soon; at once when no other connection is open. No data: only look for requests."""
+    def add(self, source: Source, data: bytes | None) -> None:
+        """Read `data` and answer what it completes, soon; at once when no other connection is open.
+
+        No data: only look for requests. None: the client sends nothing more.
+        """
         is_first = not self._has_more()
-        if len(data) > PIECE_BYTES or source in self._long:
+        if (data and len(data) > PIECE_BYTES) or source in self._long:
             self._long.setdefault(source, []).append(data)
         else:
             self._waiting.append((source, data))
@@ -144,7 +163,9 @@ class Incoming:
         for behind in (self._new, self._dear):
             while behind:
                 source, request = behind.popleft()
-                if not source.is_gone:
+                if source.is_gone:
+                    source.drop_request()
+                else:
                     self._handle([(request, source.respond)])
                 if monotonic() >= ends_seconds:
                     break
@@ -154,7 +175,7 @@ class Incoming:
             if monotonic() >= ends_seconds:
                 break
 
-    def _read_group(self, group: list[tuple[Source, bytes]]) -> None:
+    def _read_group(self, group: list[tuple[Source, bytes | None]]) -> None:
         """Parse what some connections have sent, and have the requests answered of those that are known not to cost much."""
         for source, data in group:
             if data:
@@ -162,14 +183,16 @@ class Incoming:
                     source.receive(data)
                 except Exception as error:  # noqa: BLE001 - the others of the group have their turn all the same
                     source.lose(error)
+            elif data is None:
+                source.reach_end()
         calls: list[tuple[Request, Respond]] = []
         for source, _ in group:
             request = source.take()
             if request is None:
                 continue
-            is_dear = source.is_dear
-            if is_dear is False:
+            last_reply = source.last_reply
+            if last_reply is SMALL:
                 calls.append((request, source.respond))
             else:
-                (self._new if is_dear is None else self._dear).append((source, request))
+                (self._new if last_reply is NONE else self._dear).append((source, request))
         self._handle(calls)

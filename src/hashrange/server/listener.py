@@ -13,9 +13,9 @@ from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
 from hashrange.server.bounds import HEAD_SECONDS_MAX
 from hashrange.server.clients import Clients, host_of_connection
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
-from hashrange.server.protocol import Connection
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable

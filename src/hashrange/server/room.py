@@ -65,7 +65,7 @@ class Room:
             let_in()
 
     def forget(self, share: "Share") -> None:
-        """It waits no longer; those behind it may fit."""
+        """If it waits, it does no longer; those behind it may fit."""
         if self._waiting.pop(share, None) is not None:
             self.give_back(0)
 
@@ -73,15 +73,13 @@ class Room:
 class Share:
     """What one connection has of the room: for the body that is being read, and for those that are being answered."""
 
-    __slots__ = ("_counted_bytes", "_room", "answering_bytes", "is_waiting", "reserved_bytes")
+    __slots__ = ("_counted_bytes", "_room", "answering_bytes", "reserved_bytes")
 
     def __init__(self, room: Room) -> None:
         self._room = room
         self._counted_bytes = 0
         self.reserved_bytes = 0
         self.answering_bytes = 0
-        self.is_waiting = False
-        """The body that comes has no room yet."""
 
     def count(self, come_bytes: int) -> bool:
         """So much has come of a request that is not complete, and has no room of its own; False if that is too much in sum."""
@@ -92,16 +90,13 @@ class Share:
 
     def reserve(self, size_bytes: int, let_in: Callable[[], None]) -> bool:
         """Room for a body of that size; False: it waits, and `let_in` is called once there is."""
-        if not self.is_waiting:
-            if self._room.ask(self, size_bytes, let_in):
-                self.take(size_bytes)
-            else:
-                self.is_waiting = True
-        return not self.is_waiting
+        has_room = self._room.ask(self, size_bytes, let_in)
+        if has_room:
+            self.take(size_bytes)
+        return has_room
 
     def take(self, size_bytes: int) -> None:
         """The body has that room; what has come of it counts no longer."""
-        self.is_waiting = False
         self.reserved_bytes = size_bytes
         self._uncount()
 
@@ -109,7 +104,7 @@ class Share:
         """The request is whole: a large body keeps its room until it is answered."""
         self.answering_bytes += self.reserved_bytes
         self.reserved_bytes = 0
-        self.leave()
+        self._uncount()
 
     def answer(self) -> None:
         """All requests that were whole are answered."""
@@ -119,9 +114,7 @@ class Share:
     def leave(self) -> None:
         """Nothing more of the request is read."""
         self._uncount()
-        if self.is_waiting:
-            self.is_waiting = False
-            self._room.forget(self)
+        self._room.forget(self)
         freed_bytes, self.reserved_bytes = self.reserved_bytes, 0
         if freed_bytes:
             self._room.give_back(freed_bytes)

@@ -12,10 +12,10 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
 from hashrange.server.clients import Clients, host_of_connection
+from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.front import Front
-from hashrange.server.protocol import Connection
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.server.incoming import GROUP_MAX, TURN_SECONDS_MAX, Respond
-from hashrange.server.protocol import Connection
+from hashrange.server.connection import Connection
+from hashrange.server.incoming import GROUP_MAX, LARGE, NONE, SMALL, TURN_SECONDS_MAX, LastReply, Respond
 from hashrange.server.reading import PIECE_BYTES
 from hashrange.wire.http import Request
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
@@ -27,7 +27,7 @@ def front(turns: Turns) -> FrontEnd:
     def connect_known() -> tuple[Connection, FakeTransport]:
         """A client whose requests are known to cost little."""
         connection, transport = connect()
-        connection.is_dear = False
+        connection.last_reply = SMALL
         return connection, transport
 
     front.connect = connect_known  # type: ignore[method-assign]
@@ -120,6 +120,22 @@ def test_what_came_before_the_end_of_the_input_is_answered(front: FrontEnd, turn
     assert not transport.written
     turns.turn()
     assert [answer.status for answer in replies(transport.written)] == [200] * count
+    assert transport.is_closed
+
+
+def test_what_came_before_the_end_is_answered_though_an_earlier_reply_comes_first(
+    front: FrontEnd, turns: Turns
+) -> None:
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    turns.turn()
+    connection.data_received(front.request())
+    connection.eof_received()
+    front.store.sync()
+    while turns.due:
+        turns.turn()
+    assert [answer.status for answer in replies(transport.written)] == [200, 200]
     assert transport.is_closed
 
 
@@ -233,7 +249,7 @@ def test_dear_connections_are_answered_behind_the_others(front: FrontEnd, turns:
     large = front.request(b'{"TableName":"large"}')
     clients = [front.connect() for _ in range(3)]
     for connection, _ in clients[:2]:
-        connection.is_dear = True
+        connection.last_reply = LARGE
         connection.data_received(large)
     clients[2][0].data_received(front.request())
     turns.turn()
@@ -245,7 +261,7 @@ def test_of_dear_requests_one_is_answered_in_each_turn(front: FrontEnd, turns: T
     groups_of(front, TURN_SECONDS_MAX)
     dear, known = [front.connect() for _ in range(5)], [front.connect() for _ in range(GROUP_MAX - 5)]
     for connection, _ in dear:
-        connection.is_dear = True
+        connection.last_reply = LARGE
         connection.data_received(front.request())
     for number in range(1, 6):
         for connection, transport in known:
@@ -256,14 +272,14 @@ def test_of_dear_requests_one_is_answered_in_each_turn(front: FrontEnd, turns: T
         assert sum(bool(transport.written) for _, transport in dear) == number
 
 
-def test_a_connection_is_dear_after_a_large_reply(turns: Turns) -> None:
+def test_a_connection_knows_its_last_reply(turns: Turns) -> None:
     front = FrontEnd()
     connection, transport = front.connect()
-    assert connection.is_dear is None
-    for name, is_dear in (("small", False), ("large", True), ("small", False)):
+    assert connection.last_reply is NONE
+    for name, last_reply in (("small", SMALL), ("large", LARGE), ("small", SMALL)):
         connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
         assert transport.take()
-        assert connection.is_dear == is_dear
+        assert connection.last_reply is last_reply
 
 
 def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: FrontEnd, turns: Turns) -> None:
@@ -276,20 +292,20 @@ def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: F
 
     front.connections.incoming._handle = watch
     front.connect()
-    for name, is_dear in (("dear", True), ("new", None), ("known", False), ("new", None), ("dear", True)):
+    for name, last_reply in (("dear", LARGE), ("new", NONE), ("known", SMALL), ("new", NONE), ("dear", LARGE)):
         connection, _ = front.connect()
-        connection.is_dear = is_dear
+        connection.last_reply = last_reply
         connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
     turns.turn()
     assert order == ["known", "new", "new", "dear", "dear"]
 
 
-@pytest.mark.parametrize("is_dear", [None, True])
-def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, is_dear: bool | None) -> None:
+@pytest.mark.parametrize("last_reply", [NONE, LARGE])
+def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, last_reply: LastReply) -> None:
     groups = groups_of(front, TURN_SECONDS_MAX)
     clients = [front.connect() for _ in range(3)]
     for connection, _ in clients:
-        connection.is_dear = is_dear
+        connection.last_reply = last_reply
         connection.data_received(front.request())
     turns.turn()
     _, transport = clients[1]

@@ -1,11 +1,14 @@
 """Half-received bodies: bounded in sum, each of them finished in the end, small ones never kept waiting."""
 
 import random
+from typing import Any
 
 import pytest
 
 from hashrange.server import bounds, room
-from hashrange.server.protocol import Connection
+from hashrange.server.connection import Connection
+from hashrange.server.connection_states import BLOCKED
+from hashrange.server.incoming import TURN_SECONDS_MAX
 from hashrange.server.room import BEGINNINGS_BYTES_MAX, MIB, ROOM_BYTES, SMALL_BYTES, Room
 from hashrange.wire.http import BODY_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies, reply
@@ -115,10 +118,38 @@ def test_a_body_that_nobody_will_answer_gives_its_room_back(front: FrontEnd) -> 
     sender = Sender(front, front.request(body_of(10 * MIB)))
     while len(sender.data) - sender.sent_bytes > READ_BYTES:
         sender.send()
-    sender.connection.is_write_paused = True  # the client leaves an earlier reply unread
+    sender.connection.sending = BLOCKED  # the client leaves an earlier reply unread
     sender.send()
     assert len(sender.connection.ready) == 1
     sender.connection.connection_lost(None)
+    assert is_whole(front)
+
+
+def test_a_client_that_leaves_before_its_requests_turn_gives_its_room_back(
+    front: FrontEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: Any = Turns()
+    front.connections.take_turns(turns)
+    handle = front.connections.incoming._handle
+
+    def handle_slowly(calls: Any) -> None:
+        front.clock.advance_all(TURN_SECONDS_MAX)
+        handle(calls)
+
+    other, leaving = Sender(front, front.request()), Sender(front, front.request(body_of(100_000)))
+    leaving.send(100_000)
+    while turns.due:
+        turns.turn()
+    assert not is_whole(front)
+    monkeypatch.setattr(front.connections.incoming, "_handle", handle_slowly)
+    other.send()
+    leaving.send()
+    turns.turn()  # of new connections, one is answered in each turn
+    assert other.transport.written
+    leaving.transport.close()
+    leaving.connection.connection_lost(None)
+    while turns.due:
+        turns.turn()
     assert is_whole(front)
 
 

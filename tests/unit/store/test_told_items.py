@@ -1,6 +1,5 @@
 """Items that a refused transaction tells: no more than a transaction may hold, whatever its conditions ask for."""
 
-import msgspec
 import pytest
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
@@ -15,7 +14,7 @@ FITTING = TRANSACTION_SIZE_MAX_BYTES // ITEM_SIZE_MAX_BYTES
 
 
 def telling(old: Row | None) -> Row:
-    raise ConditionalCheckFailedException("no", Item=msgspec.Raw(b"{}"))
+    raise ConditionalCheckFailedException("no", Item=Row(b"{}"))
 
 
 def silent(old: Row | None) -> Row:

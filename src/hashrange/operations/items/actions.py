@@ -125,7 +125,7 @@ def check_put(
         raise ValidationException(ITEM_TOO_LARGE)
     if known is UNCONDITIONAL:
         return Action("put", request.TableName, item, size_bytes, None, None, NO_VALUES, None)
-    (_, condition), values = _expressions(request, None, legacy, known)
+    _, condition, values = _expressions(request, None, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
     return Action("put", request.TableName, item, size_bytes, None, condition, values, on_failure)
 
@@ -137,7 +137,7 @@ def check_update(operation_name: str, request: UpdateRequest, legacy: LegacyPara
     if known is None:
         check_parameters(request, UPDATE_ITEM)
     key_item = check_map(operation_name, request, request.Key)[0]
-    (update, condition), values = _expressions(request, text, legacy, known)
+    update, condition, values = _expressions(request, text, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
     return Action("update", request.TableName, key_item, 0, update, condition, values, on_failure)
 
@@ -179,7 +179,7 @@ def _check_by_key(
     key_item = check_map(operation_name, request, request.Key)[0]
     if return_values is not None:
         check_return_values(return_values)
-    (_, condition), values = _expressions(request, None, legacy, known)
+    _, condition, values = _expressions(request, None, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
     return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
 
@@ -189,13 +189,14 @@ def _expressions(
     update_text: str | None,
     legacy: LegacyParameters | None,
     known: WriteExpressions | None,
-) -> tuple[WriteExpressions, dict[str, Value]]:
+) -> tuple[Update | None, Condition | None, dict[str, Value]]:
     """Update and condition in whatever form, and the values that they name."""
     if known is not None:
-        return known, check_known_values(known, request)
+        return known.update, known.condition, check_known_values(known, request)
     if legacy is not None:
-        return compile_legacy(legacy), NO_VALUES
-    return compile_expressions(request, update_text)
+        return *compile_legacy(legacy), NO_VALUES
+    compiled, values = compile_expressions(request, update_text)
+    return *compiled, values
 
 
 # --- plans for a table --------------------------------------------------------------------------
@@ -204,7 +205,8 @@ def _expressions(
 def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
     """What the action does to its table, in three steps. Raises ValidationException for the first thing that does not fit it."""
     key = locate(table, action)
-    check_fit(table, action)
+    if action.condition is not None or action.update is not None or table.index_keys:
+        check_fit(table, action)
     return key, make_plan(table, action)
 
 
@@ -228,7 +230,8 @@ def check_fit(table: OpenTable, action: Action) -> None:
     update, condition = action.update, action.condition
     if update is not None:
         check_key_paths(table, update.nested_attributes)
-        check_assigned_index_keys(table, update.assigned_types)
+        if table.index_keys:
+            check_assigned_index_keys(table, update.assigned_types)
         for name in (table.partition_name, table.sort_name):
             if name in update.attributes:
                 raise ValidationException(CANNOT_UPDATE_KEY.format(name=name))

@@ -1,0 +1,430 @@
+"""How does a connection live? Bytes in, requests to the dispatcher one at a time, replies out in order.
+
+One `Connection` per socket, without a task, in the turns of `incoming.py`. What may happen when is said by `connection_states.py`; here it is done.
+`reading.py` makes requests of the bytes, `deadlines.py` ends slow clients. While a request is in work, further ones of the same connection wait,
+and the client is not listened to: what waits is bounded by one read of the socket, of which no more is parsed than completes a request.
+This file must not know what a request means. Source of limits: operations.md 1.1.
+"""
+
+import asyncio
+import logging
+from typing import cast
+
+from hashrange.server.access_log import Peer
+from hashrange.server.connection_states import (
+    ANSWER,
+    ASK_FOR_TURN,
+    BEGIN,
+    BETWEEN,
+    BLOCK,
+    CLOSE,
+    COMPLETE,
+    CUT_OFF,
+    DEAF,
+    END,
+    ENDED,
+    ENDING,
+    FINISH,
+    FLOWING,
+    IDLE,
+    INSIDE,
+    LET_IN,
+    LINGERING,
+    LISTENING,
+    LOSE,
+    OVER,
+    PAUSE,
+    PAUSED,
+    REACH_END,
+    REFUSAL_SENT,
+    REFUSE,
+    RESUME,
+    SEND_CONTINUE,
+    SEND_REFUSAL,
+    TAKE,
+    UNBLOCK,
+    WAIT,
+    WAITING,
+    Step,
+    is_listened_to,
+    next_step,
+)
+from hashrange.server.connections import Connections
+from hashrange.server.descriptors import TURNED_AWAY_MAX
+from hashrange.server.incoming import LARGE, NONE, SMALL
+from hashrange.server.outgoing import LARGE_BYTES
+from hashrange.server.reading import OFFER, PIECE_BYTES, Reading
+from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
+from hashrange.server.room import Share
+from hashrange.wire.http import CONTINUE, Request
+
+_log = logging.getLogger("hashrange.server")
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection."""
+
+    __slots__ = (
+        "active_at_seconds", "answering", "connections", "input", "last_reply", "reading", "ready", "receiving", "refusal", "request",
+        "sending", "share", "since_seconds", "transport", "unread_bytes",
+    )  # fmt: skip
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+        self.transport: asyncio.Transport = cast("asyncio.Transport", None)
+        self.receiving = BETWEEN
+        self.answering = IDLE
+        self.sending = FLOWING
+        self.input = LISTENING
+        self.unread_bytes = 0
+        """Of long reads that wait for their turn."""
+        self.reading = Reading()
+        self.ready = self.reading.ready
+        self.request: Request | None = None
+        """The one in work while BUSY."""
+        self.refusal: Refusal | None = None
+        """What is sent to who is REFUSED."""
+        self.last_reply = NONE
+        self.active_at_seconds = self.since_seconds = connections.tick_seconds
+        self.share = Share(connections.room)
+
+    # --- the transport's calls ------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected."""
+        self.transport = cast("asyncio.Transport", transport)
+        connections = self.connections
+        if len(connections.open) < connections.connections_max and not connections.is_stopping:
+            connections.open.add(self)
+            return
+        connections.turned_away.add(self)
+        self.refuse(TOO_MANY_CONNECTIONS)
+        if len(connections.turned_away) > TURNED_AWAY_MAX and self.receiving is LINGERING:
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone; a reply still pending is dropped when it comes."""
+        self.receiving = LOSE[self.receiving]
+        connections = self.connections
+        connections.open.discard(self)
+        connections.turned_away.discard(self)
+        connections.unread.remove(self)
+        self.share.leave()
+        self.reading.close()
+        if self.answering is IDLE:
+            self.share.answer()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes from the client: they wait for their turn."""
+        if len(data) > PIECE_BYTES and not self.expect_long(len(data)):
+            return
+        self.connections.incoming.add(self, data)
+
+    def expect_long(self, size_bytes: int) -> bool:
+        """The client is not listened to before this read has had its turn. False: there is no room for it, and it is dropped."""
+        if not self.connections.room.begin(size_bytes):
+            if self.receiving not in DEAF:
+                self.refuse(TOO_MUCH_UNFINISHED)
+            return False
+        self.unread_bytes += size_bytes
+        self.listen()
+        return True
+
+    def eof_received(self) -> bool:
+        """The client sends nothing more: what has come is answered in its turn, then the connection is closed."""
+        self.input = END[self.input]
+        connections = self.connections
+        connections.incoming.add(self, None)
+        if self.transport.can_write_eof():
+            return True
+        connections.incoming.drain()  # under TLS the transport closes now, whatever is returned
+        connections.outgoing.flush()
+        return False
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly: no further request is started until it has read on."""
+        self.sending = BLOCK[self.sending]
+        self.listen()
+        self.connections.unread.add(self)
+
+    def resume_writing(self) -> None:
+        """The client has read on."""
+        self.sending = UNBLOCK[self.sending]
+        self.connections.unread.remove(self)
+        self.go_on()
+
+    # --- what comes -----------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> None:
+        """Read these bytes, in their turn; `take` is called next."""
+        is_long = len(data) > PIECE_BYTES
+        if is_long:
+            self.unread_bytes -= len(data)
+            self.connections.room.end(len(data))
+        receiving = self.receiving
+        if receiving is not BETWEEN and receiving is not INSIDE and receiving is not WAITING:
+            return
+        self.active_at_seconds = self.connections.tick_seconds
+        reading = self.reading
+        if is_long or reading.rest or receiving is WAITING:
+            reading.rest = memoryview(b"".join((reading.rest, data)) if reading.rest else data)
+            self.read_on()
+            return
+        outcome = reading.feed(data)
+        if outcome is None:
+            self.look_at_progress()
+        elif outcome is OFFER:
+            self.read_on()
+        else:
+            self.refuse(outcome)
+
+    def reach_end(self) -> None:
+        """The client's end has its turn, behind all that came before; `take` is called next."""
+        self.input = REACH_END[self.input]
+
+    def read_on(self) -> None:
+        """Parse on in a long read, unless it waits for room."""
+        refusal = self.reading.feed_rest() if self.receiving is not WAITING else None
+        if refusal is not None:
+            self.refuse(refusal)
+            return
+        self.look_at_progress()
+        if self.reading.rest:
+            self.listen()
+
+    def look_at_progress(self) -> None:
+        """After parsing: is a request whole, or has one begun, which must go on?"""
+        if not self.ready:
+            self.look_inside()
+            return
+        self.reading.message_bytes = 0
+        if self.receiving is INSIDE:
+            self.receiving = COMPLETE[self.receiving]
+            self.share.complete()
+
+    def look_inside(self) -> None:
+        """A read has ended inside a request: start its deadline, and bound what it may hold."""
+        reading = self.reading
+        share = self.share
+        if self.receiving is BETWEEN:
+            self.receiving = BEGIN[self.receiving]
+            self.since_seconds = self.connections.tick_seconds
+        if reading.is_too_large():
+            self.refuse(MALFORMED)
+            return
+        if not share.reserved_bytes:
+            if not share.count(reading.message_bytes + len(reading.rest)):
+                self.refuse(TOO_MUCH_UNFINISHED)
+                return
+            size_bytes = reading.large_body_bytes() if self.receiving is INSIDE else 0
+            if size_bytes and not share.reserve(size_bytes, self.let_in):
+                self.receiving = WAIT[self.receiving]
+                self.listen()
+        if reading.wants_continue:
+            self.go_on()
+
+    def let_in(self) -> None:
+        """There is room for the body: its time begins anew."""
+        self.receiving = LET_IN[self.receiving]
+        self.since_seconds = self.active_at_seconds = self.connections.tick_seconds
+        self.go_on()
+
+    # --- requests and replies -------------------------------------------------------------------
+
+    def take(self) -> Request | None:
+        """The next request to be answered, now in work; None while there is one, and while the client leaves replies unread."""
+        ready = self.ready
+        if not ready and (self.reading.rest or self.input is ENDED):
+            self.take_rest()
+        request = None
+        if ready and self.answering is IDLE and self.sending is FLOWING:
+            self.answering = TAKE[self.answering]
+            self.request = request = ready.popleft()
+        if ready:
+            if self.input is LISTENING:
+                self.listen()
+        elif self.input is PAUSED:
+            self.listen()
+        return request
+
+    def take_rest(self) -> None:
+        """Go on with a long read, or finish. Never raises: others have the same turn."""
+        try:
+            if self.next_step() is ASK_FOR_TURN:
+                self.read_on()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+            self.lose(error)
+            return
+        if not self.ready:
+            self.go_on()
+
+    def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
+        """Answer the request in work; a large reply that is compressed gives way meanwhile. Never raises: others are answered in the same turn."""
+        request = self.request
+        assert request is not None
+        connections = self.connections
+        if connections.is_stopping:
+            request.keeps_alive = False
+        now = connections.wall_time()
+        try:
+            if self.transport.is_closing():
+                reply = b"", b""
+            elif status == 200 and content_type is None:
+                reply = connections.writer.ok(request, body, now)
+            else:
+                reply = connections.writer.reply(request, status, body, now, content_type, extra)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+            self.lose(error)
+        self.answering = ANSWER[self.answering]
+        self.request = None
+        self.last_reply = LARGE if len(body) >= LARGE_BYTES else SMALL
+        if self.share.answering_bytes and not self.ready:
+            self.share.answer()
+        if self.transport.is_closing():
+            return
+        try:
+            connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
+            if connections.access_log is not None:
+                connections.access_log(request, status, body, self.transport.get_extra_info("peername"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+            self.lose(error)
+            return
+        if not request.keeps_alive:
+            self.close()
+        elif self.ready:
+            connections.incoming.add(self, b"")
+        elif self.input is not LISTENING or self.receiving is not BETWEEN or self.reading.url:
+            self.go_on()
+
+    # --- what is next ---------------------------------------------------------------------------
+
+    @property
+    def peer(self) -> Peer:
+        """The client's address."""
+        peer: Peer = self.transport.get_extra_info("peername")
+        return peer
+
+    @property
+    def is_gone(self) -> bool:
+        """The client has left, or is being cut off: nobody waits for a reply."""
+        return self.transport.is_closing()
+
+    @property
+    def has_more(self) -> bool:
+        """Has anything come that is neither in work nor part of an unfinished request?"""
+        return bool(self.ready or self.reading.rest or self.unread_bytes)
+
+    def next_step(self) -> Step:
+        """As the states say."""
+        reading = self.reading
+        return next_step(
+            self.receiving,
+            self.answering,
+            self.sending,
+            self.input,
+            bool(self.ready),
+            bool(reading.rest),
+            reading.wants_continue,
+        )
+
+    def go_on(self) -> None:
+        """After a reply, a pause or an end: do what is next, and listen to the client if the states say so."""
+        if self.receiving is BETWEEN and self.reading.url and not self.has_more:
+            self.look_inside()  # the beginning of a request came behind whole ones, which are out of the way now
+        step = self.next_step()
+        if step is ASK_FOR_TURN:
+            self.connections.incoming.add(self, b"")
+            return
+        if step is SEND_REFUSAL:
+            self.send_refusal()
+        elif step is FINISH:
+            self.close()
+        elif step is SEND_CONTINUE:
+            self.reading.wants_continue = False
+            self.write_now(CONTINUE)
+        self.listen()
+
+    def listen(self) -> None:
+        """Listen to the client exactly while the states say so."""
+        if self.input in (ENDING, ENDED) or self.receiving in OVER or self.transport.is_closing():
+            return
+        has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
+        is_wanted = is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read)
+        if is_wanted and self.input is PAUSED:
+            self.input = RESUME[self.input]
+            self.transport.resume_reading()
+        elif not is_wanted and self.input is LISTENING:
+            self.input = PAUSE[self.input]
+            self.transport.pause_reading()
+
+    def write_now(self, data: bytes) -> None:
+        """Write what is no reply, after the replies that are held."""
+        self.connections.outgoing.flush()
+        self.transport.write(data)
+
+    # --- ends -----------------------------------------------------------------------------------
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Say why, and close once earlier replies are out; nothing more is read."""
+        self.receiving = REFUSE[self.receiving]
+        self.refusal = refusal
+        self.drop()
+        if refusal is SPEAKS_TLS:
+            self.connections.hint_https()
+        self.go_on()
+
+    def send_refusal(self) -> None:
+        """All replies before it are out. What the client still sends is dropped, until it closes or the sweep does."""
+        assert self.refusal is not None
+        status, body = self.refusal
+        connections = self.connections
+        self.receiving = REFUSAL_SENT[self.receiving]
+        self.since_seconds = connections.monotonic()
+        if self.transport.is_closing():
+            return
+        self.write_now(connections.writer.refusal(status, body, connections.wall_time()))
+        if connections.access_log is not None:
+            connections.access_log(None, status, body, self.transport.get_extra_info("peername"))
+        if self.input is not ENDED and self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.close()
+
+    def stop(self) -> None:
+        """The server stops: close now if idle, else after the replies that are due."""
+        if self.answering is IDLE and not self.has_more and self.receiving not in OVER:
+            self.close()
+
+    def drop_request(self) -> None:
+        """The client has left before its request's turn."""
+        self.answering = ANSWER[self.answering]
+        self.request = None
+        if not self.ready:
+            self.share.answer()
+
+    def lose(self, error: Exception) -> None:
+        """An error of ours: end this connection, and only this one."""
+        _log.error("a connection met an error of ours; please report it", exc_info=error)
+        self.cut_off()
+
+    def close(self) -> None:
+        """Close behind what is written; what has come and is not answered is dropped."""
+        self.receiving = CLOSE[self.receiving]
+        self.since_seconds = self.connections.tick_seconds
+        self.drop()
+        self.ready.clear()
+        self.connections.outgoing.flush()
+        self.transport.close()
+
+    def cut_off(self) -> None:
+        """Close at once: what is not written yet is lost too."""
+        self.receiving = CUT_OFF[self.receiving]
+        self.since_seconds = self.connections.tick_seconds
+        self.drop()
+        self.ready.clear()
+        self.transport.abort()
+
+    def drop(self) -> None:
+        """Nothing more is read."""
+        self.reading.drop()
+        self.share.leave()

@@ -1,0 +1,24 @@
+"""What is a client told whose bytes do not become a request? Status and text, before the server closes the connection.
+
+Source: operations.md 1.1.
+"""
+
+from typing import NamedTuple
+
+from hashrange.messages import http as sentences
+
+
+class Refusal(NamedTuple):
+    """A reply to what is no request."""
+
+    status: int
+    body: bytes
+
+
+MALFORMED = Refusal(400, sentences.MALFORMED_REQUEST)
+SPEAKS_TLS = Refusal(400, sentences.MALFORMED_REQUEST)
+"""The same to the client; the operator has a hint in the log."""
+BODY_TOO_LARGE = Refusal(413, sentences.BODY_TOO_LARGE)
+TOO_SLOW = Refusal(408, sentences.REQUEST_TOO_SLOW)
+TOO_MANY_CONNECTIONS = Refusal(503, sentences.TOO_MANY_CONNECTIONS)
+TOO_MUCH_UNFINISHED = Refusal(503, sentences.TOO_MUCH_UNFINISHED)
