@@ -5,7 +5,7 @@ Read by replies (`consumed`), by the access log, and by whatever counts or limit
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -80,11 +80,6 @@ def _all_index_units(usages: Sequence[Usage]) -> list[IndexUnits]:
     return [units for usage in usages for units in usage.index_units]
 
 
-def with_capacity(reply: Reply, form: CapacityForm | None, request: Any, meter: Meter) -> Reply:
-    """The reply, with ConsumedCapacity if the request asks for it; the one place that looks at ReturnConsumedCapacity."""
-    if form is None:
-        return reply
-    detail = request.ReturnConsumedCapacity
-    if detail is None or detail == "NONE":
-        return reply
-    return {**reply, "ConsumedCapacity": consumed(meter, form, detail)}
+def with_capacity(reply: Reply, form: CapacityForm, detail: str, meter: Meter) -> Reply:
+    """The reply, with ConsumedCapacity if `detail`, the request's ReturnConsumedCapacity, asks for it."""
+    return reply if detail == "NONE" else {**reply, "ConsumedCapacity": consumed(meter, form, detail)}

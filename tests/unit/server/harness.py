@@ -188,8 +188,10 @@ async def commit(scope: Scope, request: EchoRequest) -> Reply:
 
 
 ECHO_OPERATIONS = {
-    "GetItem": Operation("GetItem", EchoRequest, echo, is_eventual=lambda request: not request.ConsistentRead),
-    "PutItem": Operation("PutItem", EchoRequest, commit),
+    "GetItem": Operation(
+        "GetItem", EchoRequest, echo, is_eventual=lambda request: not request.ConsistentRead, is_quick=True
+    ),
+    "PutItem": Operation("PutItem", EchoRequest, commit, is_quick=True),
 }
 
 
