@@ -117,7 +117,7 @@ class Front:
             call = prepare(request, respond)
             if call is not None:
                 calls.append(call)
-        self._service.run(calls)
+        self._service.run_in_worker(calls)
 
     # --- all others -----------------------------------------------------------------------------
 

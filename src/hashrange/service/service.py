@@ -102,6 +102,12 @@ class Service:
         if calls:
             self.workers.run_next(partial(self.run, calls))
 
+    def run_in_worker(self, calls: deque[Call]) -> None:
+        """The same, called by the work of a worker: it is part of that work."""
+        self.run_while_there_is_time(calls)
+        if calls:
+            self.workers.run_next(partial(self.run, calls))
+
     def run_while_there_is_time(self, calls: deque[Call]) -> None:
         """Run calls, one at least, until the turn's slice of time is over; what has not begun by then stays in the group."""
         monotonic = self._monotonic
