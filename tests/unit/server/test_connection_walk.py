@@ -5,7 +5,7 @@ Some clients share a front end without a dispatcher: the walk answers the reques
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -307,7 +307,7 @@ class Walk:
 
 
 @pytest.fixture
-def fed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[Reading, Connection]]:
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails when bytes are parsed for a connection that must not parse any."""
     owners: dict[Reading, Connection] = {}
     feed, begin = Reading.feed, Connection.__init__
@@ -323,10 +323,9 @@ def fed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[Reading, Connection]]:
     monkeypatch.setattr(Reading, "feed", watch)
     monkeypatch.setattr(Connection, "__init__", note)
     monkeypatch.setattr("hashrange.server.reading.BODY_BYTES_MAX", BODY_BYTES_MAX)
-    return owners
 
 
-@pytest.mark.usefixtures("fed")
+@pytest.mark.usefixtures("watched")
 def test_random_walks_keep_the_rules(caplog: pytest.LogCaptureFixture) -> None:
     seen: set[Any] = set()
     for seed in range(SEEDS):
