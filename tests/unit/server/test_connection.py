@@ -5,7 +5,7 @@ import pytest
 from hashrange.server import bounds
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import BODY_BYTES_MAX, Request
-from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
+from tests.unit.server.harness import FakeTransport, FrontEnd, as_bytes, replies, reply
 
 
 @pytest.fixture
@@ -249,6 +249,15 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
     for refused_connection, _ in refused:
         refused_connection.connection_lost(None)
     assert not front.connections.everyone()
+
+
+def test_those_turned_away_over_tls_are_closed_once(front: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TLS cannot be ended on one side only."""
+    monkeypatch.setattr(FakeTransport, "can_write_eof", lambda _: False)
+    front.connections.connections_max = 0
+    refused = [front.connect() for _ in range(TURNED_AWAY_MAX + 2)]
+    assert [reply(transport.take()).status for _, transport in refused] == [503] * len(refused)
+    assert all(transport.is_closed for _, transport in refused)
 
 
 def test_a_place_is_free_again_after_a_connection_ends() -> None:

@@ -243,6 +243,14 @@ def test_who_would_begin_too_much_in_sum_is_refused(front: FrontEnd) -> None:
     assert is_whole(front)
 
 
+def test_a_long_read_without_room_is_refused_once(front: FrontEnd) -> None:
+    assert front.connections.room.begin(BEGINNINGS_BYTES_MAX)
+    connection, transport = front.connect()
+    for _ in range(2):
+        connection.data_received(b"x" * READ_BYTES)
+    assert reply(transport.take()).status == 503
+
+
 def test_what_is_not_parsed_yet_is_bounded_too() -> None:
     front = FrontEnd(connections_max=5_000)
     turns = Turns()
