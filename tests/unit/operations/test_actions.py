@@ -39,13 +39,13 @@ from hashrange.operations.partiql.writes import bind_write, check_write
 from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.transactions.actions import ConditionCheck, Delete, check_action, step_of
 from hashrange.operations.transactions.actions import TransactWriteItem as Element
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.tables.change import Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection
 from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker
+from tests.support.scopes import scope_of
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 ITEM = KEY | {"n": {"N": "1"}}
@@ -229,7 +229,7 @@ def scope() -> Iterator[Scope]:
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
-    yield Scope("000000000000", "us-east-1", store, clock, Settings())
+    yield scope_of(store, clock)
     store.close_now()
 
 

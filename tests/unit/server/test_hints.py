@@ -11,9 +11,9 @@ from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import ANSWERED, OPERATIONS
 from hashrange.service.hints import Hints
-from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish, table_maker
+from tests.support.scopes import scope_of
 from tests.unit.server.harness import FrontEnd
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
@@ -26,7 +26,7 @@ def scope() -> Iterator[Scope]:
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
-    yield Scope("000000000000", "eu-west-1", store, clock, Settings())
+    yield scope_of(store, clock, region="eu-west-1")
     store.close_now()
 
 
@@ -70,7 +70,7 @@ def test_every_operation_hints_once(
 def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     assert isinstance(scope.store, EmbeddedStore)
-    here = Scope("000000000000", "us-east-1", scope.store, scope.clock, Settings())
+    here = scope_of(scope.store, scope.clock)
     deletion = {"TableName": "orders", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "absent"}}]}
     Hints(scope.store.catalog).table_not_found(here, request("UpdateTable", deletion))
     table = table_maker("orders")(5)
