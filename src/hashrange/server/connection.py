@@ -299,8 +299,8 @@ class Connection(asyncio.Protocol):
         self.listen()
 
     def listen(self) -> None:
-        """Listen to the client exactly while the states say so."""
-        if self.input in (states.ENDING, states.ENDED) or self.receiving in states.OVER or self.transport.is_closing():
+        """Listen to the client exactly while the states say so; once it has ended its input, there is nothing to listen to."""
+        if self.receiving in states.OVER or self.transport.is_closing():
             return
         has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
         is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read)

@@ -1,11 +1,13 @@
 """How connections behave: pieces, pipelines, pauses, limits, ends."""
 
+from typing import Any
+
 import pytest
 
 from hashrange.server import bounds
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import BODY_BYTES_MAX, Request
-from tests.unit.server.harness import FakeTransport, FrontEnd, as_bytes, replies, reply
+from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 
 
 @pytest.fixture
@@ -278,6 +280,23 @@ def test_stop_closes_idle_connections_and_lets_others_answer(front: FrontEnd) ->
     answer = reply(busy.take())
     assert (answer.status, answer.headers["connection"]) == (200, "close")
     assert busy.is_closed
+
+
+def test_a_request_behind_the_last_reply_of_a_server_that_stops_is_not_run(front: FrontEnd) -> None:
+    turns: Any = Turns()
+    front.connections.take_turns(turns)
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") * 2)
+    turns.turn()
+    front.connections.stop()
+    connection.data_received(front.request(operation="PutItem"))
+    front.store.sync()
+    while turns.due:
+        turns.turn()
+    assert len(replies(transport.take())) == 1
+    assert transport.is_closed
+    assert front.store.committed == 1
 
 
 def test_a_reply_for_a_client_that_has_gone_is_dropped(front: FrontEnd) -> None:
