@@ -161,7 +161,7 @@ class Service:
                 call.fail(error)
                 return
             if isinstance(error, ResourceNotFoundException):
-                self._hints.table_not_found(call.scope, call.request)
+                self._hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self._hints.not_supported(call.operation.name)
             call.position = self._position_of(call)
@@ -186,14 +186,13 @@ class Service:
 
     def _are_durable(self, call: Call, durable_position: int) -> bool:
         """Has everything been synced that the reply can tell, whatever else has not? Others' large writes then hold up nobody."""
-        reads = call.operation.reads
-        if reads is None:
+        operation, tables = call.operation, call.scope.tables
+        if operation.writes:
             return False
-        for name in reads(call.request):
-            table = call.scope.tables.get(name)
-            if table is None or self.store.position_of(table) > durable_position:
-                return False
-        return True
+        named = [tables.get(name) for name in operation.tables(call.request)]
+        return bool(named) and all(
+            table is not None and self.store.position_of(table) <= durable_position for table in named
+        )
 
     def release(self) -> None:
         """Tell what has ended in this turn: at once, or once all that it depends on is durable."""

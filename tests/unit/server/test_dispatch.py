@@ -150,6 +150,18 @@ def test_only_eventually_consistent_reads_pass_the_barrier(
     assert (transport.take() == b"") is not waits
 
 
+def test_a_read_that_is_not_eventual_and_names_no_table_waits() -> None:
+    """Nothing is known of what its reply tells."""
+    silent = Operation("GetItem", EchoRequest, echo, is_eventual=lambda _request: False)
+    front = FrontEnd(operations={"GetItem": silent})
+    front.store.committed += 1
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    assert transport.take() == b""
+    front.store.sync()
+    assert reply(transport.take()).status == 200
+
+
 def test_a_request_with_a_fault_before_its_operation_does_not_wait(front: FrontEnd) -> None:
     front.store.committed += 1
     assert reply(front.ask(front.request(BAD_TYPE, "PutItem"))).status == 400

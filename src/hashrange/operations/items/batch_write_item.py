@@ -24,6 +24,7 @@ from hashrange.errors import (
 from hashrange.items.types import Key
 from hashrange.limits import BATCH_WRITE_REQUESTS_MAX
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
+from hashrange.messages.requests import BATCH_WRITE_EMPTY
 from hashrange.messages.values import VALUE_EMPTY, VALUE_HAS_TWO_TYPES
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action, check_fit, check_whole_delete, check_whole_put, locate, make_plan
@@ -35,6 +36,7 @@ from hashrange.operations.reply import Reply
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.body_members import decode_large
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -202,5 +204,13 @@ OPERATION = Operation(
     run=batch_write_item,
     wording="older",
     capacity="by table",
+    tables=lambda request: request.RequestItems,
+    writes=True,
+    rules=RequestRules(
+        forms={
+            ("requestItems", "keys"): SpecialForm(is_after_enumerations=True),
+            ("requestItems", "min_length"): SpecialForm(BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True),
+        }
+    ),
     decode_large=decode_in_pieces,
 )

@@ -20,6 +20,7 @@ from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.canonical import encode_canonically
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
@@ -28,12 +29,13 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of
+from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
 from hashrange.operations.transactions.commit import commit_steps
 from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
 from hashrange.wire.body_members import decode_large
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -133,5 +135,15 @@ OPERATION = Operation(
     run=transact_write_items,
     wording="older",
     capacity="transaction",
+    tables=lambda request: [name for element in request.TransactItems for name in table_names(element)],
+    writes=True,
+    rules=RequestRules(
+        forms={
+            ("transactItems", "min_length"): SpecialForm(TRANSACTION_EMPTY),
+            ("transactItems", "max_length"): SpecialForm(TRANSACTION_TOO_LONG),
+            ("clientRequestToken", "min_length"): SpecialForm(TOKEN_EMPTY, is_alone=True),
+            ("clientRequestToken", "max_length"): SpecialForm(TOKEN_TOO_LONG, is_alone=True),
+        }
+    ),
     decode_large=decode_in_pieces,
 )

@@ -92,7 +92,7 @@ class DynamoDBJson:
             require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             if len(body) > SURELY_QUICK_BYTES:
-                if operation.decode_large is None and is_surely_unusual(body, carries_items=operation.reads is None):
+                if operation.decode_large is None and is_surely_unusual(body, carries_items=operation.writes):
                     return self._prepare_slowly(request, respond)  # so it is decoded once
                 decode = decode_large
             return JsonCall(scope, operation, decode(body), NOTHING_USED, 0, request, respond)
@@ -122,7 +122,7 @@ class DynamoDBJson:
             if is_large:
                 check_member_count(body)
                 decoded = decode_object(body)
-            parsed: Any = explain_object(operation.request, operation.name, decoded)
+            parsed: Any = explain_object(operation.request, operation.rules, decoded)
             return JsonCall(scope, operation, parsed, NOTHING_USED, 0, request, respond, is_explained=True)
         except ApiError as error:
             self._hint_other_service(request)
