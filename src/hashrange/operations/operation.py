@@ -65,8 +65,9 @@ class Operation(msgspec.Struct, frozen=True):
     """Its reply tells what was not found, and the operation does not refuse."""
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
-    decode_large: Callable[[bytes], Any] | None = None
-    """Decodes a large body piece by piece, each bounded by itself, so that the whole may hold more than one piece may."""
+    pieces: type[msgspec.Struct] | None = None
+    """The struct of the elements of a large request that stand in lists and are independent: each is bounded by itself, so that the whole may
+    hold more than one may."""
     is_quick: bool = False
     """A small request of it reads or writes a single item, and begins before those that may take long."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"

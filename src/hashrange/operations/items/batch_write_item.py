@@ -35,7 +35,6 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.wire.body_members import decode_large
 from hashrange.wire.rules import RequestRules, SpecialForm
 
 
@@ -69,37 +68,6 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     RequestItems: Annotated[
         dict[shapes.WholeTableName, WriteRequests], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)
     ]
-
-
-class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The request, each of its writes still as it came."""
-
-    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
-    RequestItems: Annotated[
-        dict[
-            shapes.WholeTableName,
-            Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)],
-        ],
-        Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX),
-    ]
-
-
-_read_outline = msgspec.json.Decoder(Outline).decode
-_write_decoder = msgspec.json.Decoder(WriteRequest)
-
-
-def decode_in_pieces(body: bytes) -> BatchWriteItemRequest:
-    """The request, write by write: together they may hold more members than one item can. Raises as a decoder does."""
-    outline = _read_outline(body)
-    return BatchWriteItemRequest(
-        ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
-        ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
-        RequestItems={
-            name: [decode_large(bytes(raw), _write_decoder) for raw in writes]
-            for name, writes in outline.RequestItems.items()
-        },
-    )
 
 
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: Meter) -> Reply:
@@ -212,5 +180,5 @@ OPERATION = Operation(
             ("requestItems", "min_length"): SpecialForm(BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True),
         }
     ),
-    decode_large=decode_in_pieces,
+    pieces=WriteRequest,
 )

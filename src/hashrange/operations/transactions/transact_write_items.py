@@ -34,7 +34,6 @@ from hashrange.operations.transactions.commit import commit_steps
 from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
-from hashrange.wire.body_members import decode_large
 from hashrange.wire.rules import RequestRules, SpecialForm
 
 
@@ -45,30 +44,6 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     ClientRequestToken: shapes.ClientRequestToken | None = None
     TransactItems: Annotated[list[TransactWriteItem], Meta(min_length=1, max_length=100)]
-
-
-class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The request, each of its actions still as it came."""
-
-    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
-    ClientRequestToken: shapes.ClientRequestToken | None = None
-    TransactItems: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=100)]
-
-
-_read_outline = msgspec.json.Decoder(Outline).decode
-_action_decoder = msgspec.json.Decoder(TransactWriteItem)
-
-
-def decode_in_pieces(body: bytes) -> TransactWriteItemsRequest:
-    """The request, action by action: together they may hold more members than one item can. Raises as a decoder does."""
-    outline = _read_outline(body)
-    return TransactWriteItemsRequest(
-        ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
-        ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
-        ClientRequestToken=outline.ClientRequestToken,
-        TransactItems=[decode_large(bytes(raw), _action_decoder) for raw in outline.TransactItems],
-    )
 
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest, meter: Meter) -> Reply:
@@ -145,5 +120,5 @@ OPERATION = Operation(
             ("clientRequestToken", "max_length"): SpecialForm(TOKEN_TOO_LONG, is_alone=True),
         }
     ),
-    decode_large=decode_in_pieces,
+    pieces=TransactWriteItem,
 )
