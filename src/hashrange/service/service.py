@@ -171,7 +171,7 @@ class Service:
                 call.fail(error)
                 return
             if isinstance(error, ResourceNotFoundException):
-                self._hints.table_not_found(call.scope, call.request)
+                self._hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self._hints.not_supported(call.operation.name)
             call.refuse(error)
@@ -211,18 +211,17 @@ class Service:
 
     def _is_durable(self, call: Call, durable_position: int) -> bool:
         """Has everything been synced that the reply can tell, whatever else has not? Others' large writes then hold up nobody."""
-        operation = call.operation
+        operation, tables = call.operation, call.scope.tables
         if operation.is_eventual is None:
             return False
         if operation.is_eventual(call.request):
             return True
-        if operation.reads is None:
+        if operation.writes:
             return False
-        for name in operation.reads(call.request):
-            table = call.scope.tables.get(name)
-            if table is None or self.store.position_of(table) > durable_position:
-                return False
-        return True
+        named = [tables.get(name) for name in operation.tables(call.request)]
+        return bool(named) and all(
+            table is not None and self.store.position_of(table) <= durable_position for table in named
+        )
 
     def _now_durable(self, calls: list[Call], error: StorageError | None) -> None:
         if error is None:

@@ -8,6 +8,7 @@ import msgspec
 
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
@@ -189,9 +190,14 @@ async def commit(scope: Scope, request: EchoRequest) -> Reply:
 
 ECHO_OPERATIONS = {
     "GetItem": Operation(
-        "GetItem", EchoRequest, echo, is_eventual=lambda request: not request.ConsistentRead, is_quick=True
+        "GetItem",
+        EchoRequest,
+        echo,
+        tables=by_table_name,
+        is_eventual=lambda request: not request.ConsistentRead,
+        is_quick=True,
     ),
-    "PutItem": Operation("PutItem", EchoRequest, commit, is_quick=True),
+    "PutItem": Operation("PutItem", EchoRequest, commit, tables=by_table_name, writes=True, is_quick=True),
 }
 
 

@@ -1,7 +1,7 @@
 """What the operator is told once: of a table that is missing here and exists in another Region, and of what is not supported yet."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -30,8 +30,10 @@ def scope() -> Iterator[Scope]:
     store.close_now()
 
 
-def request(operation: str, body: dict[str, Any]) -> Any:
-    return msgspec.convert(body, OPERATIONS[operation].request)
+def names(operation: str, body: dict[str, Any]) -> Iterable[str]:
+    """What a request names."""
+    record = OPERATIONS[operation]
+    return record.tables(msgspec.convert(body, record.request))
 
 
 def update(name: str) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def test_every_operation_hints_once(
     caplog.set_level(logging.WARNING)
     hints = Hints(scope.store.catalog)
     for _ in range(3):
-        hints.table_not_found(scope, request(operation, body))
+        hints.table_not_found(scope, names(operation, body))
     (message,) = caplog.messages
     assert message.startswith("table orders does not exist in account 000000000000, Region eu-west-1, but in account")
     assert "Region us-east-1" in message
@@ -72,14 +74,14 @@ def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplo
     assert isinstance(scope.store, EmbeddedStore)
     here = scope_of(scope.store, scope.clock)
     deletion = {"TableName": "orders", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "absent"}}]}
-    Hints(scope.store.catalog).table_not_found(here, request("UpdateTable", deletion))
+    Hints(scope.store.catalog).table_not_found(here, names("UpdateTable", deletion))
     table = table_maker("orders")(5)
     finish(
         scope.store.catalog.create(
             lambda table_id: msgspec.structs.replace(table, table_id=table_id, region="eu-west-1")
         )
     )
-    Hints(scope.store.catalog).table_not_found(scope, request("UpdateTable", deletion))
+    Hints(scope.store.catalog).table_not_found(scope, names("UpdateTable", deletion))
     assert caplog.messages == []
 
 

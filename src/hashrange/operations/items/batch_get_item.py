@@ -30,6 +30,7 @@ from hashrange.limits import (
     BATCH_GET_SIZE_MAX_BYTES,
 )
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
+from hashrange.messages.requests import BATCH_GET_EMPTY, BATCH_GET_MANY_KEYS, BATCH_GET_NO_KEYS
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
@@ -43,6 +44,7 @@ from hashrange.steps import grow_reply, spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -283,6 +285,14 @@ OPERATION = Operation(
     request=BatchGetItemRequest,
     run=batch_get_item,
     capacity="by table",
+    tables=lambda request: request.RequestItems,
+    rules=RequestRules(
+        forms={
+            ("requestItems", "min_length"): SpecialForm(BATCH_GET_EMPTY),
+            ("requestItems.{key}.member.keys", "min_length"): SpecialForm(BATCH_GET_NO_KEYS),
+            ("requestItems.{key}.member.keys", "max_length"): SpecialForm(BATCH_GET_MANY_KEYS),
+            ("requestItems", "keys"): SpecialForm(is_json=True),
+        }
+    ),
     is_eventual=_is_eventual,
-    reads=lambda request: request.RequestItems,
 )

@@ -32,6 +32,7 @@ from hashrange.operations.partiql.statements import (
     StatementText,
     find_statement_table,
     is_select_text,
+    statement_tables,
 )
 from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Structure
@@ -188,5 +189,8 @@ OPERATION = Operation(
     run=batch_execute_statement,
     wording="older",
     capacity="each",
+    tables=lambda request: statement_tables(request.Statements),
+    writes=True,
+    tells_missing_tables=True,
     is_eventual=_is_eventual,
 )

@@ -17,6 +17,7 @@ from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.requests import TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
@@ -32,6 +33,7 @@ from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.steps import spend
 from hashrange.tables.open_table import OpenTable
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -134,4 +136,11 @@ OPERATION = Operation(
     run=transact_get_items,
     wording="older",
     capacity="transaction",
+    tables=lambda request: [element.Get.TableName for element in request.TransactItems],
+    rules=RequestRules(
+        forms={
+            ("transactItems", "min_length"): SpecialForm(TRANSACTION_EMPTY),
+            ("transactItems", "max_length"): SpecialForm(TRANSACTION_TOO_LONG),
+        }
+    ),
 )

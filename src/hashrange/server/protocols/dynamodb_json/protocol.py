@@ -20,6 +20,7 @@ from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
 from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
 from hashrange.steps import spend_decoding
 from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
@@ -92,7 +93,7 @@ class DynamoDBJson:
             require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             if len(body) > SURELY_QUICK_BYTES:
-                if operation.decode_large is None and is_surely_unusual(body, carries_items=operation.reads is None):
+                if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
                     return self._prepare_slowly(request, respond)  # so it is decoded once
                 decode = decode_large
             return JsonCall(scope, operation, decode(body), NOTHING_USED, 0, request, respond)
@@ -122,7 +123,7 @@ class DynamoDBJson:
             if is_large:
                 check_member_count(body)
                 decoded = decode_object(body)
-            parsed: Any = explain_object(operation.request, operation.name, decoded)
+            parsed: Any = explain_object(operation.request, operation.rules, decoded)
             return JsonCall(scope, operation, parsed, NOTHING_USED, 0, request, respond, is_explained=True)
         except ApiError as error:
             self._hint_other_service(request)
@@ -138,8 +139,9 @@ class DynamoDBJson:
 
 def _target(operation: Operation) -> _Target:
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
-    in_pieces = operation.decode_large or partial(decode_large, decoder=decoder)
-    return _Target(operation, decoder.decode, in_pieces)
+    if operation.pieces is not None:
+        return _Target(operation, decoder.decode, decoder_in_pieces(operation.request, operation.pieces))
+    return _Target(operation, decoder.decode, partial(decode_large, decoder=decoder))
 
 
 def plain_body(request: Request) -> bytes:
