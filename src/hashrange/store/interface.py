@@ -18,6 +18,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.request_ids import RequestId
@@ -30,7 +32,7 @@ from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream
 
 
-class Page(NamedTuple):
+class Page(msgspec.Struct, frozen=True, gc=False):
     """Rows of a span, in order, and where they end."""
 
     rows: list[Row]

@@ -11,7 +11,7 @@ is answered under both names, and its keys count as repeated across them.
 """
 
 from collections.abc import Collection
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -64,7 +64,7 @@ class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     RequestItems: Annotated[dict[shapes.WholeTableName, KeysAndAttributes], Meta(min_length=1, max_length=100)]
 
 
-class TableRead(NamedTuple):
+class TableRead(msgspec.Struct, frozen=True, gc=False):
     """What is to be read of one table, all checks passed."""
 
     name: str
@@ -75,7 +75,7 @@ class TableRead(NamedTuple):
     projection: Projection | None
 
 
-class TableReply(NamedTuple):
+class TableReply(msgspec.Struct, frozen=True, gc=False):
     """What one table gave."""
 
     items: Rows

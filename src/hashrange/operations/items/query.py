@@ -5,8 +5,6 @@ values → a key condition is there → expressions (projection, filter, key con
 conditions → table → index → start key → key conditions → filter on keys → Select.
 """
 
-from typing import NamedTuple
-
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
@@ -77,7 +75,7 @@ _KEY_ATTRIBUTES_MAX = 2
 _SELECT_PREFIX = "1 validation error detected: "
 
 
-class _Asked(NamedTuple):
+class _Asked(msgspec.Struct, frozen=True, gc=False):
     """A Query's request with everything compiled that does not need the table."""
 
     terms: list[KeyTerm]

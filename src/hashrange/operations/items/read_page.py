@@ -5,7 +5,7 @@ read in slices with the event loop handed back in between. Items that are fetche
 in the same way (our choice: what is known of the service does not say).
 """
 
-from typing import NamedTuple
+import msgspec
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
@@ -33,7 +33,7 @@ FETCHED_ITEM_STEPS = 8
 """What it takes to fetch an item for an entry of a local index."""
 
 
-class Wanted(NamedTuple):
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """What of the evaluated rows the reply shall hold."""
 
     condition: Condition | None
@@ -44,7 +44,7 @@ class Wanted(NamedTuple):
     """True when a local index lacks what is wanted, so that each entry's item is read from the table as well."""
 
 
-class ReadPage(NamedTuple):
+class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """What a page read found."""
 
     items: Rows
@@ -133,7 +133,7 @@ async def _fetch_items(
 
 def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     """Append the rows that pass the filter, projected; returns how many passed."""
-    condition, values, projection, is_count, _ = wanted
+    condition, values, projection, is_count = wanted.condition, wanted.values, wanted.projection, wanted.is_count
     count = 0
     for row in rows:
         item = decode_row(row)

@@ -8,7 +8,7 @@ Open in what is known of the service, our choices: ConsumedCapacity has a member
 order; statements that failed do not count for the two checks of the whole.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -60,7 +60,7 @@ class BatchExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True, gc=False):
     """A statement that is sound in itself."""
 
     position: int

@@ -4,7 +4,7 @@ Source: service behaviour, captures to Oct 2026. Open in what is known of the se
 in the order in which they are written, each once; each is charged as a Query of its own.
 """
 
-from typing import NamedTuple
+import msgspec
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.keycondition import Term
@@ -40,7 +40,7 @@ SLICE_SPANS_MAX = 256
 """Spans read between two hand-backs of the loop when nobody else is there; some 4 ms."""
 
 
-class Page(NamedTuple):
+class Page(msgspec.Struct, frozen=True, gc=False):
     """What one page of a SELECT holds."""
 
     items: Rows

@@ -4,7 +4,7 @@ Order of checks: per action, in the order of the request, parameters → Key val
 → tables. What does not fit a table's keys becomes a reason.
 """
 
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -59,7 +59,7 @@ class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=100)]
 
 
-class Lookup(NamedTuple):
+class Lookup(msgspec.Struct, frozen=True, gc=False):
     """One Get whose values and projection are sound."""
 
     table_name: str
@@ -96,7 +96,8 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
     named: list[object] = []
     reasons: list[ApiError | None] = []
     is_table_missing = False
-    for name, key_item, projection in lookups:
+    for lookup in lookups:
+        name, key_item, projection = lookup.table_name, lookup.key_item, lookup.projection
         table = find_active_table(scope, name)
         if table is None:
             is_table_missing = True

@@ -99,7 +99,7 @@ def first_rows(
     Large rows are read only until they reach `limit_bytes`. Raises the engine's bare exception for damage, or when too many deleted
     keys lie in the way.
     """
-    lower, upper, is_reverse = span
+    lower, upper, is_reverse = span.lower, span.upper, span.is_reverse
     rows: list[Row] = []
     if lower >= upper:
         return rows, None
@@ -196,7 +196,7 @@ class PageReader:
 
     def _cursor(self, engine: Engine) -> Cursor | None:
         """A walk over what is left of the span; None when nothing can be left."""
-        lower, upper, is_reverse = self._span
+        lower, upper, is_reverse = self._span.lower, self._span.upper, self._span.is_reverse
         if self.last_key is not None:
             if is_reverse:
                 upper = self.last_key
