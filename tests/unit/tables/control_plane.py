@@ -57,6 +57,8 @@ ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 class FakeCatalog:
     """One scope's tables; `races` makes so many replacements lose to somebody who changed the table's tags."""
 
+    is_late = False
+
     def __init__(self) -> None:
         self.stored: dict[str, OpenTable] = {}
         self.made = 0
@@ -115,6 +117,12 @@ class FakeStore:
         self.catalog = FakeCatalog()
         self.streams = FakeStreams()
         self.figures = Statistics(0, 0)
+
+    def position(self) -> int:
+        """Nothing is ever committed."""
+        return 0
+
+    durable_position = position
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same for every source."""
