@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
             self.unread_bytes -= len(data)
             self.connections.room.end(len(data))
         receiving = self.receiving
-        if receiving is not BETWEEN and receiving is not INSIDE and receiving is not WAITING:
+        if receiving is not BETWEEN and receiving in states.DEAF:
             return
         self.active_at_seconds = self.connections.tick_seconds
         reading = self.reading
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
             if size_bytes and not share.reserve(size_bytes, self.let_in):
                 self.receiving = states.WAIT[self.receiving]
                 self.listen()
-        if reading.wants_continue:
+        if reading.wants_continue and not reading.rest:
             self.go_on()
 
     def let_in(self) -> None:
