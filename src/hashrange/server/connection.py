@@ -204,10 +204,7 @@ class Connection(asyncio.Protocol):
         if ready and self.answering is IDLE and self.sending is FLOWING:
             self.answering = TAKE[self.answering]
             self.request = request = ready.popleft()
-        if ready:
-            if self.input is LISTENING:
-                self.listen()
-        elif self.input is PAUSED:
+        if self.input is (LISTENING if ready else PAUSED):
             self.listen()
         return request
 
@@ -222,7 +219,9 @@ class Connection(asyncio.Protocol):
         if not self.ready:
             self.go_on()
 
-    def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
+    def respond(
+        self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
+    ) -> None:
         """Answer the request in work; a large reply that is compressed gives way meanwhile. Never raises: others are answered in the same turn."""
         request = self.request
         assert request is not None
@@ -249,7 +248,7 @@ class Connection(asyncio.Protocol):
         try:
             connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
             if connections.access_log is not None:
-                connections.access_log(request, status, body, self.transport.get_extra_info("peername"))
+                connections.access_log(request, status, body, self.peer, used)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
             self.lose(error)
             return
@@ -265,8 +264,7 @@ class Connection(asyncio.Protocol):
     @property
     def peer(self) -> Peer:
         """The client's address."""
-        peer: Peer = self.transport.get_extra_info("peername")
-        return peer
+        return cast("Peer", self.transport.get_extra_info("peername"))
 
     @property
     def is_gone(self) -> bool:
@@ -338,7 +336,7 @@ class Connection(asyncio.Protocol):
             return
         self.write_now(connections.writer.refusal(status, body, connections.wall_time()))
         if connections.access_log is not None:
-            connections.access_log(None, status, body, self.transport.get_extra_info("peername"))
+            connections.access_log(None, status, body, self.peer, "")
         if self.input is not states.ENDED and self.transport.can_write_eof():
             self.transport.write_eof()
         else:

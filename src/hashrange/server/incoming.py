@@ -26,7 +26,9 @@ TURN_SECONDS_MAX = 0.005
 """After so long the loop has other turns to give; what is left goes on in the next one."""
 
 Respond = Callable[..., None]
-"""respond(status, body, content_type=None, extra=b""): answers the one request that it was handed with, and never raises."""
+"""respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was handed with, and never raises.
+
+`used` is what the access log tells of tables and units (`access_log.py`)."""
 Handle = Callable[[Sequence[tuple[Request, Respond]]], None]
 """Answers every one of these requests, now or later."""
 

@@ -12,6 +12,7 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
+from hashrange.server.access_log import log_access
 from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
@@ -216,10 +217,12 @@ class FrontEnd:
         self.clock = VirtualClock(start_seconds)
         self.store = StubStore()
         store: Any = real_store or self.store
-        self.service = Service(store, operations, self.clock, settings or Settings())
+        settings = settings or Settings()
+        self.service = Service(store, operations, self.clock, settings)
         self.access = Access(self.service, credentials)
         self.handle = self.front().handle
-        self.connections = Connections(self.handle, self.clock, connections_max)
+        access_log = log_access if settings.access_log else None
+        self.connections = Connections(self.handle, self.clock, connections_max, access_log)
 
     def replace_run(self, name: str, run: Any) -> None:
         """From now on, the operation of that name does this."""

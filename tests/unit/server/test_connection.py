@@ -204,7 +204,7 @@ def test_a_client_that_speaks_https_is_hinted_at_once(front: FrontEnd, caplog: p
 def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     seen: list[tuple[bytes | None, int, int]] = []
 
-    def log_access(request: Request | None, status: int, body: bytes, peer: object) -> None:
+    def log_access(request: Request | None, status: int, body: bytes, peer: object, used: str) -> None:
         seen.append((request.url if request is not None else None, status, len(body)))
 
     front.connections.access_log = log_access
