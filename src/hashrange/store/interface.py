@@ -39,7 +39,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     """Sum of the DynamoDB item sizes of `rows`."""
     last_key: Key | None
-    """Key of the last row when a limit ended the page, be it at the very last row; None at the end of the span."""
+    """Key of the last row when a limit ended the page, be it at the very last row, or its rows were long; None at the end of the span."""
 
 
 class Step(NamedTuple):
@@ -186,7 +186,7 @@ class Store(Protocol):
         ...
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
-        """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
+        """Rows of `span` until one of the limits is reached; the row that reaches it is included. Long rows may end a page earlier."""
         ...
 
     async def mutate(
@@ -217,7 +217,8 @@ class Store(Protocol):
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at all these places, in their order, as of one point in time.
 
-        Behind the row with which their item sizes exceed `limit_bytes` nothing is read, and None stands for it.
+        Behind the row with which their item sizes exceed `limit_bytes`, or the rows themselves REPLY_JSON_MAX_BYTES, nothing is read,
+        and None stands for it.
         Raises TransactionRefused when a transaction is going on for one of them.
         """
         ...

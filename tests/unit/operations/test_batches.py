@@ -76,7 +76,7 @@ def test_a_reply_holds_so_much_json_and_leaves_the_rest(scope: Scope, monkeypatc
     nulls = {"L": [{"NULL": True}] * 1_000}
     requests = [{"PutRequest": {"Item": key(place) | {"nulls": nulls}}} for place in range(20)]
     finish(started(scope, batch_write_item.OPERATION, {"RequestItems": {"orders": requests}}))
-    monkeypatch.setattr(batch_get_item, "BATCH_GET_JSON_MAX_BYTES", 50_000)
+    monkeypatch.setattr(batch_get_item, "REPLY_JSON_MAX_BYTES", 50_000)
     asked = {"RequestItems": {"orders": {"Keys": [key(place) for place in range(20)]}}}
     reply = finish(started(scope, batch_get_item.OPERATION, asked))
     found, left = reply["Responses"]["orders"], reply["UnprocessedKeys"]["orders"]["Keys"]

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store, reading
+from hashrange.store.embedded.reading import FIRST_ROWS, READ_BYTES
 from hashrange.store.interface import Page
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
+from hashrange.tables.spans import narrow
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
 
@@ -227,3 +229,32 @@ def test_of_large_rows_no_more_is_read_than_the_page_holds(
     assert [row[5:7] for row in page.rows] == sorted(keys, reverse=is_reverse)[:rows]
     assert page.last_key == (None if limit_bytes > 200_000 else sorted(keys, reverse=is_reverse)[rows - 1])
     assert len(set(measured)) == rows
+
+
+# --- rows that are far longer than their items count --------------------------------------------------
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+@pytest.mark.parametrize("short", [0, FIRST_ROWS + 10])
+def test_a_page_of_long_rows_ends_early(short: int, is_reverse: bool) -> None:
+    """Whatever their items count, and whether or not short ones come before them, not many more bytes are read than READ_BYTES."""
+    store = open_store(None, SystemClock(), None)
+    table = finish(store.catalog.create(table_maker("orders")))
+    assert table is not None
+    long = READ_BYTES // 4
+    rows = [row_of(5)] * short + [row_of(6, bytes(long))] * 9
+    for place, row in enumerate(rows):
+        finish(store.mutate(table, Key(b"%03d" % (999 - place if is_reverse else place)), lambda _, row=row: row))  # type: ignore[misc]
+    span = Span(b"", b"\xff", is_reverse)
+    lengths, found = [], []
+    while True:
+        page = finish(store.page(table.source, span, 1000, 10**6, consistent=True))
+        found += page.rows
+        lengths.append(sum(map(len, page.rows)))
+        if page.last_key is None:
+            break
+        span = narrow(span, page.last_key)
+    assert found == rows
+    assert max(lengths) < READ_BYTES + 2 * long
+    assert len(lengths) == 3
+    store.close_now()

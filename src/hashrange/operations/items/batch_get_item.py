@@ -24,10 +24,10 @@ from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
-    BATCH_GET_JSON_MAX_BYTES,
     BATCH_GET_KEYS_MAX,
     BATCH_GET_PARTITION_MAX_BYTES,
     BATCH_GET_SIZE_MAX_BYTES,
+    REPLY_JSON_MAX_BYTES,
 )
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
 from hashrange.messages.requests import BATCH_GET_EMPTY, BATCH_GET_MANY_KEYS, BATCH_GET_NO_KEYS
@@ -243,7 +243,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             continue
         spend(len(row) >> 10)
         size_bytes = row_size_bytes(row)
-        if size_bytes > room.left_bytes or room.json_bytes > BATCH_GET_JSON_MAX_BYTES:
+        if size_bytes > room.left_bytes or room.json_bytes > REPLY_JSON_MAX_BYTES:
             room.is_full = True
             unprocessed.append(position)
             continue
