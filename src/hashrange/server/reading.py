@@ -13,7 +13,6 @@ import httptools
 
 from hashrange.server.bounds import Framing, head_bytes
 from hashrange.server.hints import TLS_HANDSHAKE
-from hashrange.server.known_heads import KnownHead, known_head
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
 from hashrange.server.room import SMALL_BYTES
 from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, Layout, Request, layout_of
@@ -22,8 +21,6 @@ PIECE_BYTES = 8 * 1024
 """A longer read is parsed in such pieces, until one has completed a request: as many as fit into it take 0.7 ms, into a whole read 23 ms."""
 PIECES_MAX = 4
 """So many pieces of a long read are parsed in a row when none of them completes a request."""
-KNOWN_HEADS_MAX = 16
-"""After so many different heads a connection's next ones are left to the parser."""
 
 
 class Stop(Enum):
@@ -40,8 +37,8 @@ class Reading:
     """The message that comes, and the requests that have come. The methods `on_…` are called by the parser."""
 
     __slots__ = (
-        "body", "framing", "head_names", "head_values", "is_between", "known", "layout", "learned", "message_bytes", "on_header", "parser",
-        "ready", "refusal", "rest", "url", "wants_continue",
+        "body", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "rest",
+        "url", "wants_continue",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -54,12 +51,6 @@ class Reading:
             append_value(value)
 
         self.on_header = on_header
-        self.known: KnownHead | None = None
-        """The head of the client's last request, if the next one may be held against it."""
-        self.learned = 0
-        """How many heads have been known."""
-        self.is_between = True
-        """The parser has not begun a message."""
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
         self.layout: Layout | None = None
@@ -90,12 +81,6 @@ class Reading:
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
         """Make requests of these bytes. None if they are fit for it; after `OFFER`, go on with `rest`; after a Refusal, with nothing."""
-        if self.is_between and self.known is not None and data.__class__ is bytes:
-            request = self.known.read(data)  # type: ignore[arg-type]  # mypy does not see the class
-            if request is not None:
-                self.ready.append(request)
-                return None
-        is_first = self.is_between and not self.ready
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -104,17 +89,7 @@ class Reading:
         except httptools.HttpParserError:
             is_beginning = len(data) == self.message_bytes
             return SPEAKS_TLS if is_beginning and bytes(data[: len(TLS_HANDSHAKE)]) == TLS_HANDSHAKE else self.refusal
-        if is_first and self.is_between and len(self.ready) == 1 and data.__class__ is bytes:
-            self._learn(data)  # type: ignore[arg-type]  # likewise
         return None
-
-    def _learn(self, data: bytes) -> None:
-        """These bytes were one request: keep what its head was like. A client whose heads never stay the same is not known in the end."""
-        if self.learned < KNOWN_HEADS_MAX:
-            self.learned += 1
-            self.known = known_head(data, self.ready[0])
-        else:
-            self.known = None
 
     def feed_rest(self) -> Refusal | None:
         """Parse on in a long read until a request is whole, or some pieces of it: then others have their turn."""
@@ -134,7 +109,6 @@ class Reading:
         if request.method == b"CONNECT":
             return MALFORMED
         self.message_bytes = 0
-        self.is_between = True
         self.parser = httptools.HttpRequestParser(self)
         self.rest = memoryview(b"".join((request.head_without(b"upgrade"), behind, self.rest)))
         return OFFER
@@ -165,10 +139,6 @@ class Reading:
         return self.framing is not None and self.framing.is_too_large(self.message_bytes, len(self.body), trailers)
 
     # --- the parser's calls ---------------------------------------------------------------------
-
-    def on_message_begin(self) -> None:
-        """The first byte of a message."""
-        self.is_between = False
 
     def on_url(self, url: bytes) -> None:
         """A piece of the request line's target."""
@@ -234,7 +204,6 @@ class Reading:
         self.url = self.body = b""
         self.layout = self.framing = None
         self.wants_continue = False
-        self.is_between = True
 
     def _refuse(self, refusal: Refusal) -> None:
         """End the parsing: the parser turns this into an error of its own."""
