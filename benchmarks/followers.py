@@ -20,8 +20,10 @@ from hashrange.operations.items.put_item import PutItemRequest
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.credentials import ACCOUNT
 from hashrange.server.process import settle_collector
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
+from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 
@@ -149,7 +151,7 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
     """Print what a reader two hours behind adds to a write, beside one who reads what is new; each has a page of 1,000 records before every 1,000 puts."""
     clock = VirtualClock(time.time())
     store = open_store(place, clock, asyncio.get_running_loop())
-    scope = Scope("000000000000", "us-east-1", store, clock, Settings())
+    scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
     make_tables(scope)
     for number in range(BEHIND_RECORDS // ITEMS):
         puts_us(scope, requests("images", number))
@@ -176,7 +178,7 @@ async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -
     """Print the table of one mode."""
     clock = SystemClock()
     store = open_store(place, clock, asyncio.get_running_loop())
-    scope = Scope("000000000000", "us-east-1", store, clock, Settings())
+    scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
     make_tables(scope)
     settle_collector()
     mode = 0 if place is None else 1

@@ -47,6 +47,24 @@ credentials = "/etc/hashrange/credentials.toml"
 access_log = true
 ```
 
+## The access log
+
+With `access_log`, every request leaves one line on standard error. Behind time, level and name of the log stand client, method, path,
+target, status, bytes of the reply, request id, table, read units, write units and, of a request that was refused, the exception:
+
+```
+2026-10-05 12:00:00,000 INFO hashrange.access: 127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0
+2026-10-05 12:00:00,001 INFO hashrange.access: 127.0.0.1 POST / DynamoDB_20120810.PutItem 400 128 <request id> music 0 1 ConditionalCheckFailedException
+2026-10-05 12:00:00,002 INFO hashrange.access: 127.0.0.1 GET / - 200 42 <request id> - - -
+```
+
+Units are those of the request's tables and indexes together, asked for or not, of refused writes too. Of several tables the line names the
+first one and how many others there are: `music+2`. `-` stands for what a request has none of. The units that each table has used:
+
+```
+awk '{{ read[$12] += $13; written[$12] += $14 }} END {{ for (table in read) print table, read[table], written[table] }}'
+```
+
 ## A credentials file
 
 Without one, any access key is let in. Its form: [credentials.md](credentials.md).

@@ -40,7 +40,7 @@ TIME_ROOM = "clock.py"
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 MEDIAN_FILE_LINES_MAX = 200
-LONG_FILES: dict[str, int] = {"server/connection.py": 430}
+LONG_FILES: dict[str, int] = {}
 """Files over the limit, with their lines: a number here may only go down."""
 LONG_FUNCTIONS: dict[str, int] = {}
 """Functions over the limit, with their lines: a number here may only go down."""

@@ -113,9 +113,6 @@ ON_DEMAND_PARTITIONS = 4
 PARTITIONS_MAX = 4_096
 """Of a source, ours."""
 
-BATCH_GET_JSON_MAX_BYTES = 32 * 1024 * 1024
-"""Of the reply, ours: items of very many tiny values have seven times as much JSON as they count bytes."""
-
 # --- streams ---
 # Source: developer guide, streams and their API; service model of November 2026.
 
@@ -162,5 +159,8 @@ REQUEST_MEMBERS_MAX = 420_000
 """Commas and colons of a body outside of its texts. Of single items only those can have more that are lists of nothing but empty strings or nulls."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
 """An item's JSON at rest. Only thousands of numbers like 1E-130 reach it, which weigh 3 bytes and are written with 131 digits."""
+REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024
+"""JSON of the items that one reply tells; the item that reaches it may still be in it. Items of very many tiny values have up to nine times as
+much JSON as they count bytes, numbers like 1E-130 up to 67 times."""
 LEGACY_CONDITIONS_MAX = 1_000
 """Attributes that Expected, QueryFilter, ScanFilter or KeyConditions name."""

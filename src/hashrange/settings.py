@@ -47,8 +47,8 @@ class Settings(msgspec.Struct, frozen=True):
         bool,
         Meta(
             description=(
-                "Log one line per request: client, method, path, target, status, bytes of the reply, request id and, of a "
-                "refused one, the exception. Costs about as much as a small request."
+                "Log one line per request: client, method, path, target, status, bytes of the reply, request id, "
+                "table, units read, units written and, of a refused one, the exception. Costs about as much as a small request."
             )
         ),
     ] = False

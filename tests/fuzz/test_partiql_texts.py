@@ -18,10 +18,10 @@ from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, Malformed
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.model.world import drive
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 
 REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
@@ -80,7 +80,7 @@ def spoil(chance: random.Random) -> str:
 def make_scope() -> Any:
     """A table with indexes and an item."""
     store = open_store(None, SystemClock(), None)
-    scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
+    scope = scope_of(store, SystemClock())
     types = {"pk": "S", "sk": "N", "g": "S", "h": "N"}
     keys = [
         [{"AttributeName": one, "KeyType": "HASH"}, {"AttributeName": two, "KeyType": "RANGE"}]

@@ -20,9 +20,7 @@ from hashrange.errors import (
     TransactionInProgressException,
 )
 from hashrange.items.types import Key, Row
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
@@ -31,6 +29,7 @@ from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.open_table import OpenTable
 from tests.model.histories import Read, Write, faults_of
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 
 SEEDS = range(int(os.environ.get("HASHRANGE_TEST_BANK_SEEDS", "150")))
 CLIENTS = 8
@@ -72,7 +71,7 @@ class World:
     def __init__(self, seed: int, kind: type[SuspendingStore]) -> None:
         self.chance = random.Random(seed)
         self.store = kind(open_store(None, SystemClock(), asyncio.get_running_loop()), seed)
-        self.scope = Scope("000000000000", "us-east-1", self.store, SystemClock(), Settings(port=0, data_dir=None))
+        self.scope = scope_of(self.store, SystemClock())
         self.number = 0
         self.writes: list[Write] = []
         self.reads: list[Read] = []

@@ -22,14 +22,13 @@ from hashrange.errors import (
 from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.job import Job
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.pause import PAUSE
 from hashrange.store.suspending_time import SuspendingTime
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
 
 TABLE = "crowd"
@@ -48,7 +47,7 @@ class Crowd:
         time = SuspendingTime(seed)
         self.embedded = open_store(str(data_dir), time, None, time.delay if seed % 2 else None)
         self.store = as_distributed(self.embedded, seed, time)
-        self.scope = Scope("000000000000", "us-east-1", self.store, time, Settings())
+        self.scope = scope_of(self.store, time)
         self.jobs: list[Job] = [IndexBackfill(self.store, time), IndexDelay(self.store)]
         self.is_over = False
         self.refused: set[str] = set()

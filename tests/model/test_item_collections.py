@@ -12,9 +12,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
@@ -22,6 +20,7 @@ from tests.model.item_model import item_bytes, item_from_wire
 from tests.model.world import drive
 from tests.support.asking import run_operation
 from tests.support.samples import finish
+from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
 
 STEPS = 400
@@ -98,7 +97,7 @@ class Walk:
         delay = (lambda: 5.0) if self.seed % 2 else None
         self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, delay, LIMIT_BYTES)
         store: WholeStore = as_distributed(self.embedded, self.seed) if self.is_suspending else self.embedded
-        self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings())
+        self.scope = scope_of(store, SystemClock())
 
     def restart(self) -> None:
         self.embedded.close_now()

@@ -13,13 +13,12 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.model.statements import Said, Speaker
 from tests.model.world import drive
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
 
 STEPS = int(os.environ.get("HASHRANGE_TEST_PARTIQL_STEPS", "300"))
@@ -35,7 +34,7 @@ class Twins:
         self.embedded = open_store(None, SystemClock(), None)
         self.suspending = as_distributed(self.embedded, seed) if kind == "suspending" else None
         store: Any = self.suspending or self.embedded
-        self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
+        self.scope = scope_of(store, SystemClock())
         for name in (ORDINARY, SAID):
             self.ask("CreateTable", table_request(name))
 

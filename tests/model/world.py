@@ -8,13 +8,12 @@ import msgspec
 
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import WholeStore
 from tests.model.item_model import ModelTable, Refused
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
 
 TABLE = "model"
@@ -58,7 +57,7 @@ class World:
         store: WholeStore = self.embedded
         if self.kind == "suspending":
             store = as_distributed(self.embedded, self.seed)
-        self.scope = Scope("000000000000", "us-east-1", store, SystemClock(), Settings(port=0, data_dir=None))
+        self.scope = scope_of(store, SystemClock())
 
     def restart(self) -> None:
         """Close and open again, every second time as after a kill; a store in memory would be empty."""

@@ -214,7 +214,8 @@ def test_a_byte_a_second_holds_a_connection_for_a_bounded_time() -> None:
     while front.connections.open:
         for number, (connection, transport) in enumerate(slow):
             if transport.is_closed:
-                connection.connection_lost(None)
+                if connection in front.connections.open:
+                    connection.connection_lost(None)
             elif not transport.written:
                 position = seconds if number < 500 else body_from + seconds
                 connection.data_received(whole[position : position + 1])

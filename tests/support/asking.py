@@ -18,7 +18,7 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
     reply = await operation.start(scope, request, meter)
     if reply is None:
         return {}
-    whole = with_capacity(reply, operation.capacity, request, meter)
+    whole = finished(reply, operation, request, meter)
     plain = plain_values(Structure(whole))
     assert msgspec.json.decode(reply_json(whole)) == plain, operation.name
     return plain
@@ -29,4 +29,12 @@ async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any
     meter = Meter()
     decoded: msgspec.Struct = msgspec.convert(request, operation.request)
     reply = await operation.start(scope, decoded, meter)
-    return reply_json(with_capacity(reply, operation.capacity, decoded, meter))
+    return reply_json(finished(reply, operation, decoded, meter))
+
+
+def finished(reply: Any, operation: Operation, request: Any, meter: Meter) -> Any:
+    """The reply with the capacity that the request asks for, as the service adds it."""
+    detail = None if operation.capacity is None else request.ReturnConsumedCapacity
+    if operation.capacity is None or detail is None:
+        return reply
+    return with_capacity(reply, operation.capacity, detail, meter)

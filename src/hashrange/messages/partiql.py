@@ -85,6 +85,8 @@ TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105 - no secret
 # --- batches and transactions -----------------------------------------------------------------------
 
 BATCH_MIXED = "Read and write requests together in the same batch is not supported."
+BATCH_REPLY_FULL = "The reply already holds as many items as it may. Send this statement again."
+"""Our words, and our bound: 32 MB of JSON."""
 BATCH_KEY_NOT_FIXED = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
 TRANSACTION_MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
 TRANSACTION_STATEMENT = "Validation failed in TransactStatements[{position}]: {message}"

@@ -16,8 +16,10 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.operations.meter import CapacityForm, Meter
+from hashrange.operations.naming import by_no_table
 from hashrange.settings import Settings
 from hashrange.store.interface import Maintenance, Store, WholeStore
+from hashrange.wire.rules import NO_RULES, RequestRules
 
 Wording = Literal["bare", "enveloped", "older"]
 """How an operation words a `RequestFault`: current wording, current in an envelope, or the older wording."""
@@ -53,12 +55,19 @@ class Operation(msgspec.Struct, frozen=True):
     wording: Wording = "bare"
     capacity: CapacityForm | None = None
     """How its reply tells ConsumedCapacity, if that is asked for; None for operations that consume none, whose `run` takes no meter."""
+    tables: Callable[[Any], Iterable[str]] = by_no_table
+    """tables(request): names or ARNs of the tables that it names, in its order and perhaps repeatedly."""
+    writes: bool = False
+    """May a request of it change what others read? Also where that change is not built yet."""
+    rules: RequestRules = NO_RULES
+    """What is asked of its requests beyond their struct; the slow path takes them from here."""
+    tells_missing_tables: bool = False
+    """Its reply tells what was not found, and the operation does not refuse."""
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
-    reads: Callable[[Any], Iterable[str]] | None = None
-    """Of one that only reads, and may be eventual: names or ARNs of the tables that all of its reply comes from."""
-    decode_large: Callable[[bytes], Any] | None = None
-    """Decodes a large body piece by piece, each bounded by itself, so that the whole may hold more than one piece may."""
+    pieces: type[msgspec.Struct] | None = None
+    """The struct of the elements of a large request that stand in lists and are independent: each is bounded by itself, so that the whole may
+    hold more than one may."""
     is_quick: bool = False
     """A small request of it reads or writes a single item, and begins before those that may take long."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"

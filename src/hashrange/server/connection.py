@@ -10,45 +10,9 @@ import asyncio
 import logging
 from typing import cast
 
+from hashrange.server import connection_states as states
 from hashrange.server.access_log import Peer
-from hashrange.server.connection_states import (
-    ANSWER,
-    ASK_FOR_TURN,
-    BEGIN,
-    BETWEEN,
-    BLOCK,
-    CLOSE,
-    COMPLETE,
-    CUT_OFF,
-    DEAF,
-    END,
-    ENDED,
-    ENDING,
-    FINISH,
-    FLOWING,
-    IDLE,
-    INSIDE,
-    LET_IN,
-    LINGERING,
-    LISTENING,
-    LOSE,
-    OVER,
-    PAUSE,
-    PAUSED,
-    REACH_END,
-    REFUSAL_SENT,
-    REFUSE,
-    RESUME,
-    SEND_CONTINUE,
-    SEND_REFUSAL,
-    TAKE,
-    UNBLOCK,
-    WAIT,
-    WAITING,
-    Step,
-    is_listened_to,
-    next_step,
-)
+from hashrange.server.connection_states import ANSWER, BETWEEN, FLOWING, IDLE, INSIDE, LISTENING, PAUSED, TAKE, WAITING
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.incoming import LARGE, NONE, SMALL
@@ -99,12 +63,12 @@ class Connection(asyncio.Protocol):
             return
         connections.turned_away.add(self)
         self.refuse(TOO_MANY_CONNECTIONS)
-        if len(connections.turned_away) > TURNED_AWAY_MAX and self.receiving is LINGERING:
+        if len(connections.turned_away) > TURNED_AWAY_MAX and self.receiving is states.LINGERING:
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone; a reply still pending is dropped when it comes."""
-        self.receiving = LOSE[self.receiving]
+        self.receiving = states.LOSE[self.receiving]
         connections = self.connections
         connections.open.discard(self)
         connections.turned_away.discard(self)
@@ -123,7 +87,7 @@ class Connection(asyncio.Protocol):
     def expect_long(self, size_bytes: int) -> bool:
         """The client is not listened to before this read has had its turn. False: there is no room for it, and it is dropped."""
         if not self.connections.room.begin(size_bytes):
-            if self.receiving not in DEAF:
+            if self.receiving not in states.DEAF:
                 self.refuse(TOO_MUCH_UNFINISHED)
             return False
         self.unread_bytes += size_bytes
@@ -132,7 +96,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends nothing more: what has come is answered in its turn, then the connection is closed."""
-        self.input = END[self.input]
+        self.input = states.END[self.input]
         connections = self.connections
         connections.incoming.add(self, None)
         if self.transport.can_write_eof():
@@ -143,13 +107,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client reads too slowly: no further request is started until it has read on."""
-        self.sending = BLOCK[self.sending]
+        self.sending = states.BLOCK[self.sending]
         self.listen()
         self.connections.unread.add(self)
 
     def resume_writing(self) -> None:
         """The client has read on."""
-        self.sending = UNBLOCK[self.sending]
+        self.sending = states.UNBLOCK[self.sending]
         self.connections.unread.remove(self)
         self.go_on()
 
@@ -162,7 +126,7 @@ class Connection(asyncio.Protocol):
             self.unread_bytes -= len(data)
             self.connections.room.end(len(data))
         receiving = self.receiving
-        if receiving is not BETWEEN and receiving is not INSIDE and receiving is not WAITING:
+        if receiving is not BETWEEN and receiving in states.DEAF:
             return
         self.active_at_seconds = self.connections.tick_seconds
         reading = self.reading
@@ -180,7 +144,7 @@ class Connection(asyncio.Protocol):
 
     def reach_end(self) -> None:
         """The client's end has its turn, behind all that came before; `take` is called next."""
-        self.input = REACH_END[self.input]
+        self.input = states.REACH_END[self.input]
 
     def read_on(self) -> None:
         """Parse on in a long read, unless it waits for room."""
@@ -199,7 +163,7 @@ class Connection(asyncio.Protocol):
             return
         self.reading.message_bytes = 0
         if self.receiving is INSIDE:
-            self.receiving = COMPLETE[self.receiving]
+            self.receiving = states.COMPLETE[self.receiving]
             self.share.complete()
 
     def look_inside(self) -> None:
@@ -207,7 +171,7 @@ class Connection(asyncio.Protocol):
         reading = self.reading
         share = self.share
         if self.receiving is BETWEEN:
-            self.receiving = BEGIN[self.receiving]
+            self.receiving = states.BEGIN[self.receiving]
             self.since_seconds = self.connections.tick_seconds
         if reading.is_too_large():
             self.refuse(MALFORMED)
@@ -218,14 +182,14 @@ class Connection(asyncio.Protocol):
                 return
             size_bytes = reading.large_body_bytes() if self.receiving is INSIDE else 0
             if size_bytes and not share.reserve(size_bytes, self.let_in):
-                self.receiving = WAIT[self.receiving]
+                self.receiving = states.WAIT[self.receiving]
                 self.listen()
-        if reading.wants_continue:
+        if reading.wants_continue and not reading.rest:
             self.go_on()
 
     def let_in(self) -> None:
         """There is room for the body: its time begins anew."""
-        self.receiving = LET_IN[self.receiving]
+        self.receiving = states.LET_IN[self.receiving]
         self.since_seconds = self.active_at_seconds = self.connections.tick_seconds
         self.go_on()
 
@@ -234,23 +198,20 @@ class Connection(asyncio.Protocol):
     def take(self) -> Request | None:
         """The next request to be answered, now in work; None while there is one, and while the client leaves replies unread."""
         ready = self.ready
-        if not ready and (self.reading.rest or self.input is ENDED):
+        if not ready and (self.reading.rest or self.input is states.ENDED):
             self.take_rest()
         request = None
         if ready and self.answering is IDLE and self.sending is FLOWING:
             self.answering = TAKE[self.answering]
             self.request = request = ready.popleft()
-        if ready:
-            if self.input is LISTENING:
-                self.listen()
-        elif self.input is PAUSED:
+        if self.input is (LISTENING if ready else PAUSED):
             self.listen()
         return request
 
     def take_rest(self) -> None:
         """Go on with a long read, or finish. Never raises: others have the same turn."""
         try:
-            if self.next_step() is ASK_FOR_TURN:
+            if self.reading.rest:
                 self.read_on()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
             self.lose(error)
@@ -258,7 +219,9 @@ class Connection(asyncio.Protocol):
         if not self.ready:
             self.go_on()
 
-    def respond(self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"") -> None:
+    def respond(
+        self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
+    ) -> None:
         """Answer the request in work; a large reply that is compressed gives way meanwhile. Never raises: others are answered in the same turn."""
         request = self.request
         assert request is not None
@@ -285,7 +248,7 @@ class Connection(asyncio.Protocol):
         try:
             connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
             if connections.access_log is not None:
-                connections.access_log(request, status, body, self.transport.get_extra_info("peername"))
+                connections.access_log(request, status, body, self.peer, used)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
             self.lose(error)
             return
@@ -301,8 +264,7 @@ class Connection(asyncio.Protocol):
     @property
     def peer(self) -> Peer:
         """The client's address."""
-        peer: Peer = self.transport.get_extra_info("peername")
-        return peer
+        return cast("Peer", self.transport.get_extra_info("peername"))
 
     @property
     def is_gone(self) -> bool:
@@ -314,47 +276,37 @@ class Connection(asyncio.Protocol):
         """Has anything come that is neither in work nor part of an unfinished request?"""
         return bool(self.ready or self.reading.rest or self.unread_bytes)
 
-    def next_step(self) -> Step:
-        """As the states say."""
-        reading = self.reading
-        return next_step(
-            self.receiving,
-            self.answering,
-            self.sending,
-            self.input,
-            bool(self.ready),
-            bool(reading.rest),
-            reading.wants_continue,
-        )
-
     def go_on(self) -> None:
         """After a reply, a pause or an end: do what is next, and listen to the client if the states say so."""
         if self.receiving is BETWEEN and self.reading.url and not self.has_more:
             self.look_inside()  # the beginning of a request came behind whole ones, which are out of the way now
-        step = self.next_step()
-        if step is ASK_FOR_TURN:
+        reading = self.reading
+        step = states.next_step(
+            self.receiving, self.answering, self.sending, self.input, bool(self.ready), bool(reading.rest), reading.wants_continue
+        )  # fmt: skip
+        if step is states.ASK_FOR_TURN:
             self.connections.incoming.add(self, b"")
             return
-        if step is SEND_REFUSAL:
+        if step is states.SEND_REFUSAL:
             self.send_refusal()
-        elif step is FINISH:
+        elif step is states.FINISH:
             self.close()
-        elif step is SEND_CONTINUE:
+        elif step is states.SEND_CONTINUE:
             self.reading.wants_continue = False
             self.write_now(CONTINUE)
         self.listen()
 
     def listen(self) -> None:
-        """Listen to the client exactly while the states say so."""
-        if self.input in (ENDING, ENDED) or self.receiving in OVER or self.transport.is_closing():
+        """Listen to the client exactly while the states say so; once it has ended its input, there is nothing to listen to."""
+        if self.receiving in states.OVER or self.transport.is_closing():
             return
         has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
-        is_wanted = is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read)
+        is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read)
         if is_wanted and self.input is PAUSED:
-            self.input = RESUME[self.input]
+            self.input = states.RESUME[self.input]
             self.transport.resume_reading()
         elif not is_wanted and self.input is LISTENING:
-            self.input = PAUSE[self.input]
+            self.input = states.PAUSE[self.input]
             self.transport.pause_reading()
 
     def write_now(self, data: bytes) -> None:
@@ -366,7 +318,7 @@ class Connection(asyncio.Protocol):
 
     def refuse(self, refusal: Refusal) -> None:
         """Say why, and close once earlier replies are out; nothing more is read."""
-        self.receiving = REFUSE[self.receiving]
+        self.receiving = states.REFUSE[self.receiving]
         self.refusal = refusal
         self.drop()
         if refusal is SPEAKS_TLS:
@@ -378,21 +330,21 @@ class Connection(asyncio.Protocol):
         assert self.refusal is not None
         status, body = self.refusal
         connections = self.connections
-        self.receiving = REFUSAL_SENT[self.receiving]
+        self.receiving = states.REFUSAL_SENT[self.receiving]
         self.since_seconds = connections.monotonic()
         if self.transport.is_closing():
             return
         self.write_now(connections.writer.refusal(status, body, connections.wall_time()))
         if connections.access_log is not None:
-            connections.access_log(None, status, body, self.transport.get_extra_info("peername"))
-        if self.input is not ENDED and self.transport.can_write_eof():
+            connections.access_log(None, status, body, self.peer, "")
+        if self.input is not states.ENDED and self.transport.can_write_eof():
             self.transport.write_eof()
         else:
             self.close()
 
     def stop(self) -> None:
         """The server stops: close now if idle, else after the replies that are due."""
-        if self.answering is IDLE and not self.has_more and self.receiving not in OVER:
+        if self.answering is IDLE and not self.has_more and self.receiving not in states.OVER:
             self.close()
 
     def drop_request(self) -> None:
@@ -409,7 +361,7 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close behind what is written; what has come and is not answered is dropped."""
-        self.receiving = CLOSE[self.receiving]
+        self.receiving = states.CLOSE[self.receiving]
         self.since_seconds = self.connections.tick_seconds
         self.drop()
         self.ready.clear()
@@ -418,7 +370,7 @@ class Connection(asyncio.Protocol):
 
     def cut_off(self) -> None:
         """Close at once: what is not written yet is lost too."""
-        self.receiving = CUT_OFF[self.receiving]
+        self.receiving = states.CUT_OFF[self.receiving]
         self.since_seconds = self.connections.tick_seconds
         self.drop()
         self.ready.clear()

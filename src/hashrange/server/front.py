@@ -1,4 +1,4 @@
-"""Which protocol does a request speak? Requests in, calls of the service out, in the groups in which they came.
+"""Which protocol does a request speak, and when does it begin? Requests in, calls of the service out, in the groups in which they came.
 
 A protocol is a file or folder below `protocols`, and a class of the shape of `WireProtocol`. A request whose target a protocol
 names goes there; for any other the protocols are asked in their order, and the last one claims all that is left. Each listener has a
@@ -11,13 +11,19 @@ for more than one of them. Only so many are in work at a time, for a request tak
 
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hashrange.server.incoming import Respond
 from hashrange.service.call import Call
 from hashrange.service.service import Service
 from hashrange.wire.http import Request
+
+QUICK_BYTES = 8 * 1024
+"""The longest body of a quick request."""
+PREPARED_TOGETHER = 16
+"""So many go through the stages together, as in `incoming.py`."""
+IN_WORK_MAX = 64
+"""So many requests that have given way are in work while others, which are not quick, are to begin."""
 
 
 class WireProtocol(Protocol):
@@ -39,14 +45,14 @@ class WireProtocol(Protocol):
 
 
 Prepare = Callable[[Request, Respond], Call | None]
-Arrived = tuple[Request, Respond]
+Arrived = tuple[Prepare, Request, Respond]
 
-QUICK_BYTES = 8 * 1024
-"""The longest body of a quick request."""
-BEGUN_TOGETHER = 4
-"""So many go through the stages together, as in `incoming.py`."""
-IN_WORK_MAX = 64
-"""So many requests that have given way are in work while others, which are not quick, are to begin."""
+
+class _Target(NamedTuple):
+    """Who prepares the requests of one target."""
+
+    prepare: Prepare
+    is_quick: bool
 
 
 class Front:
@@ -54,59 +60,52 @@ class Front:
 
     def __init__(self, service: Service, protocols: Sequence[WireProtocol]) -> None:
         self._service = service
-        self._workers = service.workers
         self._monotonic = service.clock.monotonic
         self._protocols = protocols
-        self._quick_targets = {target for protocol in protocols for target in protocol.quick_targets}
+        self._targets: dict[bytes | None, _Target] = {
+            target: _Target(protocol.prepare, target in protocol.quick_targets)
+            for protocol in protocols
+            for target in protocol.targets
+        }
         self._waiting: deque[Arrived] = deque()
         """What is not quick and has not begun, in order of arrival."""
+        self._prepared: deque[Call] = deque()
+        """Of it, what has been prepared."""
         self._is_turn_due = False
-        self._by_target: dict[bytes | None, Prepare] = {
-            target: protocol.prepare for protocol in protocols for target in protocol.targets
-        }
 
-    def handle(self, requests: Sequence[Arrived]) -> None:
+    def handle(self, requests: Sequence[tuple[Request, Respond]]) -> None:
         """Answer these requests, stage by stage: calls each one's `respond` once, now or later.
 
         A request that takes long gives way where it stands, and the others go on without it.
         """
-        quick_targets = self._quick_targets
+        targets = self._targets
         quick: deque[Arrived] = deque()
-        for arrived in requests:
-            request = arrived[0]
+        for request, respond in requests:
             layout = request.layout
-            is_quick = (
-                request.values[layout.target] in quick_targets
-                and len(request.body) <= QUICK_BYTES
-                and layout.content_encoding < 0
-            )
-            (quick if is_quick else self._waiting).append(arrived)
+            target = targets.get(request.values[layout.target])
+            if target is None:
+                self._waiting.append((self._choose(request), request, respond))
+            elif target.is_quick and len(request.body) <= QUICK_BYTES and layout.content_encoding < 0:
+                quick.append((target.prepare, request, respond))
+            else:
+                self._waiting.append((target.prepare, request, respond))
         if quick:
-            self._workers.begin_turn()
+            self._service.workers.begin_turn()
             self._share_out(quick, deque())
         if self._waiting and not self._is_turn_due:
             if not quick:
-                self._workers.begin_turn()
+                self._service.workers.begin_turn()
             self._begin_waiting()
 
-    def _begin_waiting(self) -> None:
-        """Begin what is not quick while there is time; some of it, and the rest in later turns, while much is in work."""
-        waiting, workers = self._waiting, self._workers
-        self._is_turn_due = False
-        while waiting and workers.count_left() < IN_WORK_MAX:
-            together = deque(islice(waiting, BEGUN_TOGETHER))
-            for _ in together:
-                waiting.popleft()
-            self._share_out(together, deque())
-            if workers.count_left() or workers.is_over(self._monotonic()):
-                break
-        if waiting:
-            self._is_turn_due = True
-            workers.run_next(self._begin_waiting)
+    def _choose(self, request: Request) -> Prepare:
+        """Of a request whose target is none that is known."""
+        return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
+
+    # --- quick ones -----------------------------------------------------------------------------
 
     def _share_out(self, requests: deque[Arrived], calls: deque[Call]) -> None:
         """To as many workers as it takes: nobody waits for one that has given way."""
-        while not self._workers.run(self._go_on, requests, calls):
+        while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
@@ -114,13 +113,33 @@ class Front:
     def _go_on(self, requests: deque[Arrived], calls: deque[Call]) -> None:
         """The stages, for whatever no other worker has taken."""
         while requests:
-            request, respond = requests.popleft()
-            prepare = self._by_target.get(request.values[request.layout.target]) or self._choose(request)
+            prepare, request, respond = requests.popleft()
             call = prepare(request, respond)
             if call is not None:
                 calls.append(call)
-        self._service.run(calls)
+        self._service.run_in_worker(calls)
 
-    def _choose(self, request: Request) -> Prepare:
-        """Of a request whose target is none that is known."""
-        return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
+    # --- all others -----------------------------------------------------------------------------
+
+    def _begin_waiting(self) -> None:
+        """Begin what is not quick while there is time, and the rest in later turns."""
+        workers = self._service.workers
+        self._is_turn_due = False
+        while (self._prepared or self._waiting) and workers.count_left() < IN_WORK_MAX:
+            has_ended = workers.run(self._go_on_while_there_is_time)
+            self._service.release()
+            if not has_ended or workers.is_over(self._monotonic()):
+                break
+        if self._prepared or self._waiting:
+            self._is_turn_due = True
+            workers.run_next(self._begin_waiting)
+
+    def _go_on_while_there_is_time(self) -> None:
+        """The stages for some of it. What gives way here leaves the rest to the next worker."""
+        waiting, prepared = self._waiting, self._prepared
+        while waiting and len(prepared) < PREPARED_TOGETHER:
+            prepare, request, respond = waiting.popleft()
+            call = prepare(request, respond)
+            if call is not None:
+                prepared.append(call)
+        self._service.run_while_there_is_time(prepared)

@@ -26,7 +26,9 @@ TURN_SECONDS_MAX = 0.005
 """After so long the loop has other turns to give; what is left goes on in the next one."""
 
 Respond = Callable[..., None]
-"""respond(status, body, content_type=None, extra=b""): answers the one request that it was handed with, and never raises."""
+"""respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was handed with, and never raises.
+
+`used` is what the access log tells of tables and units (`access_log.py`)."""
 Handle = Callable[[Sequence[tuple[Request, Respond]]], None]
 """Answers every one of these requests, now or later."""
 
@@ -73,13 +75,6 @@ class Source(Protocol):
 
     def drop_request(self) -> None:
         """The request in work is not answered: nobody waits for it any more."""
-
-
-def host_of(respond: Respond) -> str | None:
-    """The address of the client that `respond`, a method of its connection, answers; None when that cannot be told any more."""
-    source: Source = respond.__self__  # type: ignore[attr-defined]
-    peer = source.peer
-    return str(peer[0]) if peer else None
 
 
 class Incoming:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hashrange.errors import HashrangeError
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
+from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
@@ -57,7 +58,8 @@ class Server:
         self.service = service
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
-        self.front = http_front(service, self.access, lambda: len(self.connections.open))
+        clients = Clients(lambda: len(self.connections.open), host_of_connection)
+        self.front = http_front(service, self.access, clients)
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )

@@ -4,10 +4,10 @@ Clients see only their own account and Region, and a Region configured by mistak
 """
 
 import logging
-from typing import Any
+from collections.abc import Iterable
 
+from hashrange.operations.naming import bare_name
 from hashrange.operations.operation import Scope
-from hashrange.service.table_names import table_names
 from hashrange.store.interface import Catalog
 
 HINTS_MAX = 1000
@@ -24,10 +24,10 @@ class Hints:
         self._catalog = catalog
         self._given: set[tuple[str, ...]] = set()
 
-    def table_not_found(self, scope: Scope, parsed: Any) -> None:
-        """`parsed` is a request that met ResourceNotFoundException: look at every table that it names."""
+    def table_not_found(self, scope: Scope, names: Iterable[str]) -> None:
+        """Look at every table that a request names which met ResourceNotFoundException; `names` may be ARNs."""
         here = (scope.account, scope.region)
-        for name in table_names(parsed):
+        for name in map(bare_name, names):
             if len(self._given) >= HINTS_MAX:
                 return
             asked = (*here, name)

@@ -3,16 +3,15 @@
 Nothing of it exists where the view is never late, as on one machine: operations are then run as they are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from hashrange.errors import ApiError, ResourceNotFoundException, TableNotFoundException
-from hashrange.expressions.partiql.statement import compile_statement
+from hashrange.errors import ResourceNotFoundException, TableNotFoundException
 from hashrange.operations.meter import Meter
+from hashrange.operations.naming import bare_name
 from hashrange.operations.operation import Operation, Run, Scope
-from hashrange.service.table_names import bare_name, table_names
 from hashrange.store.interface import Catalog
 
 
@@ -21,35 +20,33 @@ def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> M
     if not catalog.is_late:
         return operations
     return {
-        name: msgspec.structs.replace(operation, run=_looking_again(operation.run, catalog))
+        name: msgspec.structs.replace(operation, run=_looking_again(operation, catalog))
         for name, operation in operations.items()
     }
 
 
-def _looking_again(run: Run, catalog: Catalog) -> Run:
-    """`run`; once more if it did not find a table that has appeared since.
+def _looking_again(operation: Operation, catalog: Catalog) -> Run:
+    """The operation's `run`; once more if it did not find a table that has appeared since.
 
     What refused because a table was missing has done nothing, or has put and deleted whole items of a batch, which it may do again.
     """
+    run = operation.run
 
-    async def run_twice(scope: Scope, parsed: Any, *meter: Meter) -> Any:
-        missing = [name for name in _batch_names(getattr(parsed, "Statements", ())) if name not in scope.tables]
-        if missing:
-            await catalog.look_up(scope.account, scope.region, missing)
+    def names_in(request: Any) -> list[str]:
+        return [bare_name(name) for name in operation.tables(request)]
+
+    async def run_twice(scope: Scope, request: Any, *meters: Meter) -> Any:
+        if operation.tells_missing_tables:
+            missing = [name for name in names_in(request) if name not in scope.tables]
+            if missing:
+                await catalog.look_up(scope.account, scope.region, missing)
         try:
-            return await run(scope, parsed, *meter)
+            return await run(scope, request, *meters)
         except (ResourceNotFoundException, TableNotFoundException):
-            if not await catalog.look_up(scope.account, scope.region, list(table_names(parsed))):
+            if not await catalog.look_up(scope.account, scope.region, names_in(request)):
                 raise
-        return await run(scope, parsed, *meter)
+        for meter in meters:
+            meter.clear()
+        return await run(scope, request, *meters)
 
     return run_twice
-
-
-def _batch_names(statements: Iterable[Any]) -> Iterable[str]:
-    """The tables of BatchExecuteStatement, which tells in its reply what it did not find, so they are looked up before."""
-    for one in statements:
-        try:
-            yield bare_name(compile_statement(one.Statement, one.Parameters).table_name)
-        except ApiError:
-            continue  # it is told in the reply too

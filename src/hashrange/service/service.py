@@ -93,15 +93,23 @@ class Service:
     def run(self, calls: deque[Call]) -> None:
         """Run these calls, taking each out of the group when it begins; all hear their ends, now or later.
 
-        A call that takes long gives way where it stands, and the others go on without it.
+        A call that takes long gives way where it stands, and the others go on without it; what has not begun when the turn is over begins in the next one.
         """
-        while not self.workers.run(self._run, calls):
+        while not self.workers.run(self.run_while_there_is_time, calls):
             self.release()
             if not calls:
                 return
+        if calls:
+            self.workers.run_next(partial(self.run, calls))
 
-    def _run(self, calls: deque[Call]) -> None:
-        """Whatever of the group no other worker has taken."""
+    def run_in_worker(self, calls: deque[Call]) -> None:
+        """The same, called by the work of a worker: it is part of that work."""
+        self.run_while_there_is_time(calls)
+        if calls:
+            self.workers.run_next(partial(self.run, calls))
+
+    def run_while_there_is_time(self, calls: deque[Call]) -> None:
+        """Run calls, one at least, until the turn's slice of time is over; what has not begun by then stays in the group."""
         monotonic = self._monotonic
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while calls:
@@ -110,16 +118,18 @@ class Service:
             if now_seconds >= held_until_seconds:
                 self.release()
                 held_until_seconds = now_seconds + HELD_SECONDS_MAX
-                if calls and self.workers.is_over(now_seconds):
-                    self.workers.run_next(partial(self.run, calls))
+                if self.workers.is_over(now_seconds):
                     return
         self.release()
 
     def _begin(self, call: Call) -> None:
         """Run the operation; on the embedded store it ends at its first step."""
         operation = call.operation
-        meter = call.meter = Meter()
-        coroutine = operation.start(call.scope, call.request, meter)
+        if operation.capacity is None:
+            coroutine = operation.run(call.scope, call.request)
+        else:
+            meter = call.meter = Meter()
+            coroutine = operation.run(call.scope, call.request, meter)
         try:
             waits_for = coroutine.send(None)
         except StopIteration as stop:
@@ -138,10 +148,10 @@ class Service:
         self.release()
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
+        form = call.operation.capacity
         try:
-            if call.operation.capacity is not None and reply is not None:
-                reply = with_capacity(reply, call.operation.capacity, call.request, call.meter)
-            call.position = self._position_of(call)
+            if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
+                reply = with_capacity(reply, form, detail, call.meter)
             call.done(reply)
         except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
             call.fail(failure)
@@ -161,10 +171,9 @@ class Service:
                 call.fail(error)
                 return
             if isinstance(error, ResourceNotFoundException):
-                self._hints.table_not_found(call.scope, call.request)
+                self._hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self._hints.not_supported(call.operation.name)
-            call.position = self._position_of(call)
             call.refuse(error)
         except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
             call.fail(failure)
@@ -173,42 +182,46 @@ class Service:
 
     # --- the commit barrier ---------------------------------------------------------------------
 
-    def _position_of(self, call: Call) -> int:
-        """What the call's reply depends on."""
-        position = self._position()
-        durable_position = self._durable_position()
-        if durable_position >= position:
-            return 0
-        is_eventual, request = call.operation.is_eventual, call.request
-        if is_eventual is not None and (is_eventual(request) or self._are_durable(call, durable_position)):
-            return 0
-        return position
-
-    def _are_durable(self, call: Call, durable_position: int) -> bool:
-        """Has everything been synced that the reply can tell, whatever else has not? Others' large writes then hold up nobody."""
-        reads = call.operation.reads
-        if reads is None:
-            return False
-        for name in reads(call.request):
-            table = call.scope.tables.get(name)
-            if table is None or self.store.position_of(table) > durable_position:
-                return False
-        return True
-
     def release(self) -> None:
         """Tell what has ended in this turn: at once, or once all that it depends on is durable."""
         held = self._held
         if not held:
             return
         self._held = []
+        position = self._position()
         durable_position = self._durable_position()
-        waiting = [call for call in held if call.position > durable_position]
-        if waiting:
-            position = max([call.position for call in waiting])
-            self.store.when_durable(position, partial(self._now_durable, waiting))
-            held = [call for call in held if call.position <= durable_position]
+        if durable_position < position:
+            held = self._hold_back(held, position, durable_position)
         self._ready += held
         self._tell_ready()
+
+    def _hold_back(self, held: list[Call], position: int, durable_position: int) -> list[Call]:
+        """Those that depend on nothing that is not durable; the others are told together once it is."""
+        waiting = []
+        free = []
+        for call in held:
+            if self._is_durable(call, durable_position):
+                free.append(call)
+            else:
+                call.position = position
+                waiting.append(call)
+        if waiting:
+            self.store.when_durable(position, partial(self._now_durable, waiting))
+        return free
+
+    def _is_durable(self, call: Call, durable_position: int) -> bool:
+        """Has everything been synced that the reply can tell, whatever else has not? Others' large writes then hold up nobody."""
+        operation, tables = call.operation, call.scope.tables
+        if operation.is_eventual is None:
+            return False
+        if operation.is_eventual(call.request):
+            return True
+        if operation.writes:
+            return False
+        named = [tables.get(name) for name in operation.tables(call.request)]
+        return bool(named) and all(
+            table is not None and self.store.position_of(table) <= durable_position for table in named
+        )
 
     def _now_durable(self, calls: list[Call], error: StorageError | None) -> None:
         if error is None:

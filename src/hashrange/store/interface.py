@@ -18,6 +18,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.request_ids import RequestId
@@ -30,14 +32,14 @@ from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream
 
 
-class Page(NamedTuple):
+class Page(msgspec.Struct, frozen=True, gc=False):
     """Rows of a span, in order, and where they end."""
 
     rows: list[Row]
     size_bytes: int
     """Sum of the DynamoDB item sizes of `rows`."""
     last_key: Key | None
-    """Key of the last row when a limit ended the page, be it at the very last row; None at the end of the span."""
+    """Key of the last row when a limit ended the page, be it at the very last row, or its rows were long; None at the end of the span."""
 
 
 class Step(NamedTuple):
@@ -184,7 +186,7 @@ class Store(Protocol):
         ...
 
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
-        """Rows of `span` until one of the limits is reached; the row that reaches it is included."""
+        """Rows of `span` until one of the limits is reached; the row that reaches it is included. Long rows may end a page earlier."""
         ...
 
     async def mutate(
@@ -215,7 +217,8 @@ class Store(Protocol):
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at all these places, in their order, as of one point in time.
 
-        Behind the row with which their item sizes exceed `limit_bytes` nothing is read, and None stands for it.
+        Behind the row with which their item sizes exceed `limit_bytes`, or the rows themselves REPLY_JSON_MAX_BYTES, nothing is read,
+        and None stands for it.
         Raises TransactionRefused when a transaction is going on for one of them.
         """
         ...

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ApiError, ValidationException, without_frames
-from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Item, Row
-from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.interface import Step, TransactionRefused
@@ -30,7 +30,7 @@ def plan_steps(
     """
     changes: list[Change] = []
     reasons: list[ApiError | None] = []
-    told_bytes = size_bytes = 0
+    told_bytes = told_json_bytes = size_bytes = 0
     is_refused = False
     for (table, key, plan), old in zip(steps, rows, strict=True):
         try:
@@ -40,7 +40,8 @@ def plan_steps(
             is_refused = True
             if old is not None and refusal.members:
                 told_bytes += row_size_bytes(old)
-                if told_bytes > TRANSACTION_SIZE_MAX_BYTES:
+                told_json_bytes += row_json_bytes(old)
+                if told_bytes > TRANSACTION_SIZE_MAX_BYTES or told_json_bytes > REPLY_JSON_MAX_BYTES:
                     raise ValidationException(TRANSACTION_TOO_LARGE) from None
             continue
         reasons.append(None)

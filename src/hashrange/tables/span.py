@@ -1,9 +1,9 @@
 """What is a span? The range of keys that a read walks."""
 
-from typing import NamedTuple
+import msgspec
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """A half-open range of keys, `lower <= key < upper`; an exclusive start is just a narrower span."""
 
     lower: bytes

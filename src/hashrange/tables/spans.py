@@ -5,7 +5,7 @@ key attribute share a prefix, and every bound is such a prefix or the end of one
 Source: service behaviour, captures to Oct 2026.
 """
 
-from typing import NamedTuple
+import msgspec
 
 from hashrange.errors import ValidationException
 from hashrange.items.keys import encode_component, encode_prefix, prefix_upper_bound
@@ -35,7 +35,7 @@ _AFTER = b"\x00"
 """Appended to a key: the smallest key behind it."""
 
 
-class KeyTerm(NamedTuple):
+class KeyTerm(msgspec.Struct, frozen=True, gc=False):
     """One term of a key condition: `attribute operator operands`, operands as values in wire form."""
 
     attribute: str
@@ -46,7 +46,11 @@ class KeyTerm(NamedTuple):
 def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) -> Span:
     """The keys that satisfy the terms: equality on all of the partition key, then on the sort key from left to right."""
     keys = source.keys
-    if len(terms) == 1 == len(keys.partition_names) and terms[0][:2] == (keys.partition_names[0], "="):
+    if (
+        len(terms) == 1 == len(keys.partition_names)
+        and terms[0].operator == "="
+        and terms[0].attribute == keys.partition_names[0]
+    ):
         prefix = partition_bytes(keys, [_operand(terms[0], keys.partition_types[0], 0, is_partition=True)])
         return Span(prefix, prefix_upper_bound(prefix), is_reverse)
     by_name = {term.attribute: term for term in terms}

@@ -57,7 +57,9 @@ class InProcess:
         request = Request(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
         answer: Future[Answer] = Future()
 
-        def respond(status: int, body: bytes, content_type: bytes | None = None, _extra: bytes = b"") -> None:
+        def respond(
+            status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
+        ) -> None:
             told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
             answer.set_result(
                 Answer(

@@ -1,14 +1,14 @@
 """Which members break a declared constraint, in the order in which the service reports them? All, as one message.
 
-Bounds come from the request struct (`wire.shape`); the forms in which single operations differ from the general
-sentence are the table `SPECIAL_FORMS`. Values have passed the check of their JSON types (`wire.jsontypes`).
+Bounds come from the request struct (`wire.shape`); the forms in which an operation differs from the general
+sentences come from its rules (`wire.rules`). Values have passed the check of their JSON types (`wire.jsontypes`).
 Source: service behaviour, captures to October 2026.
 """
 
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.errors import ValidationException
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
@@ -16,12 +16,8 @@ from hashrange.messages import requests as messages
 from hashrange.steps import spend, together, walk
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.render import lower_camel, path_key, render_json, render_value
+from hashrange.wire.rules import Constraint, RequestRules
 from hashrange.wire.shape import Bounds, Shape
-
-Constraint = Literal[
-    "required", "pattern", "min_length", "max_length", "minimum", "maximum", "enumeration", "keys", "values"
-]
-
 
 _ARN_START = "arn:"
 _PIECE_CHARACTERS = 16 * 1024
@@ -61,65 +57,14 @@ class Violation(NamedTuple):
         return messages.VIOLATION.format(value=value, path=self.place.path, constraint=self.words)
 
 
-class SpecialForm(NamedTuple):
-    """How an operation words one constraint of one member."""
-
-    text: str | None = None
-    """`{key}` is the key of the map around it. None: the general sentence."""
-    is_json: bool = False
-    """The general sentence, with the value as JSON; before all others."""
-    is_after_enumerations: bool = False
-    """Not reported beside an unknown word of an enumeration."""
-    is_alone: bool = False
-    """Reported without the other violations."""
-    is_bare: bool = False
-    """Outside the envelope, and so alone; before everything else."""
-
-
-_TABLE_NAME_EMPTY = SpecialForm(messages.TABLE_NAME_EMPTY, is_alone=True)
-_CONDITIONAL_OPERATOR = SpecialForm(messages.CONDITIONAL_OPERATOR_UNKNOWN, is_bare=True)
-
-SPECIAL_FORMS: dict[tuple[str, str, Constraint], SpecialForm] = {
-    ("PutItem", "tableName", "min_length"): _TABLE_NAME_EMPTY,
-    ("GetItem", "tableName", "min_length"): _TABLE_NAME_EMPTY,
-    ("UpdateItem", "tableName", "min_length"): _TABLE_NAME_EMPTY,
-    ("DeleteItem", "tableName", "min_length"): _TABLE_NAME_EMPTY,
-    ("Query", "tableName", "min_length"): _TABLE_NAME_EMPTY,
-    ("Scan", "tableName", "min_length"): _TABLE_NAME_EMPTY,
-    ("PutItem", "returnValues", "enumeration"): SpecialForm(messages.RETURN_VALUES_UNKNOWN),
-    ("DeleteItem", "returnValues", "enumeration"): SpecialForm(messages.RETURN_VALUES_UNKNOWN),
-    ("UpdateItem", "returnValues", "enumeration"): SpecialForm(messages.RETURN_VALUES_UNKNOWN, is_alone=True),
-    ("PutItem", "conditionalOperator", "enumeration"): _CONDITIONAL_OPERATOR,
-    ("DeleteItem", "conditionalOperator", "enumeration"): _CONDITIONAL_OPERATOR,
-    ("UpdateItem", "conditionalOperator", "enumeration"): _CONDITIONAL_OPERATOR,
-    ("Query", "conditionalOperator", "enumeration"): _CONDITIONAL_OPERATOR,
-    ("Query", "limit", "minimum"): SpecialForm(messages.QUERY_LIMIT),
-    ("BatchGetItem", "requestItems", "min_length"): SpecialForm(messages.BATCH_GET_EMPTY),
-    ("BatchGetItem", "requestItems.{key}.member.keys", "min_length"): SpecialForm(messages.BATCH_GET_NO_KEYS),
-    ("BatchGetItem", "requestItems.{key}.member.keys", "max_length"): SpecialForm(messages.BATCH_GET_MANY_KEYS),
-    ("BatchGetItem", "requestItems", "keys"): SpecialForm(is_json=True),
-    ("BatchWriteItem", "requestItems", "keys"): SpecialForm(is_after_enumerations=True),
-    ("BatchWriteItem", "requestItems", "min_length"): SpecialForm(
-        messages.BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True
-    ),
-    ("TransactGetItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
-    ("TransactGetItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
-    ("TransactWriteItems", "transactItems", "min_length"): SpecialForm(messages.TRANSACTION_EMPTY),
-    ("TransactWriteItems", "transactItems", "max_length"): SpecialForm(messages.TRANSACTION_TOO_LONG),
-    ("TransactWriteItems", "clientRequestToken", "min_length"): SpecialForm(messages.TOKEN_EMPTY, is_alone=True),
-    ("TransactWriteItems", "clientRequestToken", "max_length"): SpecialForm(messages.TOKEN_TOO_LONG, is_alone=True),
-}
-"""(operation, form of the path, constraint) → the newer form. Scan keeps the general sentences, but for the table's name."""
-
-
-def check_constraints(request: dict[str, Any], shape: Shape, operation_name: str) -> None:
+def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules) -> None:
     """Raise ValidationException with every broken constraint of the request, ten at most."""
     violations = list(_structure_violations(request, shape, Place()))
     if violations:
         is_older = any(one.place.path == "key" and one.constraint == "required" for one in violations)
-        if is_older or holds_unread_values(operation_name, request):
+        if is_older or holds_unread_values(rules, request):
             raise ValidationException(_older_report(violations))
-        raise ValidationException(_report(violations, operation_name))
+        raise ValidationException(_report(violations, rules))
 
 
 def _older_report(violations: list[Violation]) -> str:
@@ -134,14 +79,14 @@ def _older_report(violations: list[Violation]) -> str:
     )
 
 
-def _report(violations: list[Violation], operation_name: str) -> str:
+def _report(violations: list[Violation], rules: RequestRules) -> str:
     """The reply's message."""
     has_unknown_word = any(one.constraint == "enumeration" for one in violations)
     texts: list[str] = []
     alone = None
     for violation in violations:
         place, constraint = violation.place, violation.constraint
-        form = SPECIAL_FORMS.get((operation_name, place.form, constraint))
+        form = rules.forms.get((place.form, constraint))
         if form is not None and form.is_after_enumerations and has_unknown_word:
             continue
         if form is not None and form.is_json:

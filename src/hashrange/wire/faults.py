@@ -2,10 +2,10 @@
 
 1. The body is JSON, and an object. Lists and maps that are too long are cut (`wire.overlong`).
 2. Every known member has its declared JSON type (`wire.jsontypes`).
-3. Control plane: the table's name is there and has a possible length.
+3. What the operation's rules ask for first: mostly that the table's name is there and has a possible length.
 4. Member constraints, collected (`wire.constraints`).
 
-Everything is read from the request's struct (`wire.shape`). Must not know what an operation does.
+Everything is read from the request's struct (`wire.shape`) and the operation's rules (`wire.rules`). Must not know what an operation does.
 Source: service behaviour, captures to October 2026.
 """
 
@@ -23,6 +23,7 @@ from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise
 from hashrange.wire.overlong import cut_overlong
 from hashrange.wire.piecewise import decode_in_pieces, free
+from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import structure_of
 from hashrange.wire.utf8 import require_utf8
 
@@ -33,30 +34,8 @@ _LARGEST_DIGITS = 400
 _LARGEST: int = 10**_LARGEST_DIGITS
 """What longer whole numbers are taken for: no member holds nearly as many, and the time to read one grows with the square of its digits."""
 
-REQUIRED_NAMES: dict[str, tuple[str, str | None]] = {
-    "CreateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "UpdateTable": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DeleteTable": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DescribeTable": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DescribeContinuousBackups": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DescribeContributorInsights": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DescribeKinesisStreamingDestination": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DescribeTableReplicaAutoScaling": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DescribeTimeToLive": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "DisableKinesisStreamingDestination": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "UpdateContinuousBackups": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "UpdateContributorInsights": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "UpdateTimeToLive": ("TableName", messages.TABLE_NAME_REQUIRED),
-    "ListBackups": ("TableName", None),
-    "ListContributorInsights": ("TableName", None),
-    "TagResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
-    "UntagResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
-    "ListTagsOfResource": ("ResourceArn", messages.TABLE_ARN_REQUIRED),
-}
-"""Operation → the member that is asked for before all constraints, and the sentence when it is absent (None: it may be)."""
 
-
-def explain_object(request_type: type[Request], operation_name: str, decoded: dict[str, Any]) -> Request:
+def explain_object(request_type: type[Request], rules: RequestRules, decoded: dict[str, Any]) -> Request:
     """The request, leniently read: no nulls, no unknown members, converted truth values and numbers; uses up what is decoded.
 
     Raises the first fault: SerializationException, or ValidationException with its complete message (no envelope is to
@@ -65,7 +44,7 @@ def explain_object(request_type: type[Request], operation_name: str, decoded: di
     request.
     """
     try:
-        request = _checked(request_type, operation_name, decoded)
+        request = _checked(request_type, rules, decoded)
         look()
         return msgspec.convert(request, request_type)
     except Exception:
@@ -73,7 +52,7 @@ def explain_object(request_type: type[Request], operation_name: str, decoded: di
         raise
 
 
-def find_fault(request_type: type[msgspec.Struct], operation_name: str, body: bytes) -> None:
+def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> None:
     """Raise the first fault, if there is one, as `explain_object` does; no request is made.
 
     To be called when an operation refused although the insides of its attribute values had not been walked yet: what is found
@@ -81,22 +60,22 @@ def find_fault(request_type: type[msgspec.Struct], operation_name: str, body: by
     """
     decoded = decode_object(body)
     try:
-        request = _checked(request_type, operation_name, decoded)
+        request = _checked(request_type, rules, decoded)
         look()
         free(request)
     finally:
         free(decoded)
 
 
-def _checked(request_type: type[msgspec.Struct], operation_name: str, decoded: dict[str, Any]) -> dict[str, Any]:
+def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
     """The members of a request without faults."""
     shape = structure_of(request_type)
     look()
     cut_overlong(decoded, shape)
     request: dict[str, Any] = normalise(decoded, shape)
     try:
-        _check_required_name(request, operation_name)
-        check_constraints(request, shape, operation_name)
+        _check_required(request, rules)
+        check_constraints(request, shape, rules)
     except ValidationException:
         free(request)
         raise
@@ -162,25 +141,22 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _check_required_name(request: dict[str, Any], operation_name: str) -> None:
-    """Step 6: the name of a control-plane request, before and outside the collected constraints.
-
-    CreateTable reports a name that is too short among the constraints (2026). Of an ARN, its last name counts.
-    """
-    if operation_name not in REQUIRED_NAMES:
+def _check_required(request: dict[str, Any], rules: RequestRules) -> None:
+    """Step 3: the member that is asked for before and outside the collected constraints. Of an ARN, its last name counts."""
+    required = rules.required
+    if required is None:
         return
-    member, sentence = REQUIRED_NAMES[operation_name]
-    name = request.get(member)
+    name = request.get(required.name)
     if name is None:
-        if sentence is None:
+        if required.sentence is None:
             return
-        raise ValidationException(sentence)
-    if member != "TableName":
+        raise ValidationException(required.sentence)
+    if not required.is_table_name:
         return
     is_arn = name.startswith("arn:")
     if is_arn and TABLE_OF_ARN not in name:
         return
     length = len(name.rpartition(TABLE_OF_ARN)[2]) if is_arn else len(name)
-    is_too_short = length < TABLE_NAME_LENGTH_MIN and (is_arn or operation_name != "CreateTable")
+    is_too_short = length < TABLE_NAME_LENGTH_MIN and (is_arn or not required.collects_short_names)
     if is_too_short or length > TABLE_NAME_LENGTH_MAX:
         raise ValidationException(messages.TABLE_NAME_LENGTH)

@@ -16,7 +16,6 @@ from hashrange.jobs.job import Job
 from hashrange.jobs.partition_splits import PartitionSplits
 from hashrange.jobs.stream_shards import StreamShards
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
@@ -25,6 +24,7 @@ from hashrange.store.interface import WholeStore
 from tests.support.asking import run_operation
 from tests.support.clocks import SetClock
 from tests.support.kills import copy_as_killed
+from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
 
 TABLE = "orders"
@@ -82,7 +82,7 @@ class World:
             partition_size_max_bytes=self.partition_size_max_bytes,
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
-        self.scope = Scope("000000000000", "us-east-1", self.store, self.clock, self.settings)
+        self.scope = scope_of(self.store, self.clock, self.settings)
         self.job = IndexBackfill(self.store, self.clock)
         self.delay_job = IndexDelay(self.store)
         self.expiry_job = Expiry(self.store)

@@ -20,6 +20,7 @@ from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.messages.keys import ITEM_KEY_MISSING, KEY_SCHEMA_MISMATCH
 from hashrange.messages.reads import CANNOT_UPDATE_KEY, ITEM_TOO_LARGE, KEY_MUST_BE_SCALAR, UPDATED_ITEM_TOO_LARGE
+from hashrange.operations.items import put_item, update_item
 from hashrange.operations.items.actions import (
     Action,
     check_condition_check,
@@ -39,13 +40,14 @@ from hashrange.operations.partiql.writes import bind_write, check_write
 from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.transactions.actions import ConditionCheck, Delete, check_action, step_of
 from hashrange.operations.transactions.actions import TransactWriteItem as Element
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.tables.change import Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection
+from hashrange.wire.rules import NO_RULES
 from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker
+from tests.support.scopes import scope_of
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 ITEM = KEY | {"n": {"N": "1"}}
@@ -73,13 +75,13 @@ def planned(action: Action, old: Item | None = None, table: OpenTable = INDEXED)
 
 def put(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Item": ITEM} | members, PutItemRequest)
-    return check_put("PutItem", request, legacy_parameters(request.Expected, request.ConditionalOperator))
+    return check_put(put_item.RULES, request, legacy_parameters(request.Expected, request.ConditionalOperator))
 
 
 def update(**members: Any) -> Action:
     request = msgspec.convert(UPDATE | members, UpdateItemRequest)
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
-    return check_update("UpdateItem", request, legacy)
+    return check_update(update_item.RULES, request, legacy)
 
 
 def statement(text: str) -> Action:
@@ -87,12 +89,12 @@ def statement(text: str) -> Action:
 
 
 def delete(**members: Any) -> Action:
-    return check_delete("TransactWriteItems", msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete))
+    return check_delete(NO_RULES, msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete))
 
 
 def check(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Key": KEY} | IS_THERE | members, ConditionCheck)
-    return check_condition_check("TransactWriteItems", request)
+    return check_condition_check(request)
 
 
 # --- each kind ------------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ def scope() -> Iterator[Scope]:
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
-    yield Scope("000000000000", "us-east-1", store, clock, Settings())
+    yield scope_of(store, clock)
     store.close_now()
 
 

@@ -13,13 +13,13 @@ from hashrange.operations.items import batch_get_item, batch_write_item, scan
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql import batch_execute_statement
 from hashrange.operations.transactions import transact_get_items
-from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.faulty import FaultyStore, Method
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, KeySchema, Projection
 from tests.support.asking import run_operation, run_to_json
 from tests.support.samples import finish, statistics_of, table_maker
+from tests.support.scopes import scope_of
 from tests.support.working import give_way_always
 
 LARGE = "x" * 409_000
@@ -32,7 +32,7 @@ def scope() -> Iterator[Scope]:
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
-    yield Scope("000000000000", "us-east-1", store, clock, Settings())
+    yield scope_of(store, clock)
     store.close_now()
 
 
@@ -76,7 +76,7 @@ def test_a_reply_holds_so_much_json_and_leaves_the_rest(scope: Scope, monkeypatc
     nulls = {"L": [{"NULL": True}] * 1_000}
     requests = [{"PutRequest": {"Item": key(place) | {"nulls": nulls}}} for place in range(20)]
     finish(started(scope, batch_write_item.OPERATION, {"RequestItems": {"orders": requests}}))
-    monkeypatch.setattr(batch_get_item, "BATCH_GET_JSON_MAX_BYTES", 50_000)
+    monkeypatch.setattr(batch_get_item, "REPLY_JSON_MAX_BYTES", 50_000)
     asked = {"RequestItems": {"orders": {"Keys": [key(place) for place in range(20)]}}}
     reply = finish(started(scope, batch_get_item.OPERATION, asked))
     found, left = reply["Responses"]["orders"], reply["UnprocessedKeys"]["orders"]["Keys"]

@@ -9,11 +9,11 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker
+from tests.support.scopes import scope_of
 from tests.support.working import give_way_always
 
 ITEMS = 5
@@ -28,7 +28,7 @@ def scope() -> Iterator[Scope]:
     finish(
         store.catalog.create(lambda table_id: msgspec.structs.replace(make(table_id), billing_mode="PAY_PER_REQUEST"))
     )
-    scope = Scope("000000000000", "us-east-1", store, clock, Settings())
+    scope = scope_of(store, clock)
     for number in range(ITEMS):
         ask(scope, "PutItem", {"TableName": "orders", "Item": item(number, "old")})
     yield scope

@@ -6,13 +6,12 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.tables.source_id import partition_of
 from tests.support.asking import run_operation
 from tests.support.samples import finish
+from tests.support.scopes import scope_of
 from tests.unit.store.collections_world import Collections, item
 
 GB = 1024**3
@@ -20,7 +19,7 @@ ADDED_BYTES = 50
 
 
 def metrics(world: Collections, operation: str, **members: Any) -> Any:
-    scope = Scope("000000000000", "us-east-1", world.store, SystemClock(), Settings())
+    scope = scope_of(world.store, SystemClock())
     request: Any = msgspec.convert(members | {"ReturnItemCollectionMetrics": "SIZE"}, OPERATIONS[operation].request)
     return finish(run_operation(scope, OPERATIONS[operation], request))["ItemCollectionMetrics"]
 

@@ -11,11 +11,11 @@ from hashrange.operations.items.read_page import DECODED_SLICE_ROWS_MAX, RAW_SLI
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql import execute_statement
 from hashrange.operations.partiql.reads import SLICE_SPANS_MAX
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.pause import FIRST_SLICE, QUIET_PAUSE_SECONDS, SLICE_MIN
 from tests.support.asking import run_operation
 from tests.support.samples import finish, table_maker
+from tests.support.scopes import scope_of
 
 ROWS = 1201
 
@@ -26,7 +26,7 @@ def filled() -> Iterator[tuple[Scope, VirtualClock]]:
     clock = VirtualClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
-    scope = Scope("000000000000", "us-east-1", store, clock, Settings())
+    scope = scope_of(store, clock)
     for number in range(ROWS):
         item = {"pk": {"S": f"{number % 7}"}, "sk": {"S": f"{number:06}"}, "n": {"N": str(number)}}
         finish(run_operation(scope, put_item.OPERATION, {"TableName": "orders", "Item": item}))

@@ -13,12 +13,12 @@ from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.bindings import Bindings
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.tables.open_table import OpenTable
 from tests.model.world import drive
 from tests.support.asking import run_operation
 from tests.support.samples import table_maker
+from tests.support.scopes import scope_of
 from tests.support.working import give_way_always
 
 SELECT = "SELECT * FROM orders WHERE pk = 'a' AND sk = 1"
@@ -30,7 +30,7 @@ def scopes() -> Iterator[tuple[Scope, Scope]]:
     """Two Regions over one store; `orders` has a sort key in the first and none in the second."""
     clock = SystemClock()
     store = open_store(None, clock, None)
-    pair = tuple(Scope("000000000000", region, store, clock, Settings()) for region in ("eu-west-1", "us-east-1"))
+    pair = tuple(scope_of(store, clock, region=region) for region in ("eu-west-1", "us-east-1"))
     make_table(pair[0], {"pk": "S", "sk": "N"})
     make_table(pair[1], {"pk": "S"})
     yield pair[0], pair[1]

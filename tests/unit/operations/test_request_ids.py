@@ -8,11 +8,11 @@ import pytest
 from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.request_ids import REQUEST_ID_BYTES
 from tests.support.asking import run_operation
 from tests.support.samples import finish, table_maker
+from tests.support.scopes import scope_of
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 OTHER = {"pk": {"S": "p"}, "sk": {"S": "t"}}
@@ -50,7 +50,7 @@ def recorded() -> Iterator[tuple[Scope, list[Any]]]:
     fields: Any = store
     fields.mutate = Recorder(store.mutate, 3, ids)
     fields.transact = Recorder(store.transact, 2, ids)
-    yield Scope("000000000000", "us-east-1", store, clock, Settings()), ids
+    yield scope_of(store, clock), ids
     store.close_now()
 
 

@@ -8,9 +8,12 @@ import msgspec
 
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
+from hashrange.server.access_log import log_access
+from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
@@ -190,8 +193,15 @@ async def commit(scope: Scope, request: EchoRequest) -> Reply:
 
 
 ECHO_OPERATIONS = {
-    "GetItem": Operation("GetItem", EchoRequest, echo, is_eventual=lambda request: not request.ConsistentRead),
-    "PutItem": Operation("PutItem", EchoRequest, commit),
+    "GetItem": Operation(
+        "GetItem",
+        EchoRequest,
+        echo,
+        tables=by_table_name,
+        is_eventual=lambda request: not request.ConsistentRead,
+        is_quick=True,
+    ),
+    "PutItem": Operation("PutItem", EchoRequest, commit, tables=by_table_name, writes=True, is_quick=True),
 }
 
 
@@ -210,10 +220,12 @@ class FrontEnd:
         self.clock = VirtualClock(start_seconds)
         self.store = StubStore()
         store: Any = real_store or self.store
-        self.service = Service(store, operations, self.clock, settings or Settings())
+        settings = settings or Settings()
+        self.service = Service(store, operations, self.clock, settings)
         self.access = Access(self.service, credentials)
         self.handle = self.front().handle
-        self.connections = Connections(self.handle, self.clock, connections_max)
+        access_log = log_access if settings.access_log else None
+        self.connections = Connections(self.handle, self.clock, connections_max, access_log)
 
     def replace_run(self, name: str, run: Any) -> None:
         """From now on, the operation of that name does this."""
@@ -225,7 +237,7 @@ class FrontEnd:
 
     def front(self) -> Front:
         """What answers requests."""
-        return http_front(self.service, self.access, lambda: len(self.connections.open))
+        return http_front(self.service, self.access, Clients(lambda: len(self.connections.open), host_of_connection))
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """A new client."""

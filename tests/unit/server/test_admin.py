@@ -22,6 +22,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import Lease, WholeStore
 from hashrange.tables.partitions import Partition
+from hashrange.testing.in_process import InProcess
 from tests.support.raw_client import RawClient, Reply
 from tests.support.servers import ThreadServer
 from tests.support.stores import as_distributed
@@ -254,6 +255,14 @@ def operate() -> Iterator[Callable[..., Operated]]:
 
 def test_ready(operate: Callable[..., Operated]) -> None:
     assert operate().get("ready") == {"ready": True}
+
+
+def test_who_asks_within_the_process_is_let_in() -> None:
+    with InProcess(Settings(data_dir=None, admin=True), MovableClock(SystemClock())) as database:
+        for path, body in (("clock/advance", b'{"seconds": 1}'), ("info", b"")):
+            answer = database.ask("POST" if body else "GET", f"/_hashrange/v1/{path}", {}, body)
+            assert answer.status == 200
+        assert json.loads(answer.body)["connections"] == 0
 
 
 def test_info(operate: Callable[..., Operated]) -> None:

@@ -113,7 +113,7 @@ def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.Monk
     async def long(scope: Scope, request: EchoRequest) -> Reply:
         return {"text": text if request.TableName == "long" else "short"}
 
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, long)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, long, is_quick=True)})
     clock = HurriedClock(front.clock.service_time())
     turns = Turns()
     loop: Any = turns

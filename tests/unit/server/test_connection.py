@@ -1,11 +1,13 @@
 """How connections behave: pieces, pipelines, pauses, limits, ends."""
 
+from typing import Any
+
 import pytest
 
 from hashrange.server import bounds
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import BODY_BYTES_MAX, Request
-from tests.unit.server.harness import FrontEnd, as_bytes, replies, reply
+from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 
 
 @pytest.fixture
@@ -202,7 +204,7 @@ def test_a_client_that_speaks_https_is_hinted_at_once(front: FrontEnd, caplog: p
 def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     seen: list[tuple[bytes | None, int, int]] = []
 
-    def log_access(request: Request | None, status: int, body: bytes, peer: object) -> None:
+    def log_access(request: Request | None, status: int, body: bytes, peer: object, used: str) -> None:
         seen.append((request.url if request is not None else None, status, len(body)))
 
     front.connections.access_log = log_access
@@ -251,6 +253,15 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
     assert not front.connections.everyone()
 
 
+def test_those_turned_away_over_tls_are_closed_once(front: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TLS cannot be ended on one side only."""
+    monkeypatch.setattr(FakeTransport, "can_write_eof", lambda _: False)
+    front.connections.connections_max = 0
+    refused = [front.connect() for _ in range(TURNED_AWAY_MAX + 2)]
+    assert [reply(transport.take()).status for _, transport in refused] == [503] * len(refused)
+    assert all(transport.is_closed for _, transport in refused)
+
+
 def test_a_place_is_free_again_after_a_connection_ends() -> None:
     front = FrontEnd(connections_max=1)
     connection, _ = front.connect()
@@ -269,6 +280,23 @@ def test_stop_closes_idle_connections_and_lets_others_answer(front: FrontEnd) ->
     answer = reply(busy.take())
     assert (answer.status, answer.headers["connection"]) == (200, "close")
     assert busy.is_closed
+
+
+def test_a_request_behind_the_last_reply_of_a_server_that_stops_is_not_run(front: FrontEnd) -> None:
+    turns: Any = Turns()
+    front.connections.take_turns(turns)
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") * 2)
+    turns.turn()
+    front.connections.stop()
+    connection.data_received(front.request(operation="PutItem"))
+    front.store.sync()
+    while turns.due:
+        turns.turn()
+    assert len(replies(transport.take())) == 1
+    assert transport.is_closed
+    assert front.store.committed == 1
 
 
 def test_a_reply_for_a_client_that_has_gone_is_dropped(front: FrontEnd) -> None:

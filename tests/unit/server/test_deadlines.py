@@ -1,10 +1,13 @@
 """Deadlines of slow clients: one for each state of their connections, looked at in slices."""
 
+from typing import Any
+
 import pytest
 
 from hashrange.server import bounds
 from hashrange.server.connections import VISIT_SECONDS_MAX
-from tests.unit.server.harness import FakeTransport, FrontEnd, reply
+from hashrange.server.room import SMALL_BYTES, Room
+from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 
 
 @pytest.fixture
@@ -125,3 +128,38 @@ def test_a_closed_connection_whose_client_does_not_read_is_cut_off(front: FrontE
     front.clock.advance_all(2)
     front.connections.sweep()
     assert transport.is_aborted
+
+
+def test_a_connection_with_requests_to_answer_is_not_idle(front: FrontEnd) -> None:
+    turns: Any = Turns()
+    front.connections.take_turns(turns)
+    front.connect()
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem") + front.request(b'{"TableName":"second"}'))
+    turns.turn()
+    front.clock.advance_all(bounds.IDLE_SECONDS_MAX + 1)  # the first one's commit takes long
+    front.store.sync()
+    front.connections.sweep()
+    while turns.due:
+        turns.turn()
+    assert len(replies(transport.take())) == 2
+
+
+def test_the_time_of_a_body_that_waits_for_room_begins_when_it_is_let_in(front: FrontEnd) -> None:
+    shared = front.connections.room = Room(SMALL_BYTES + 1)
+    (holder, _), (connection, transport) = front.connect(), front.connect()
+    data = as_bytes({"Content-Length": str(SMALL_BYTES + 1)}, b"")
+    for one in (holder, connection):
+        one.data_received(data)
+    assert shared.is_wanted
+    seconds = bounds.ROOM_SECONDS_MAX - 1
+    front.clock.advance_all(seconds)
+    front.connections.sweep()
+    holder.connection_lost(None)
+    assert not shared.is_wanted
+    front.clock.advance_all(bounds.BODY_SECONDS_FREE - seconds / 2)
+    front.connections.sweep()
+    assert not transport.written
+    front.clock.advance_all(seconds)
+    front.connections.sweep()
+    assert reply(transport.take()).status == 408

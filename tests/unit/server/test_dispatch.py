@@ -11,7 +11,8 @@ import pytest
 from hashrange.errors import Malformed, RequestFault, StorageError, ValidationException
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import Operation, Scope
-from hashrange.server.protocols.dynamodb_json import call, protocol
+from hashrange.operations.reply import Reply
+from hashrange.server.protocols.dynamodb_json import call, pieces, protocol
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES
 from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.store.pause import PAUSE
@@ -148,6 +149,18 @@ def test_only_eventually_consistent_reads_pass_the_barrier(
     assert (transport.take() == b"") is waits
     front.store.sync()
     assert (transport.take() == b"") is not waits
+
+
+def test_a_read_that_is_not_eventual_and_names_no_table_waits() -> None:
+    """Nothing is known of what its reply tells."""
+    silent = Operation("GetItem", EchoRequest, echo, is_eventual=lambda _request: False)
+    front = FrontEnd(operations={"GetItem": silent})
+    front.store.committed += 1
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    assert transport.take() == b""
+    front.store.sync()
+    assert reply(transport.take()).status == 200
 
 
 def test_a_request_with_a_fault_before_its_operation_does_not_wait(front: FrontEnd) -> None:
@@ -312,21 +325,36 @@ def test_what_no_signature_vouches_for_is_not_decoded(monkeypatch: pytest.Monkey
     assert decoded == [len(lenient)]
 
 
-def test_an_operation_may_decode_large_bodies_itself() -> None:
-    def decode_large(body: bytes) -> EchoRequest:
-        return EchoRequest(TableName=f"large-{len(body)}")
+def test_only_large_bodies_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Piece(msgspec.Struct):
+        Number: int
 
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, echo, decode_large=decode_large)})
-    small, large = b'{"TableName":"music"}', b'{"TableName":"music"' + b" " * SURELY_QUICK_BYTES + b"}"
-    assert b'"music"' in reply(front.ask(front.request(small))).body
-    assert b'"large-%d"' % len(large) in reply(front.ask(front.request(large))).body
+    class Pieces(msgspec.Struct):
+        TableName: str
+        Pieces: list[Piece]
+
+    async def count(scope: Scope, request: Pieces) -> Reply:
+        return {"sum": sum(one.Number for one in request.Pieces)}
+
+    decoded: list[bytes] = []
+
+    def note(text: bytes, decoder: Any) -> Any:
+        decoded.append(text)
+        return decoder.decode(text)
+
+    monkeypatch.setattr(pieces, "decode_large", note)
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", Pieces, count, pieces=Piece)})
+    small = b'{"TableName":"music","Pieces":[{"Number":1}, {"Number":2}]}'
+    large = small.replace(b"}]", b"}" + b" " * SURELY_QUICK_BYTES + b"]")
+    assert b'"sum":3' in reply(front.ask(front.request(small))).body
+    assert decoded == []
+    assert b'"sum":3' in reply(front.ask(front.request(large))).body
+    assert decoded == [b'{"Number":1}', b'{"Number":2}']
 
 
 @pytest.mark.parametrize("suspends", [False, True])
 @pytest.mark.parametrize("refuses", [False, True])
-def test_what_was_decoded_in_pieces_is_let_go_in_pieces(
-    *, suspends: bool, refuses: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_large_is_let_go_in_pieces(*, suspends: bool, refuses: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(scope: Scope, request: EchoRequest) -> Any:
         if suspends:
             await PAUSE
@@ -336,8 +364,7 @@ def test_what_was_decoded_in_pieces_is_let_go_in_pieces(
 
     freed: list[Any] = []
     monkeypatch.setattr(call, "let_go", freed.append)
-    decode = msgspec.json.Decoder(EchoRequest).decode
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run, decode_large=decode)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run)})
     small, large = b'{"TableName":"small"}', b'{"TableName":"large"' + b" " * SURELY_QUICK_BYTES + b"}"
 
     async def ask() -> None:

@@ -1,7 +1,7 @@
 """What the operator is told once: of a table that is missing here and exists in another Region, and of what is not supported yet."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -11,9 +11,9 @@ from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import ANSWERED, OPERATIONS
 from hashrange.service.hints import Hints
-from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish, table_maker
+from tests.support.scopes import scope_of
 from tests.unit.server.harness import FrontEnd
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
@@ -26,12 +26,14 @@ def scope() -> Iterator[Scope]:
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
-    yield Scope("000000000000", "eu-west-1", store, clock, Settings())
+    yield scope_of(store, clock, region="eu-west-1")
     store.close_now()
 
 
-def request(operation: str, body: dict[str, Any]) -> Any:
-    return msgspec.convert(body, OPERATIONS[operation].request)
+def names(operation: str, body: dict[str, Any]) -> Iterable[str]:
+    """What a request names."""
+    record = OPERATIONS[operation]
+    return record.tables(msgspec.convert(body, record.request))
 
 
 def update(name: str) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def test_every_operation_hints_once(
     caplog.set_level(logging.WARNING)
     hints = Hints(scope.store.catalog)
     for _ in range(3):
-        hints.table_not_found(scope, request(operation, body))
+        hints.table_not_found(scope, names(operation, body))
     (message,) = caplog.messages
     assert message.startswith("table orders does not exist in account 000000000000, Region eu-west-1, but in account")
     assert "Region us-east-1" in message
@@ -70,16 +72,16 @@ def test_every_operation_hints_once(
 def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     assert isinstance(scope.store, EmbeddedStore)
-    here = Scope("000000000000", "us-east-1", scope.store, scope.clock, Settings())
+    here = scope_of(scope.store, scope.clock)
     deletion = {"TableName": "orders", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "absent"}}]}
-    Hints(scope.store.catalog).table_not_found(here, request("UpdateTable", deletion))
+    Hints(scope.store.catalog).table_not_found(here, names("UpdateTable", deletion))
     table = table_maker("orders")(5)
     finish(
         scope.store.catalog.create(
             lambda table_id: msgspec.structs.replace(table, table_id=table_id, region="eu-west-1")
         )
     )
-    Hints(scope.store.catalog).table_not_found(scope, request("UpdateTable", deletion))
+    Hints(scope.store.catalog).table_not_found(scope, names("UpdateTable", deletion))
     assert caplog.messages == []
 
 

@@ -129,7 +129,7 @@ def test_the_access_log_has_a_line_per_request(play: Callable[..., None], caplog
         answer = await ask(reader, writer)
         (record,) = caplog.records
         assert record.getMessage() == (
-            f"127.0.0.1 POST / DynamoDB_20120810.GetItem 200 {len(answer.body)} {answer.headers['x-amzn-requestid']}"
+            f"127.0.0.1 POST / DynamoDB_20120810.GetItem 200 {len(answer.body)} {answer.headers['x-amzn-requestid']} music - -"
         )
         await close(writer)
         caplog.clear()
@@ -137,7 +137,7 @@ def test_the_access_log_has_a_line_per_request(play: Callable[..., None], caplog
         writer.write(b"GARBAGE\r\n\r\n")
         size_bytes = len((await reader.read()).partition(b"\r\n\r\n")[2])
         (record,) = caplog.records
-        assert record.getMessage() == f"127.0.0.1 - - - 400 {size_bytes} -"
+        assert record.getMessage() == f"127.0.0.1 - - - 400 {size_bytes} - - - -"
         await close(writer)
 
     play(scenario, access_log=True)

@@ -216,6 +216,26 @@ def test_who_has_waited_for_long_is_told_to_try_again(front: FrontEnd) -> None:
     assert third.transport.reads
 
 
+def test_nothing_of_a_body_that_waits_for_room_is_parsed(front: FrontEnd) -> None:
+    """Even if it had been read already when its head was parsed."""
+    turns: Any = Turns()
+    front.connections.take_turns(turns)
+    front.connections.room = Room(room_bytes=100_000)
+    holder, waiting = (Sender(front, front.request(body_of(90_000))) for _ in range(2))
+    holder.send(1_000)
+    turns.turn()
+    assert waiting.send(1_000)
+    assert waiting.send(1_000)
+    turns.turn()
+    assert not waiting.transport.reads
+    assert waiting.connection.reading.message_bytes == 1_000
+    for sender in (holder, waiting):
+        while sender.sent_bytes < len(sender.data):
+            assert sender.send()
+            turns.turn()
+        assert reply(sender.transport.take()).status == 200
+
+
 def test_100_continue_waits_for_room_too(front: FrontEnd) -> None:
     front.connections.room = Room(room_bytes=100_000)
     holder = Sender(front, front.request(body_of(90_000)))
@@ -241,6 +261,14 @@ def test_who_would_begin_too_much_in_sum_is_refused(front: FrontEnd) -> None:
     for sender in senders:
         sender.connection.connection_lost(None)
     assert is_whole(front)
+
+
+def test_a_long_read_without_room_is_refused_once(front: FrontEnd) -> None:
+    assert front.connections.room.begin(BEGINNINGS_BYTES_MAX)
+    connection, transport = front.connect()
+    for _ in range(2):
+        connection.data_received(b"x" * READ_BYTES)
+    assert reply(transport.take()).status == 503
 
 
 def test_what_is_not_parsed_yet_is_bounded_too() -> None:

@@ -7,7 +7,11 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
+from hashrange.errors import ResourceNotFoundException
+from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.operation import Scope
 from hashrange.operations.registry import ANSWERED
+from hashrange.operations.reply import Reply
 from hashrange.service.second_look import with_second_look
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.late_catalog import LateCatalogStore
@@ -138,6 +142,28 @@ def test_news_come_by_themselves(pair: Pair) -> None:
         pair.ask(1, "GetItem", {"TableName": "other", "Key": KEY})
         calls += 1
     assert (calls > 1, pair.look_ups(1), pair.tables(1)) == (True, 0, ["orders", "other"])
+
+
+def test_a_second_run_tells_its_own_units_only(pair: Pair) -> None:
+    """A batch may have written before it missed a table, and writes all of it again."""
+    pair.ask(0, "CreateTable", SCHEMA)
+    pair.ask(1, "CreateTable", SCHEMA | {"TableName": "other"})
+    (other,) = (table for table in pair.inner.catalog.all_tables() if table.schema.name == "other")
+
+    async def run(scope: Scope, request: Any, meter: Meter) -> Reply:
+        meter.append(Usage(other, "other", 2.0, is_write=True))
+        if "orders" not in scope.tables:
+            raise ResourceNotFoundException("not yet")
+        return {}
+
+    front = pair.fronts[1]
+    batch = msgspec.structs.replace(ANSWERED["BatchWriteItem"], run=run)
+    front.service.operations = with_second_look(ANSWERED | {"BatchWriteItem": batch}, pair.stores[1].catalog)
+    front.connections.incoming._handle = front.front().handle
+    items = {"RequestItems": {"orders": [{"PutRequest": {"Item": KEY}}]}, "ReturnConsumedCapacity": "TOTAL"}
+    answer = pair.ask(1, "BatchWriteItem", items)
+    assert answer == {"ConsumedCapacity": [{"TableName": "other", "CapacityUnits": 2.0}]}
+    assert pair.look_ups(1) == 1
 
 
 def test_where_no_view_is_late_operations_are_run_as_they_are(pair: Pair) -> None:

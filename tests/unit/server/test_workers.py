@@ -351,7 +351,7 @@ def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> N
         return {}
 
     try:
-        front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, slow)})
+        front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, slow, is_quick=True)})
         loop: Any = turns
         front.connections.take_turns(loop)
         front.service.take_turns(loop)

@@ -3,6 +3,7 @@
 import asyncio
 from functools import partial
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store, reading
+from hashrange.store.embedded.reading import FIRST_ROWS, READ_BYTES
 from hashrange.store.interface import Page
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
+from hashrange.tables.spans import narrow
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
 
@@ -53,7 +56,7 @@ def test_a_whole_span_in_order(store: EmbeddedStore, letters: OpenTable) -> None
 
 
 def test_a_whole_span_in_reverse(store: EmbeddedStore, letters: OpenTable) -> None:
-    page = read(store, letters, ALL._replace(is_reverse=True))
+    page = read(store, letters, msgspec.structs.replace(ALL, is_reverse=True))
     assert keys_of(page) == [b"e", b"d", b"c", b"b", b"a"]
     assert page.last_key is None
 
@@ -73,16 +76,16 @@ def test_bounds_need_not_be_keys(store: EmbeddedStore, letters: OpenTable, is_re
 @pytest.mark.parametrize("span", [Span(b"f", b"g"), Span(b"c", b"c"), Span(b"d", b"b")])
 @pytest.mark.parametrize("is_reverse", [False, True])
 def test_an_empty_span(store: EmbeddedStore, letters: OpenTable, span: Span, is_reverse: bool) -> None:
-    assert read(store, letters, span._replace(is_reverse=is_reverse)) == ([], 0, None)
+    assert read(store, letters, msgspec.structs.replace(span, is_reverse=is_reverse)) == Page([], 0, None)
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
 def test_a_limit_of_rows_ends_a_page_even_at_the_last_row(
     store: EmbeddedStore, letters: OpenTable, is_reverse: bool
 ) -> None:
-    page = read(store, letters, ALL._replace(is_reverse=is_reverse), rows=5)
+    page = read(store, letters, msgspec.structs.replace(ALL, is_reverse=is_reverse), rows=5)
     assert (len(page.rows), page.last_key) == (5, b"a" if is_reverse else b"e")
-    assert read(store, letters, ALL._replace(is_reverse=is_reverse), rows=6).last_key is None
+    assert read(store, letters, msgspec.structs.replace(ALL, is_reverse=is_reverse), rows=6).last_key is None
 
 
 @pytest.mark.parametrize(("limit_bytes", "rows"), [(1, 1), (10, 1), (11, 2), (20, 2), (49, 5), (50, 5)])
@@ -98,7 +101,7 @@ def test_pages_of_many_chunks_join_without_gap(store: EmbeddedStore, table: Open
     keys = [b"%06d" % number for number in range(3 * reading.CHUNK_ROWS + 7)]
     fill(store, table, keys)
     assert keys_of(read(store, table, ALL)) == keys
-    assert keys_of(read(store, table, ALL._replace(is_reverse=True))) == keys[::-1]
+    assert keys_of(read(store, table, msgspec.structs.replace(ALL, is_reverse=True))) == keys[::-1]
     assert keys_of(read(store, table, ALL, rows=reading.CHUNK_ROWS)) == keys[: reading.CHUNK_ROWS]
 
 
@@ -128,7 +131,11 @@ def test_paging_by_continue_keys_gives_every_row_once(
         seen += keys_of(page)
         if page.last_key is None:
             break
-        span = span._replace(upper=page.last_key) if is_reverse else span._replace(lower=page.last_key + b"\x00")
+        span = (
+            msgspec.structs.replace(span, upper=page.last_key)
+            if is_reverse
+            else msgspec.structs.replace(span, lower=page.last_key + b"\x00")
+        )
     assert seen == expected
     store.close_now()
 
@@ -180,11 +187,13 @@ def test_many_deleted_rows_do_not_hold_the_loop(
         finish(store.mutate(table, Key(key), lambda _: None))
     last = b"000000" if is_reverse else b"999999"
     fill(store, table, [last])
-    coroutine = store.page(table.source, ALL._replace(is_reverse=is_reverse), 1, MANY, consistent=True)
+    coroutine = store.page(table.source, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
     assert coroutine.send(None) is None, "the first suspension is a bare yield"
     page = run(_go_on(coroutine))
     assert keys_of(page) == [last]
-    again = finish(store.page(table.source, ALL._replace(is_reverse=is_reverse), 1, MANY, consistent=True))
+    again = finish(
+        store.page(table.source, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
+    )
     assert keys_of(again) == [last]
 
 
@@ -216,7 +225,36 @@ def test_of_large_rows_no_more_is_read_than_the_page_holds(
         return 20_000
 
     monkeypatch.setattr(reading, "row_size_bytes", measure)
-    page = read(store, table, ALL._replace(is_reverse=is_reverse), size_bytes=limit_bytes)
+    page = read(store, table, msgspec.structs.replace(ALL, is_reverse=is_reverse), size_bytes=limit_bytes)
     assert [row[5:7] for row in page.rows] == sorted(keys, reverse=is_reverse)[:rows]
     assert page.last_key == (None if limit_bytes > 200_000 else sorted(keys, reverse=is_reverse)[rows - 1])
     assert len(set(measured)) == rows
+
+
+# --- rows that are far longer than their items count --------------------------------------------------
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+@pytest.mark.parametrize("short", [0, FIRST_ROWS + 10])
+def test_a_page_of_long_rows_ends_early(short: int, is_reverse: bool) -> None:
+    """Whatever their items count, and whether or not short ones come before them, not many more bytes are read than READ_BYTES."""
+    store = open_store(None, SystemClock(), None)
+    table = finish(store.catalog.create(table_maker("orders")))
+    assert table is not None
+    long = READ_BYTES // 4
+    rows = [row_of(5)] * short + [row_of(6, bytes(long))] * 9
+    for place, row in enumerate(rows):
+        finish(store.mutate(table, Key(b"%03d" % (999 - place if is_reverse else place)), lambda _, row=row: row))  # type: ignore[misc]
+    span = Span(b"", b"\xff", is_reverse)
+    lengths, found = [], []
+    while True:
+        page = finish(store.page(table.source, span, 1000, 10**6, consistent=True))
+        found += page.rows
+        lengths.append(sum(map(len, page.rows)))
+        if page.last_key is None:
+            break
+        span = narrow(span, page.last_key)
+    assert found == rows
+    assert max(lengths) < READ_BYTES + 2 * long
+    assert len(lengths) == 3
+    store.close_now()

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError, ProvisionedThroughputExceededException, TransactionCanceledException
 from hashrange.items.types import Key, Row
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
@@ -25,6 +23,7 @@ from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
 from tests.support.participants import TAG, ChangeLog, SizeLimit, logged, replayed, source_of, stored
 from tests.support.samples import finish, row_of, table_maker
+from tests.support.scopes import scope_of
 
 KEYS = [Key(b"%02d" % number) for number in range(30)]
 
@@ -216,7 +215,7 @@ class Refusing:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.store = open_store(None, self.clock, None, participants=(*PARTICIPANTS, SizeLimit))
-        self.scope = Scope("000000000000", "us-east-1", self.store, self.clock, Settings(data_dir=None))
+        self.scope = scope_of(self.store, self.clock)
         self.ask(
             "CreateTable",
             TableName="orders",

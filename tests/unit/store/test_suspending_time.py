@@ -5,14 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import WHOLE_FOR_EVER
 from hashrange.store.suspending import SuspendingStore
 from hashrange.store.suspending_time import SuspendingTime
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 from tests.unit.jobs.world import drive
 
 WRITES = 60
@@ -24,7 +23,7 @@ class World:
     def __init__(self, seed: int) -> None:
         time = SuspendingTime(seed)
         self.store = SuspendingStore(open_store(None, time, None, time.delay), seed, time)
-        self.scope = Scope("000000000000", "us-east-1", self.store, time, Settings())
+        self.scope = scope_of(self.store, time)
         index = {"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}
         self.ask(
             "CreateTable",

@@ -9,7 +9,7 @@ import msgspec
 
 from hashrange.clock import VirtualClock
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import Operation
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.tables import (
     create_table,
@@ -26,6 +26,7 @@ from hashrange.store.interface import Statistics, WholeStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 
 OPERATIONS: dict[str, Operation] = {
     module.OPERATION.name: module.OPERATION
@@ -55,6 +56,8 @@ ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 
 class FakeCatalog:
     """One scope's tables; `races` makes so many replacements lose to somebody who changed the table's tags."""
+
+    is_late = False
 
     def __init__(self) -> None:
         self.stored: dict[str, OpenTable] = {}
@@ -115,6 +118,12 @@ class FakeStore:
         self.streams = FakeStreams()
         self.figures = Statistics(0, 0)
 
+    def position(self) -> int:
+        """Nothing is ever committed."""
+        return 0
+
+    durable_position = position
+
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same for every source."""
         return dict.fromkeys(sources, self.figures)
@@ -126,12 +135,8 @@ class ControlPlane:
     def __init__(self, delay_seconds: float = 0.0) -> None:
         self.store = FakeStore()
         self.clock = VirtualClock()
-        self.scope = Scope(
-            "000000000000",
-            "us-east-1",
-            cast(WholeStore, self.store),
-            self.clock,
-            Settings(table_state_delay_seconds=delay_seconds),
+        self.scope = scope_of(
+            cast(WholeStore, self.store), self.clock, Settings(table_state_delay_seconds=delay_seconds)
         )
 
     def call(self, name: str, **members: Any) -> Any:

@@ -56,6 +56,11 @@ def client_of(database: InProcess, service: str = "dynamodb", **config: Any) -> 
     return client
 
 
+def test_settings_of_a_server_do_no_harm() -> None:
+    with InProcess(Settings(data_dir=None, access_log=True)) as database:
+        assert client_of(database).list_tables()["TableNames"] == []
+
+
 # --- through botocore ---------------------------------------------------------------------------
 
 

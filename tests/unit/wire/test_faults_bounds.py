@@ -21,6 +21,7 @@ from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.steps import TOGETHER_MEMBERS, look
 from hashrange.wire import faults
 from hashrange.wire.faults import explain_object, find_fault
+from hashrange.wire.rules import NO_RULES
 from tests.support.explaining import explain
 
 DELETE = {"Delete": {"TableName": "Tab", "Key": {"pk": {"S": "1"}}}}
@@ -123,7 +124,7 @@ def steps_of(operation_name: str, body: dict[str, Any]) -> int:
     sys.setprofile(count)
     try:
         with contextlib.suppress(ApiError):
-            explain_object(OPERATIONS[operation_name].request, operation_name, decoded)
+            explain_object(OPERATIONS[operation_name].request, OPERATIONS[operation_name].rules, decoded)
     finally:
         sys.setprofile(None)
         gc.enable()
@@ -228,7 +229,7 @@ def test_what_is_cut_is_freed_in_pieces(
     lengths = [20_000]
     monkeypatch.setattr(steps, "_look", lambda: lengths.append(len(body[member])))
     with contextlib.suppress(ApiError):
-        explain_object(OPERATIONS[operation_name].request, operation_name, body)
+        explain_object(OPERATIONS[operation_name].request, OPERATIONS[operation_name].rules, body)
     assert lengths[-1] < 10_000
     assert max(before - after for before, after in pairwise(lengths)) <= TOGETHER_MEMBERS
 
@@ -236,9 +237,9 @@ def test_what_is_cut_is_freed_in_pieces(
 def test_a_refused_request_is_looked_through_and_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(msgspec, "convert")
     request = OPERATIONS["TransactWriteItems"].request
-    find_fault(request, "TransactWriteItems", json.dumps({"TransactItems": [DELETE]}).encode())
+    find_fault(request, NO_RULES, json.dumps({"TransactItems": [DELETE]}).encode())
     with pytest.raises(SerializationException):
-        find_fault(request, "TransactWriteItems", b'{"TransactItems":5}')
+        find_fault(request, NO_RULES, b'{"TransactItems":5}')
 
 
 @pytest.mark.parametrize("select", ["COUNT", "REFUSED"])
@@ -251,7 +252,7 @@ def test_what_was_decoded_and_what_was_made_of_it_are_freed_in_pieces(
     start = {"a": {"L": [{"N": "1"}] * 3_000}}
     text = json.dumps({"TableName": "music", "ExclusiveStartKey": start, "Select": select})
     with contextlib.suppress(ApiError):
-        find_fault(OPERATIONS["Scan"].request, "Scan", text.encode())
+        find_fault(OPERATIONS["Scan"].request, OPERATIONS["Scan"].rules, text.encode())
     decoded, normalised = made
     assert decoded["ExclusiveStartKey"] == {"a": {"L": []}}
     assert normalised["ExclusiveStartKey"] == {"a": {"L": []}}

@@ -8,6 +8,7 @@ from hashrange.errors import TableNotFoundException
 from hashrange.messages import readback as say
 from hashrange.operations.described import TableRequest
 from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 
@@ -32,4 +33,10 @@ async def continuous_backups(scope: Scope, name_or_arn: str) -> Reply:
     return {"ContinuousBackupsDescription": described}
 
 
-OPERATION = Operation("DescribeContinuousBackups", DescribeContinuousBackupsRequest, describe_continuous_backups)
+OPERATION = Operation(
+    name="DescribeContinuousBackups",
+    request=DescribeContinuousBackupsRequest,
+    run=describe_continuous_backups,
+    tables=by_table_name,
+    rules=TABLE_NAME_FIRST,
+)

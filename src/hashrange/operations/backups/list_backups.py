@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.operations.lookup import table_name
+from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
@@ -34,4 +35,10 @@ async def list_backups(scope: Scope, request: ListBackupsRequest) -> Reply:
     return {"BackupSummaries": []}
 
 
-OPERATION = Operation("ListBackups", ListBackupsRequest, list_backups)
+OPERATION = Operation(
+    name="ListBackups",
+    request=ListBackupsRequest,
+    run=list_backups,
+    tables=by_table_name,
+    rules=GIVEN_TABLE_NAME_FIRST,
+)

@@ -13,6 +13,7 @@ from hashrange.errors import UnsupportedOperationException
 from hashrange.messages import readback as say
 from hashrange.operations.backups.describe_continuous_backups import continuous_backups
 from hashrange.operations.described import TableRequest
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 
@@ -38,4 +39,11 @@ async def update_continuous_backups(scope: Scope, request: UpdateContinuousBacku
     return reply
 
 
-OPERATION = Operation("UpdateContinuousBackups", UpdateContinuousBackupsRequest, update_continuous_backups)
+OPERATION = Operation(
+    name="UpdateContinuousBackups",
+    request=UpdateContinuousBackupsRequest,
+    run=update_continuous_backups,
+    tables=by_table_name,
+    writes=True,
+    rules=TABLE_NAME_FIRST,
+)

@@ -8,6 +8,7 @@ captures to October 2026 of global tables; that of a table without further repli
 from typing import Any
 
 from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.description import describe_table, described_sources
@@ -48,5 +49,9 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTab
 
 
 OPERATION = Operation(
-    "DescribeTableReplicaAutoScaling", DescribeTableReplicaAutoScalingRequest, describe_table_replica_auto_scaling
+    name="DescribeTableReplicaAutoScaling",
+    request=DescribeTableReplicaAutoScalingRequest,
+    run=describe_table_replica_auto_scaling,
+    tables=by_table_name,
+    rules=TABLE_NAME_FIRST,
 )

@@ -10,6 +10,7 @@ from msgspec import Meta
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import readback as say
 from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
@@ -42,4 +43,10 @@ async def contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
     return reply
 
 
-OPERATION = Operation("DescribeContributorInsights", DescribeContributorInsightsRequest, describe_contributor_insights)
+OPERATION = Operation(
+    name="DescribeContributorInsights",
+    request=DescribeContributorInsightsRequest,
+    run=describe_contributor_insights,
+    tables=by_table_name,
+    rules=TABLE_NAME_FIRST,
+)

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from hashrange.operations.described import described_table
 from hashrange.operations.lookup import table_name
+from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import refuse_token
 from hashrange.operations.reply import Reply
@@ -34,4 +35,10 @@ async def list_contributor_insights(scope: Scope, request: ListContributorInsigh
     return {"ContributorInsightsSummaries": []}
 
 
-OPERATION = Operation("ListContributorInsights", ListContributorInsightsRequest, list_contributor_insights)
+OPERATION = Operation(
+    name="ListContributorInsights",
+    request=ListContributorInsightsRequest,
+    run=list_contributor_insights,
+    tables=by_table_name,
+    rules=GIVEN_TABLE_NAME_FIRST,
+)

@@ -8,6 +8,7 @@ from typing import Literal
 from hashrange.errors import UnsupportedOperationException
 from hashrange.messages import readback as say
 from hashrange.operations.insights.describe_contributor_insights import WatchedRequest, contributor_insights
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 
@@ -27,4 +28,11 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
     return reply
 
 
-OPERATION = Operation("UpdateContributorInsights", UpdateContributorInsightsRequest, update_contributor_insights)
+OPERATION = Operation(
+    name="UpdateContributorInsights",
+    request=UpdateContributorInsightsRequest,
+    run=update_contributor_insights,
+    tables=by_table_name,
+    writes=True,
+    rules=TABLE_NAME_FIRST,
+)

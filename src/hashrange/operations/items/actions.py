@@ -45,6 +45,7 @@ from hashrange.tables.change import Plan
 from hashrange.tables.index_keys import check_assigned_index_keys, check_item_index_keys
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable
+from hashrange.wire.rules import NO_RULES, RequestRules
 
 Kind = Literal["put", "update", "delete", "check"]
 Dialect = Literal["API", "batch", "PartiQL"]
@@ -106,19 +107,19 @@ class UpdateRequest(KeyRequest, Protocol):
 
 
 def check_put(
-    operation_name: str,
+    rules: RequestRules,
     request: PutRequest,
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
-    """The put of a request; `operation_name` decides what is told before values that are nested too deep.
+    """The put of a request; `rules`, those of its operation, decide what is told before values that are nested too deep.
 
     Raises the first fault: RequestFault, ValidationException, Malformed. So do the following functions.
     """
     known = known_expressions(request) if legacy is None else None
     if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
-    item, size_bytes = check_map(operation_name, request, request.Item)
+    item, size_bytes = check_map(rules, request, request.Item, return_values)
     if return_values is not None:
         check_return_values(return_values)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
@@ -130,31 +131,31 @@ def check_put(
     return Action("put", request.TableName, item, size_bytes, None, condition, values, on_failure)
 
 
-def check_update(operation_name: str, request: UpdateRequest, legacy: LegacyParameters | None = None) -> Action:
+def check_update(rules: RequestRules, request: UpdateRequest, legacy: LegacyParameters | None = None) -> Action:
     """The update of a request."""
     text = request.UpdateExpression
     known = known_expressions(request, text) if legacy is None else None
     if known is None:
         check_parameters(request, UPDATE_ITEM)
-    key_item = check_map(operation_name, request, request.Key)[0]
+    key_item = check_map(rules, request, request.Key)[0]
     update, condition, values = _expressions(request, text, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
     return Action("update", request.TableName, key_item, 0, update, condition, values, on_failure)
 
 
 def check_delete(
-    operation_name: str,
+    rules: RequestRules,
     request: KeyRequest,
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
     """The delete of a request."""
-    return _check_by_key("delete", operation_name, request, legacy, return_values)
+    return _check_by_key("delete", rules, request, legacy, return_values)
 
 
-def check_condition_check(operation_name: str, request: KeyRequest) -> Action:
+def check_condition_check(request: KeyRequest) -> Action:
     """The check of a request."""
-    return _check_by_key("check", operation_name, request, None, None)
+    return _check_by_key("check", NO_RULES, request, None, None)
 
 
 def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
@@ -171,12 +172,12 @@ def check_whole_delete(table_name: str, key_map: shapes.AttributeMap, dialect: D
 
 
 def _check_by_key(
-    kind: Kind, operation_name: str, request: KeyRequest, legacy: LegacyParameters | None, return_values: str | None
+    kind: Kind, rules: RequestRules, request: KeyRequest, legacy: LegacyParameters | None, return_values: str | None
 ) -> Action:
     known = known_expressions(request) if legacy is None else None
     if known is None:
         check_parameters(request, PUT_OR_DELETE_ITEM)
-    key_item = check_map(operation_name, request, request.Key)[0]
+    key_item = check_map(rules, request, request.Key, return_values)[0]
     if return_values is not None:
         check_return_values(return_values)
     _, condition, values = _expressions(request, None, legacy, known)

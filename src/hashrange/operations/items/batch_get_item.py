@@ -11,7 +11,7 @@ is answered under both names, and its keys count as repeated across them.
 """
 
 from collections.abc import Collection
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -24,12 +24,13 @@ from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
-    BATCH_GET_JSON_MAX_BYTES,
     BATCH_GET_KEYS_MAX,
     BATCH_GET_PARTITION_MAX_BYTES,
     BATCH_GET_SIZE_MAX_BYTES,
+    REPLY_JSON_MAX_BYTES,
 )
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
+from hashrange.messages.requests import BATCH_GET_EMPTY, BATCH_GET_MANY_KEYS, BATCH_GET_NO_KEYS
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
@@ -43,6 +44,7 @@ from hashrange.steps import grow_reply, spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -62,7 +64,7 @@ class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     RequestItems: Annotated[dict[shapes.WholeTableName, KeysAndAttributes], Meta(min_length=1, max_length=100)]
 
 
-class TableRead(NamedTuple):
+class TableRead(msgspec.Struct, frozen=True, gc=False):
     """What is to be read of one table, all checks passed."""
 
     name: str
@@ -73,7 +75,7 @@ class TableRead(NamedTuple):
     projection: Projection | None
 
 
-class TableReply(NamedTuple):
+class TableReply(msgspec.Struct, frozen=True, gc=False):
     """What one table gave."""
 
     items: Rows
@@ -241,7 +243,7 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             continue
         spend(len(row) >> 10)
         size_bytes = row_size_bytes(row)
-        if size_bytes > room.left_bytes or room.json_bytes > BATCH_GET_JSON_MAX_BYTES:
+        if size_bytes > room.left_bytes or room.json_bytes > REPLY_JSON_MAX_BYTES:
             room.is_full = True
             unprocessed.append(position)
             continue
@@ -283,6 +285,14 @@ OPERATION = Operation(
     request=BatchGetItemRequest,
     run=batch_get_item,
     capacity="by table",
+    tables=lambda request: request.RequestItems,
+    rules=RequestRules(
+        forms={
+            ("requestItems", "min_length"): SpecialForm(BATCH_GET_EMPTY),
+            ("requestItems.{key}.member.keys", "min_length"): SpecialForm(BATCH_GET_NO_KEYS),
+            ("requestItems.{key}.member.keys", "max_length"): SpecialForm(BATCH_GET_MANY_KEYS),
+            ("requestItems", "keys"): SpecialForm(is_json=True),
+        }
+    ),
     is_eventual=_is_eventual,
-    reads=lambda request: request.RequestItems,
 )

@@ -24,6 +24,7 @@ from hashrange.errors import (
 from hashrange.items.types import Key
 from hashrange.limits import BATCH_WRITE_REQUESTS_MAX
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
+from hashrange.messages.requests import BATCH_WRITE_EMPTY
 from hashrange.messages.values import VALUE_EMPTY, VALUE_HAS_TWO_TYPES
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action, check_fit, check_whole_delete, check_whole_put, locate, make_plan
@@ -34,7 +35,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.wire.body_members import decode_large
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -67,37 +68,6 @@ class BatchWriteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     RequestItems: Annotated[
         dict[shapes.WholeTableName, WriteRequests], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)
     ]
-
-
-class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The request, each of its writes still as it came."""
-
-    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
-    RequestItems: Annotated[
-        dict[
-            shapes.WholeTableName,
-            Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX)],
-        ],
-        Meta(min_length=1, max_length=BATCH_WRITE_REQUESTS_MAX),
-    ]
-
-
-_read_outline = msgspec.json.Decoder(Outline).decode
-_write_decoder = msgspec.json.Decoder(WriteRequest)
-
-
-def decode_in_pieces(body: bytes) -> BatchWriteItemRequest:
-    """The request, write by write: together they may hold more members than one item can. Raises as a decoder does."""
-    outline = _read_outline(body)
-    return BatchWriteItemRequest(
-        ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
-        ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
-        RequestItems={
-            name: [decode_large(bytes(raw), _write_decoder) for raw in writes]
-            for name, writes in outline.RequestItems.items()
-        },
-    )
 
 
 async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: Meter) -> Reply:
@@ -202,5 +172,13 @@ OPERATION = Operation(
     run=batch_write_item,
     wording="older",
     capacity="by table",
-    decode_large=decode_in_pieces,
+    tables=lambda request: request.RequestItems,
+    writes=True,
+    rules=RequestRules(
+        forms={
+            ("requestItems", "keys"): SpecialForm(is_after_enumerations=True),
+            ("requestItems", "min_length"): SpecialForm(BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True),
+        }
+    ),
+    pieces=WriteRequest,
 )

@@ -12,7 +12,8 @@ from hashrange.expressions.readable import check_condition_readable, check_proje
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
-from hashrange.wire.fallback import SINGLE_ITEM_OPERATIONS, holds_unread_values
+from hashrange.wire.fallback import holds_unread_values
+from hashrange.wire.rules import RequestRules
 
 _READABLE = (
     ("UpdateExpression", check_update_readable),
@@ -21,12 +22,17 @@ _READABLE = (
 )
 
 
-def check_map(operation_name: str, request: Any, attributes: Item) -> tuple[Item, int]:
-    """As `check_item`, of the item or key of a request for a single one, or of an action of a transaction."""
+def check_map(
+    rules: RequestRules, request: Any, attributes: Item, return_values: str | None = None
+) -> tuple[Item, int]:
+    """As `check_item`, of the item or key of a request for a single one, or of an action of a transaction.
+
+    `return_values` is looked at where a put or delete asks for them: an update may return anything.
+    """
     try:
         return check_item(attributes)
     except NestingFault:
-        _check_before_depth(operation_name, request)
+        _check_before_depth(rules, request, return_values)
         raise
 
 
@@ -44,11 +50,10 @@ def check_expressions_readable(request: object) -> None:
             check(text)
 
 
-def _check_before_depth(operation_name: str, request: Any) -> None:
+def _check_before_depth(rules: RequestRules, request: Any, return_values: str | None) -> None:
     """Raise what the older layer tells before the depth, if the request meets that layer."""
-    if operation_name in SINGLE_ITEM_OPERATIONS:
-        if not holds_unread_values(operation_name, request):
-            return
-        if operation_name != "UpdateItem":
-            check_return_values(getattr(request, "ReturnValues", None) or "NONE")
+    if rules.falls_back and not holds_unread_values(rules, request):
+        return
+    if return_values is not None:
+        check_return_values(return_values)
     check_expressions_readable(request)

@@ -12,6 +12,7 @@ from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
+from hashrange.operations.items import forms
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.depth import check_map
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
@@ -19,9 +20,11 @@ from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.capacity import item_read_units
+from hashrange.wire.rules import RequestRules
 
 
 class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -34,6 +37,9 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ConsistentRead: bool | None = None
     ProjectionExpression: str | None = None
     ExpressionAttributeNames: shapes.NameMap | None = None
+
+
+RULES = RequestRules(forms=forms.TABLE_NAME, falls_back=True)
 
 
 async def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Reply:
@@ -52,7 +58,7 @@ async def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Reply
             key_item = check_item(request.Key)[0]
     else:
         check_parameters(request, GET_ITEM)
-        key_item = check_map("GetItem", request, request.Key)[0]
+        key_item = check_map(RULES, request, request.Key)[0]
         check_attributes_to_get(request.AttributesToGet)
         projection = requested_projection(request)
         check_unused(request.ExpressionAttributeNames, NO_VALUES, projection)
@@ -75,7 +81,8 @@ OPERATION = Operation(
     request=GetItemRequest,
     run=get_item,
     capacity="one",
-    is_quick=True,
+    tables=by_table_name,
+    rules=RULES,
     is_eventual=lambda request: request.ConsistentRead is not True,
-    reads=lambda request: (request.TableName,),
+    is_quick=True,
 )

@@ -9,13 +9,16 @@ import msgspec
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
+from hashrange.operations.items import forms
 from hashrange.operations.items.actions import check_put, plan_action
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.writes import commit_write, write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.wire.rules import RequestRules
 
 
 class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -34,10 +37,16 @@ class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
+RULES = RequestRules(
+    forms={**forms.TABLE_NAME, **forms.RETURN_VALUES, **forms.CONDITIONAL_OPERATOR},
+    falls_back=True,
+)
+
+
 async def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Reply:
     """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
-    action = check_put("PutItem", request, legacy, request.ReturnValues)
+    action = check_put(RULES, request, legacy, request.ReturnValues)
     table = find_active_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
@@ -49,5 +58,13 @@ async def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Reply
 
 
 OPERATION = Operation(
-    name="PutItem", request=PutItemRequest, run=put_item, wording="enveloped", capacity="one", is_quick=True
+    name="PutItem",
+    request=PutItemRequest,
+    run=put_item,
+    wording="enveloped",
+    capacity="one",
+    tables=by_table_name,
+    writes=True,
+    rules=RULES,
+    is_quick=True,
 )

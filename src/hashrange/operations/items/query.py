@@ -5,8 +5,6 @@ values → a key condition is there → expressions (projection, filter, key con
 conditions → table → index → start key → key conditions → filter on keys → Select.
 """
 
-from typing import NamedTuple
-
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
@@ -26,7 +24,9 @@ from hashrange.messages.reads import (
     TABLE_NOT_FOUND,
     TOO_MANY_KEY_CONDITIONS,
 )
+from hashrange.messages.requests import QUERY_LIMIT
 from hashrange.operations import shapes
+from hashrange.operations.items import forms
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import QUERY, check_parameters
 from hashrange.operations.items.plans import NO_VALUES, QUERY_PLANS, QueryPlan, plan_key
@@ -41,10 +41,12 @@ from hashrange.operations.items.read_page import Wanted, page_reply, page_usage,
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -73,7 +75,7 @@ _KEY_ATTRIBUTES_MAX = 2
 _SELECT_PREFIX = "1 validation error detected: "
 
 
-class _Asked(NamedTuple):
+class _Asked(msgspec.Struct, frozen=True, gc=False):
     """A Query's request with everything compiled that does not need the table."""
 
     terms: list[KeyTerm]
@@ -229,6 +231,13 @@ OPERATION = Operation(
     request=QueryRequest,
     run=query,
     capacity="one",
+    tables=by_table_name,
+    rules=RequestRules(
+        forms={
+            **forms.TABLE_NAME,
+            **forms.CONDITIONAL_OPERATOR,
+            ("limit", "minimum"): SpecialForm(QUERY_LIMIT),
+        }
+    ),
     is_eventual=lambda request: request.ConsistentRead is not True,
-    reads=lambda request: (request.TableName,),
 )

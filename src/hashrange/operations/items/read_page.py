@@ -1,23 +1,23 @@
-"""How is a page of a Query or Scan read? Rows of a span until Limit or 1 MB, filtered and projected.
+"""How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON, filtered and projected.
 
 One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are
 read in slices with the event loop handed back in between. Items that are fetched for the entries of a local index fill a page
 in the same way (our choice: what is known of the service does not say).
 """
 
-from typing import NamedTuple
+import msgspec
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
-from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.row_layout import row_size_bytes, row_sizes_bytes, rows_json_bytes_max
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Row, Value
-from hashrange.limits import PAGE_SIZE_MAX_BYTES
+from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
 from hashrange.steps import spend
-from hashrange.store.interface import Page, Store
+from hashrange.store.interface import Store
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import item_read_units, read_units
 from hashrange.tables.keys import key_of
@@ -33,7 +33,7 @@ FETCHED_ITEM_STEPS = 8
 """What it takes to fetch an item for an entry of a local index."""
 
 
-class Wanted(NamedTuple):
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """What of the evaluated rows the reply shall hold."""
 
     condition: Condition | None
@@ -44,7 +44,7 @@ class Wanted(NamedTuple):
     """True when a local index lacks what is wanted, so that each entry's item is read from the table as well."""
 
 
-class ReadPage(NamedTuple):
+class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """What a page read found."""
 
     items: Rows
@@ -55,6 +55,8 @@ class ReadPage(NamedTuple):
     """Of the evaluated rows."""
     filled_bytes: int
     """How much of the page's limit is used up: by these rows, or by the items fetched for them."""
+    json_bytes: int
+    """At least the length of the JSON of the same rows or items."""
     fetched_units: float
     """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
@@ -70,8 +72,12 @@ async def read_page(
     *,
     consistent: bool,
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
+    limit_json_bytes: int = REPLY_JSON_MAX_BYTES,
 ) -> ReadPage:
-    """Walk `span` until it, `limit` evaluated rows or 1 MB of them are used up (less, behind other spans of the page)."""
+    """Walk `span` until it, `limit` evaluated rows, 1 MB of them or 32 MB of their JSON are used up (less, behind other spans of the page).
+
+    The row that reaches a limit is still on the page.
+    """
     store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
@@ -79,61 +85,79 @@ async def read_page(
         slice_rows_max = RAW_SLICE_ROWS_MAX
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
     bytes_left = fetched_left_bytes = limit_bytes
+    json_left_bytes = limit_json_bytes
     items = Rows()
     count = scanned_count = 0
     fetched_units = 0.0
     while True:
         page = await store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
-        rows = page.rows
+        rows = evaluated = page.rows
         if wanted.fetches_items:
-            page, rows = await _fetch_items(store, source, page, fetched_left_bytes, consistent=consistent)
-            fetched_left_bytes -= sum([row_size_bytes(row) for row in rows])
+            rows, evaluated = await _fetch_items(
+                store, source, page.rows, fetched_left_bytes, json_left_bytes, consistent=consistent
+            )
+            fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
-        scanned_count += len(page.rows)
+        elif rows_json_bytes_max(rows, page.size_bytes) > json_left_bytes:
+            rows = evaluated = _first_rows(rows, json_left_bytes)
+        is_cut = len(evaluated) < len(page.rows)
+        json_left_bytes -= rows_json_bytes_max(
+            rows, page.size_bytes if rows is page.rows else sum(row_sizes_bytes(rows))
+        )
+        bytes_left -= sum(row_sizes_bytes(evaluated)) if is_cut else page.size_bytes
+        scanned_count += len(evaluated)
+        rows_left -= len(evaluated)
         if not is_raw:
             count += select_rows(rows, wanted, items)
         else:
             count += len(rows)
-            if not wanted.is_count:
-                items += rows
-        rows_left -= len(page.rows)
-        bytes_left -= page.size_bytes
-        if page.last_key is None or rows_left <= 0 or bytes_left <= 0 or fetched_left_bytes <= 0:
-            last_evaluated = None if page.last_key is None else page.rows[-1]
+            items += () if wanted.is_count else rows
+        is_full = is_cut or rows_left <= 0 or min(bytes_left, fetched_left_bytes, json_left_bytes) <= 0
+        if page.last_key is None or is_full:
             size_bytes = limit_bytes - bytes_left
             filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
-            return ReadPage(items, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated)
+            json_bytes = limit_json_bytes - json_left_bytes
+            last_evaluated = evaluated[-1] if is_cut or page.last_key is not None else None
+            return ReadPage(
+                items, count, scanned_count, size_bytes, filled_bytes, json_bytes, fetched_units, last_evaluated
+            )
         span = narrow(span, page.last_key)
         slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
 
 
+def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
+    """The rows up to the one that fills so much JSON."""
+    for count, row in enumerate(rows, 1):
+        left_json_bytes -= rows_json_bytes_max((row,), row_size_bytes(row))
+        if left_json_bytes <= 0:
+            return rows[:count]
+    return rows
+
+
 async def _fetch_items(
-    store: Store, source: ReadSource, page: Page, limit_bytes: int, *, consistent: bool
-) -> tuple[Page, list[Row]]:
-    """The items of a local index's entries, whole, and the page as far as they were fetched: up to so many bytes of items."""
-    table, entry_key = source.table, source.entry_key
-    assert entry_key is not None
+    store: Store, source: ReadSource, entries: list[Row], left_bytes: int, left_json_bytes: int, *, consistent: bool
+) -> tuple[list[Row], list[Row]]:
+    """The items of a local index's entries, whole, up to the one that fills so many bytes or so much JSON, and the entries up to there."""
+    table = source.table
     items = []
-    for count, entry in enumerate(page.rows, 1):
-        entry_item = decode_row(entry)
-        key = table.lookup_key(key_of(table.keys, entry_item))
+    for count, entry in enumerate(entries, 1):
+        key = table.lookup_key(key_of(table.keys, decode_row(entry)))
         row = await store.get(table.source, key, consistent=consistent)
         if row is None:
             continue
         items.append(row)
         spend(FETCHED_ITEM_STEPS)
         size_bytes = row_size_bytes(row)
-        limit_bytes -= size_bytes
-        if limit_bytes <= 0 and count < len(page.rows):
-            entries = page.rows[:count]
-            entries_bytes = sum([row_size_bytes(one) for one in entries])
-            return Page(entries, entries_bytes, entry_key(entry_item, key)), items
-    return page, items
+        left_bytes -= size_bytes
+        left_json_bytes -= rows_json_bytes_max((row,), size_bytes)
+        if left_bytes <= 0 or left_json_bytes <= 0:
+            return items, entries[:count]
+    return items, entries
 
 
 def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     """Append the rows that pass the filter, projected; returns how many passed."""
-    condition, values, projection, is_count, _ = wanted
+    condition, values, projection, is_count = wanted.condition, wanted.values, wanted.projection, wanted.is_count
     count = 0
     for row in rows:
         item = decode_row(row)

@@ -13,6 +13,7 @@ from hashrange.expressions.parameters import check_unused
 from hashrange.items.values import check_values
 from hashrange.messages.reads import SEGMENT_MISSING, SEGMENT_TOO_LARGE, TABLE_NOT_FOUND, TOTAL_SEGMENTS_MISSING
 from hashrange.operations import shapes
+from hashrange.operations.items import forms
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.parameters import SCAN, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
@@ -27,9 +28,11 @@ from hashrange.operations.items.read_page import Wanted, page_reply, page_usage,
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.spans import continue_scan, scan_span, scan_start_key
+from hashrange.wire.rules import RequestRules
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -117,6 +120,7 @@ OPERATION = Operation(
     run=scan,
     capacity="one",
     wording="older",
+    tables=by_table_name,
+    rules=RequestRules(forms=forms.TABLE_NAME),
     is_eventual=lambda request: request.ConsistentRead is not True,
-    reads=lambda request: (request.TableName,),
 )

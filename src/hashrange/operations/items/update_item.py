@@ -9,14 +9,18 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.requests import RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
+from hashrange.operations.items import forms
 from hashrange.operations.items.actions import check_update, plan_action
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.writes import commit_write, write_reply
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,10 +41,20 @@ class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
+RULES = RequestRules(
+    forms={
+        **forms.TABLE_NAME,
+        **forms.CONDITIONAL_OPERATOR,
+        ("returnValues", "enumeration"): SpecialForm(RETURN_VALUES_UNKNOWN, is_alone=True),
+    },
+    falls_back=True,
+)
+
+
 async def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Reply:
     """Commit the changed item; the reply holds what ReturnValues asks for."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
-    action = check_update("UpdateItem", request, legacy)
+    action = check_update(RULES, request, legacy)
     table = find_active_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
@@ -52,5 +66,13 @@ async def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) ->
 
 
 OPERATION = Operation(
-    name="UpdateItem", request=UpdateItemRequest, run=update_item, wording="enveloped", capacity="one", is_quick=True
+    name="UpdateItem",
+    request=UpdateItemRequest,
+    run=update_item,
+    wording="enveloped",
+    capacity="one",
+    tables=by_table_name,
+    writes=True,
+    rules=RULES,
+    is_quick=True,
 )

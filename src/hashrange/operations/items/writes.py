@@ -9,11 +9,11 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import ChangeUsage, Meter, Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.store.request_ids import new_request_id
-from hashrange.tables.capacity import change_units, index_units, write_units
+from hashrange.tables.capacity import write_units
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of
@@ -40,8 +40,7 @@ async def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, nam
     except ItemRefusal as refusal:
         meter.append(Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False))
         raise
-    entries = change.entries
-    meter.append(Usage(table, name, change_units(change), index_units(entries) if entries else (), True))
+    meter.append(ChangeUsage(table, name, change))
     return change
 
 

@@ -5,21 +5,23 @@ items named twice. What is found in one statement becomes its error; only the tw
 fix the primary key; ReturnValuesOnConditionCheckFailure has no effect.
 
 Open in what is known of the service, our choices: ConsumedCapacity has a member for each statement that took effect, in their
-order; statements that failed do not count for the two checks of the whole.
+order; statements that failed do not count for the two checks of the whole; a statement that would return an item behind 32 MB of JSON is
+not carried out, and told as throttled.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ApiError, InternalServerError, StorageBusy, ValidationException
+from hashrange.errors import ApiError, InternalServerError, StorageBusy, ThrottlingException, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
+from hashrange.items.row_layout import row_json_bytes
 from hashrange.items.rows import part_row
 from hashrange.items.types import Row, Value
-from hashrange.limits import BATCH_STATEMENTS_MAX
+from hashrange.limits import BATCH_STATEMENTS_MAX, REPLY_JSON_MAX_BYTES
 from hashrange.messages.http import INTERNAL_ERROR
-from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, EXISTS_ALONE
+from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, BATCH_REPLY_FULL, EXISTS_ALONE
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import locate, plan_action
@@ -32,6 +34,7 @@ from hashrange.operations.partiql.statements import (
     StatementText,
     find_statement_table,
     is_select_text,
+    statement_tables,
 )
 from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Structure
@@ -59,7 +62,7 @@ class BatchExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True, gc=False):
     """A statement that is sound in itself."""
 
     position: int
@@ -74,8 +77,11 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
     """A reply for each statement, in their order."""
     replies = [Structure() for _ in request.Statements]
     any_done = False
+    json_bytes = 0
     for asked in _located(scope, _checked(request.Statements, replies), replies):
         try:
+            if json_bytes > REPLY_JSON_MAX_BYTES and _returns_item(asked):
+                raise ThrottlingException(BATCH_REPLY_FULL)
             item = await (_read(scope, asked, meter) if asked.write is None else _write(scope, asked.write, meter))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, asked.statement)
@@ -89,6 +95,7 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
         done = replies[asked.position] = Structure(TableName=_table_name(asked.statement))
         if item is not None:
             done["Item"] = item
+            json_bytes += row_json_bytes(item)
     return {"Responses": Items(replies)}
 
 
@@ -163,6 +170,11 @@ async def _write(scope: Scope, write: Write, meter: Meter) -> Row | None:
     return part_row(item) if isinstance(item, dict) else item
 
 
+def _returns_item(asked: Asked) -> bool:
+    """True for reads, and for writes with RETURNING."""
+    return asked.write is None or asked.statement.returning is not None
+
+
 def _table_name(statement: Statement) -> str:
     """The table's own name."""
     return statement.table_name.rpartition("/")[2]
@@ -188,5 +200,8 @@ OPERATION = Operation(
     run=batch_execute_statement,
     wording="older",
     capacity="each",
+    tables=lambda request: statement_tables(request.Statements),
+    writes=True,
+    tells_missing_tables=True,
     is_eventual=_is_eventual,
 )

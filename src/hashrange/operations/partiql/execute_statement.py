@@ -27,6 +27,7 @@ from hashrange.operations.partiql.statements import (
     StatementText,
     find_statement_table,
     is_select_text,
+    statement_tables,
 )
 from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply
@@ -103,5 +104,7 @@ OPERATION = Operation(
     run=execute_statement,
     wording="older",
     capacity="one",
+    tables=lambda request: statement_tables((request,)),
+    writes=True,
     is_eventual=lambda request: request.ConsistentRead is not True and is_select_text(request.Statement),
 )

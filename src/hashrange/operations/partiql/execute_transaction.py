@@ -33,7 +33,12 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.read_plan import ReadPlan
 from hashrange.operations.partiql.reads import bound_read, is_key_read, item_of, locate_read
-from hashrange.operations.partiql.statements import StatementParameters, StatementText, find_statement_table
+from hashrange.operations.partiql.statements import (
+    StatementParameters,
+    StatementText,
+    find_statement_table,
+    statement_tables,
+)
 from hashrange.operations.partiql.writes import Write, bind_write, check_write
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.actions import step_of
@@ -226,4 +231,6 @@ OPERATION = Operation(
     run=execute_transaction,
     wording="older",
     capacity="transaction",
+    tables=lambda request: statement_tables(request.TransactStatements),
+    writes=True,
 )

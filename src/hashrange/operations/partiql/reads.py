@@ -4,7 +4,7 @@ Source: service behaviour, captures to Oct 2026. Open in what is known of the se
 in the order in which they are written, each once; each is charged as a Query of its own.
 """
 
-from typing import NamedTuple
+import msgspec
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.keycondition import Term
@@ -13,7 +13,7 @@ from hashrange.items.keys import encode_component
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row, Value
-from hashrange.limits import PAGE_SIZE_MAX_BYTES
+from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import Wanted, read_page
 from hashrange.operations.meter import Usage
@@ -40,7 +40,7 @@ SLICE_SPANS_MAX = 256
 """Spans read between two hand-backs of the loop when nobody else is there; some 4 ms."""
 
 
-class Page(NamedTuple):
+class Page(msgspec.Struct, frozen=True, gc=False):
     """What one page of a SELECT holds."""
 
     items: Rows
@@ -100,7 +100,7 @@ async def read_spans(
     *,
     consistent: bool,
 ) -> Page:
-    """One page: spans one after the other, until `limit` evaluated items or 1 MB of them."""
+    """One page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON."""
     if consistent and plan.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
     source = plan.source
@@ -111,7 +111,7 @@ async def read_spans(
     wanted = Wanted(plan.condition, values, plan.projection, False, plan.fetches_items)
     items = Rows()
     own_units = fetched_units = 0.0
-    left_bytes = PAGE_SIZE_MAX_BYTES
+    left_bytes, left_json_bytes = PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
     spans_left = slice_spans = FIRST_SLICE
     while True:
         page = await read_page(
@@ -122,11 +122,13 @@ async def read_spans(
             wanted,
             consistent=consistent,
             limit_bytes=left_bytes,
+            limit_json_bytes=left_json_bytes,
         )
         items += page.items
         own_units += read_units(page.size_bytes, consistent=consistent)
         fetched_units += page.fetched_units
         left_bytes -= page.filled_bytes
+        left_json_bytes -= page.json_bytes
         if limit is not None:
             limit -= page.scanned_count
         if page.last_evaluated is not None:
@@ -135,7 +137,7 @@ async def read_spans(
         number, last_key = number + 1, None
         if number == len(choices):
             return Page(items, _usage(source, own_units, fetched_units), None)
-        if left_bytes <= 0 or limit == 0:
+        if left_bytes <= 0 or left_json_bytes <= 0 or limit == 0:
             return Page(items, _usage(source, own_units, fetched_units), Continuation(number, None))
         spans_left -= 1
         if not spans_left:

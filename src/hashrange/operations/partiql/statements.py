@@ -1,11 +1,12 @@
-"""What do the three operations share? The shapes of a statement and its parameters, and the table that it means."""
+"""What do the three operations share? The shapes of a statement and its parameters, and the table that it names."""
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hashrange.errors import Malformed, ResourceNotFoundException
-from hashrange.expressions.partiql.statement import Statement
+from hashrange.errors import ApiError, Malformed, ResourceNotFoundException
+from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.limits import STATEMENT_LENGTH_MAX
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
@@ -26,6 +27,15 @@ def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     return table
+
+
+def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
+    """The table that the statement of each request names, if it can be read. A new text is compiled."""
+    for request in requests:
+        try:
+            yield compile_statement(request.Statement, request.Parameters).table_name
+        except (ApiError, Malformed):
+            continue
 
 
 def is_select_text(text: str) -> bool:

@@ -6,6 +6,8 @@ results counts, not what the statement weighs. Source: service behaviour, captur
 
 from typing import NamedTuple
 
+import msgspec
+
 from hashrange.errors import ValidationException
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.partiql.statement import Kind, Parameters, Statement
@@ -25,7 +27,7 @@ from hashrange.tables.open_table import OpenTable
 _ACTION_KINDS: dict[Kind, actions.Kind] = {"UPDATE": "update", "DELETE": "delete", "EXISTS": "check"}
 
 
-class Write(NamedTuple):
+class Write(msgspec.Struct, frozen=True, gc=False):
     """A write whose values are sound."""
 
     statement: Statement

@@ -7,6 +7,7 @@ policy deleted before, that of its deletion; of one that never was, none.
 
 import msgspec
 
+from hashrange.operations.naming import by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies import members
 from hashrange.operations.policies.resource import (
@@ -50,4 +51,10 @@ async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequ
             return reply
 
 
-OPERATION = Operation("DeleteResourcePolicy", DeleteResourcePolicyRequest, delete_resource_policy)
+OPERATION = Operation(
+    name="DeleteResourcePolicy",
+    request=DeleteResourcePolicyRequest,
+    run=delete_resource_policy,
+    tables=by_resource_arn,
+    writes=True,
+)

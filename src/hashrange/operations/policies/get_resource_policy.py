@@ -7,6 +7,7 @@ import msgspec
 
 from hashrange.errors import PolicyNotFoundException
 from hashrange.messages import policies as say
+from hashrange.operations.naming import by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies import members
 from hashrange.operations.policies.document import shown_form
@@ -29,4 +30,9 @@ async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -
     return {"Policy": shown_form(policy.document), "RevisionId": str(policy.revision)}
 
 
-OPERATION = Operation("GetResourcePolicy", GetResourcePolicyRequest, get_resource_policy)
+OPERATION = Operation(
+    name="GetResourcePolicy",
+    request=GetResourcePolicyRequest,
+    run=get_resource_policy,
+    tables=by_resource_arn,
+)

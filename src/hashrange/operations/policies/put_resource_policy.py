@@ -9,6 +9,7 @@ import msgspec
 
 from hashrange.errors import AccessDeniedException
 from hashrange.messages import policies as say
+from hashrange.operations.naming import by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies import members
 from hashrange.operations.policies.document import read_document, stored_form
@@ -60,4 +61,10 @@ async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -
             return {"RevisionId": str(new.revision)}
 
 
-OPERATION = Operation("PutResourcePolicy", PutResourcePolicyRequest, put_resource_policy)
+OPERATION = Operation(
+    name="PutResourcePolicy",
+    request=PutResourcePolicyRequest,
+    run=put_resource_policy,
+    tables=by_resource_arn,
+    writes=True,
+)

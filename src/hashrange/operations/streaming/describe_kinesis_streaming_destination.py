@@ -1,6 +1,7 @@
 """DescribeKinesisStreamingDestination: which Kinesis streams does a table feed? None yet. Order of checks: name → table exists."""
 
 from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 
@@ -18,7 +19,9 @@ async def describe_kinesis_streaming_destination(
 
 
 OPERATION = Operation(
-    "DescribeKinesisStreamingDestination",
-    DescribeKinesisStreamingDestinationRequest,
-    describe_kinesis_streaming_destination,
+    name="DescribeKinesisStreamingDestination",
+    request=DescribeKinesisStreamingDestinationRequest,
+    run=describe_kinesis_streaming_destination,
+    tables=by_table_name,
+    rules=TABLE_NAME_FIRST,
 )

@@ -11,6 +11,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.messages import readback as say
 from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 
 
@@ -36,7 +37,10 @@ async def disable_kinesis_streaming_destination(
 
 
 OPERATION = Operation(
-    "DisableKinesisStreamingDestination",
-    DisableKinesisStreamingDestinationRequest,
-    disable_kinesis_streaming_destination,
+    name="DisableKinesisStreamingDestination",
+    request=DisableKinesisStreamingDestinationRequest,
+    run=disable_kinesis_streaming_destination,
+    tables=by_table_name,
+    writes=True,
+    rules=TABLE_NAME_FIRST,
 )

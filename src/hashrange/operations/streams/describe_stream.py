@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.limits import DESCRIBE_STREAM_MAX
+from hashrange.operations.naming import by_stream_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams import members
@@ -84,4 +85,10 @@ def _status(stream: Stream, now_seconds: float) -> str:
     return "ENABLED" if stream.is_on else "DISABLED"
 
 
-OPERATION = Operation("DescribeStream", DescribeStreamRequest, describe_stream, service="DynamoDBStreams_20120810")
+OPERATION = Operation(
+    name="DescribeStream",
+    request=DescribeStreamRequest,
+    run=describe_stream,
+    service="DynamoDBStreams_20120810",
+    tables=by_stream_arn,
+)

@@ -15,7 +15,13 @@ from hashrange.limits import GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES
 from hashrange.messages import streams as say
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Records, Reply
-from hashrange.operations.streams.iterators import Position, decode_iterator, encode_iterator, end_of_records
+from hashrange.operations.streams.iterators import (
+    Position,
+    arn_of_iterator,
+    decode_iterator,
+    encode_iterator,
+    end_of_records,
+)
 from hashrange.operations.streams.stream import find_stream, readable_shards
 from hashrange.tables.streams import horizon
 
@@ -51,4 +57,10 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
     return {"Records": Records(stream, page.records), "NextShardIterator": following}
 
 
-OPERATION = Operation("GetRecords", GetRecordsRequest, get_records, service="DynamoDBStreams_20120810")
+OPERATION = Operation(
+    name="GetRecords",
+    request=GetRecordsRequest,
+    run=get_records,
+    tables=lambda request: (arn_of_iterator(request.ShardIterator),),
+    service="DynamoDBStreams_20120810",
+)

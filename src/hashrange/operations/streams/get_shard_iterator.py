@@ -9,6 +9,7 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException, ValidationException
 from hashrange.messages import streams as say
+from hashrange.operations.naming import by_stream_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams import members
@@ -85,5 +86,9 @@ def _place(
 
 
 OPERATION = Operation(
-    "GetShardIterator", GetShardIteratorRequest, get_shard_iterator, service="DynamoDBStreams_20120810"
+    name="GetShardIterator",
+    request=GetShardIteratorRequest,
+    run=get_shard_iterator,
+    service="DynamoDBStreams_20120810",
+    tables=by_stream_arn,
 )

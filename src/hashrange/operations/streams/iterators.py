@@ -15,6 +15,7 @@ from hashrange.messages.streams import INVALID_ITERATOR, ITERATOR_EXPIRED
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, horizon
 
 LIFE_SECONDS = 15 * 60.0
+_MARK = "|1|"
 _VERSION = 1
 _AT, _FROM_HORIZON = range(2)
 _layout = Struct(">BBII12sQ")
@@ -38,12 +39,12 @@ def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:
     first = position.first.to_bytes(SEQUENCE_BYTES, "big")
     content = _layout.pack(_VERSION, kind, position.stream_id, position.shard_number, first, int(now_seconds * 1000))
     check = _check(arn, content).to_bytes(_CHECK_BYTES, "big")
-    return f"{arn}|1|{b64encode(content + check).decode()}"
+    return f"{arn}{_MARK}{b64encode(content + check).decode()}"
 
 
 def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
     """ARN and position. Raises ValidationException for what no server gave out, ExpiredIteratorException for what is too old."""
-    arn, _, rest = text.partition("|1|")
+    arn, _, rest = text.partition(_MARK)
     try:
         content = b64decode(rest, validate=True)
     except ValueError:
@@ -58,6 +59,11 @@ def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
     if milliseconds / 1000 + LIFE_SECONDS < now_seconds:
         raise ExpiredIteratorException(ITERATOR_EXPIRED)
     return arn, Position(stream_id, shard_number, int.from_bytes(first, "big"), kind == _FROM_HORIZON)
+
+
+def arn_of_iterator(text: str) -> str:
+    """The stream's ARN, whether or not the rest is an iterator."""
+    return text.partition(_MARK)[0]
 
 
 def end_of_records(last: Sequence, now_seconds: float) -> Sequence:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.limits import LIST_STREAMS_MAX
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
@@ -48,4 +49,10 @@ async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:
     return reply
 
 
-OPERATION = Operation("ListStreams", ListStreamsRequest, list_streams, service="DynamoDBStreams_20120810")
+OPERATION = Operation(
+    name="ListStreams",
+    request=ListStreamsRequest,
+    run=list_streams,
+    service="DynamoDBStreams_20120810",
+    tables=by_table_name,
+)

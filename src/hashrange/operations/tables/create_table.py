@@ -10,7 +10,9 @@ import msgspec
 from hashrange import limits
 from hashrange.errors import LimitExceededException, ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
+from hashrange.messages.requests import TABLE_NAME_REQUIRED
 from hashrange.operations.lookup import purge_gone_tables, table_name
+from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.revisions import next_revision
@@ -22,6 +24,7 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
 from hashrange.tables.description import describe_table, described_sources
 from hashrange.tables.schema import ResourcePolicy, Table
+from hashrange.wire.rules import RequestRules, RequiredMember
 
 
 async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
@@ -63,4 +66,11 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     return {"TableDescription": describe_table(table, now_seconds, figures, "CREATING")}
 
 
-OPERATION = Operation("CreateTable", CreateTableRequest, create_table)
+OPERATION = Operation(
+    name="CreateTable",
+    request=CreateTableRequest,
+    run=create_table,
+    tables=by_table_name,
+    writes=True,
+    rules=RequestRules(required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True)),
+)

@@ -12,6 +12,7 @@ from hashrange.errors import ResourceInUseException, ResourceNotFoundException, 
 from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
@@ -52,4 +53,11 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
             return reply
 
 
-OPERATION = Operation("DeleteTable", DeleteTableRequest, delete_table)
+OPERATION = Operation(
+    name="DeleteTable",
+    request=DeleteTableRequest,
+    run=delete_table,
+    tables=by_table_name,
+    writes=True,
+    rules=TABLE_NAME_FIRST,
+)

@@ -5,6 +5,7 @@ import msgspec
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
@@ -27,4 +28,10 @@ async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
     return {"Table": describe(table, scope.clock.service_time(), figures)}
 
 
-OPERATION = Operation("DescribeTable", DescribeTableRequest, describe_table)
+OPERATION = Operation(
+    name="DescribeTable",
+    request=DescribeTableRequest,
+    run=describe_table,
+    tables=by_table_name,
+    rules=TABLE_NAME_FIRST,
+)

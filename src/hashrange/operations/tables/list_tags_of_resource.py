@@ -15,6 +15,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.limits import TAGS_PER_PAGE
 from hashrange.messages import tables as say
+from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.tagged import check_arn, find_tagged
@@ -49,4 +50,10 @@ def _decode_token(token: str | None) -> str | None:
         raise ValidationException(say.TAGS_TOKEN_INVALID) from None
 
 
-OPERATION = Operation("ListTagsOfResource", ListTagsOfResourceRequest, list_tags_of_resource)
+OPERATION = Operation(
+    name="ListTagsOfResource",
+    request=ListTagsOfResourceRequest,
+    run=list_tags_of_resource,
+    tables=by_resource_arn,
+    rules=TABLE_ARN_FIRST,
+)

@@ -12,6 +12,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_unserved
+from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables import members
 from hashrange.operations.tables.settings_checks import check_tag_count, check_tags
@@ -40,4 +41,11 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
             return
 
 
-OPERATION = Operation("TagResource", TagResourceRequest, tag_resource)
+OPERATION = Operation(
+    name="TagResource",
+    request=TagResourceRequest,
+    run=tag_resource,
+    tables=by_resource_arn,
+    writes=True,
+    rules=TABLE_ARN_FIRST,
+)

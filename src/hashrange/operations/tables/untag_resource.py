@@ -12,6 +12,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_unserved
+from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables.tagged import check_arn, find_tagged
 from hashrange.steps import walk
@@ -38,4 +39,11 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
             return
 
 
-OPERATION = Operation("UntagResource", UntagResourceRequest, untag_resource)
+OPERATION = Operation(
+    name="UntagResource",
+    request=UntagResourceRequest,
+    run=untag_resource,
+    tables=by_resource_arn,
+    writes=True,
+    rules=TABLE_ARN_FIRST,
+)

@@ -12,6 +12,7 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.in_use import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
@@ -72,4 +73,11 @@ def _later_members(request: UpdateTableRequest) -> dict[str, object]:
     }
 
 
-OPERATION = Operation("UpdateTable", UpdateTableRequest, update_table)
+OPERATION = Operation(
+    name="UpdateTable",
+    request=UpdateTableRequest,
+    run=update_table,
+    tables=by_table_name,
+    writes=True,
+    rules=TABLE_NAME_FIRST,
+)

@@ -1,6 +1,7 @@
 """DescribeTimeToLive: does a table let its items expire, and by which attribute? Order of checks: name → table exists."""
 
 from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.states import time_to_live_status
@@ -20,4 +21,10 @@ async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest
     return {"TimeToLiveDescription": description}
 
 
-OPERATION = Operation("DescribeTimeToLive", DescribeTimeToLiveRequest, describe_time_to_live)
+OPERATION = Operation(
+    name="DescribeTimeToLive",
+    request=DescribeTimeToLiveRequest,
+    run=describe_time_to_live,
+    tables=by_table_name,
+    rules=TABLE_NAME_FIRST,
+)

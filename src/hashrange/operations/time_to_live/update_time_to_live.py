@@ -16,6 +16,7 @@ from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.described import TableRequest, described_table
 from hashrange.operations.in_use import refuse_busy
+from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.schema import TimeToLive
@@ -71,4 +72,11 @@ def _refuse(
         raise ValidationException(say.TTL_CHANGED_LATELY)
 
 
-OPERATION = Operation("UpdateTimeToLive", UpdateTimeToLiveRequest, update_time_to_live)
+OPERATION = Operation(
+    name="UpdateTimeToLive",
+    request=UpdateTimeToLiveRequest,
+    run=update_time_to_live,
+    tables=by_table_name,
+    writes=True,
+    rules=TABLE_NAME_FIRST,
+)

@@ -3,6 +3,8 @@
 What does not fit a table becomes a plan that refuses, so that it is heard among the reasons. Source: service behaviour, captures to Oct 2026.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from hashrange.errors import ValidationException
@@ -21,6 +23,7 @@ from hashrange.operations.items.actions import (
 from hashrange.operations.items.planning import plan_refusal
 from hashrange.store.interface import Step
 from hashrange.tables.open_table import OpenTable
+from hashrange.wire.rules import NO_RULES
 
 
 class ConditionCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,6 +80,13 @@ class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Update: "Update | None" = None
 
 
+def table_names(element: TransactWriteItem) -> Iterator[str]:
+    """The tables that an element names: one, if it is sound."""
+    for action in (element.ConditionCheck, element.Put, element.Delete, element.Update):
+        if action is not None:
+            yield action.TableName
+
+
 def check_action(element: TransactWriteItem) -> Action:
     """The action of one element. Raises the first fault that needs no table: shape, then what `items/actions.py` checks."""
     put, update, delete, check = element.Put, element.Update, element.Delete, element.ConditionCheck
@@ -84,13 +94,13 @@ def check_action(element: TransactWriteItem) -> Action:
     if absent != 3:
         raise ValidationException(NO_ACTION if absent == 4 else ONE_ACTION_ONLY)
     if put is not None:
-        return check_put("TransactWriteItems", put)
+        return check_put(NO_RULES, put)
     if update is not None:
-        return check_update("TransactWriteItems", update)
+        return check_update(NO_RULES, update)
     if delete is not None:
-        return check_delete("TransactWriteItems", delete)
+        return check_delete(NO_RULES, delete)
     assert check is not None
-    return check_condition_check("TransactWriteItems", check)
+    return check_condition_check(check)
 
 
 def step_of(table: OpenTable, action: Action) -> Step:

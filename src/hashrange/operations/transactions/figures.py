@@ -6,9 +6,9 @@ Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: s
 from collections.abc import Sequence
 
 from hashrange.errors import ValidationException
-from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.types import Row
-from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.transactions.tokens import replay_units
@@ -18,8 +18,14 @@ from hashrange.tables.transaction_capacity import transaction_change_units
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
-    """Refuse what reads more than a transaction may."""
-    if sum([row_size_bytes(row) for row in rows if row is not None]) > TRANSACTION_SIZE_MAX_BYTES:
+    """Refuse what reads more than a transaction may, or more JSON than a reply may have: of whole items, whatever of them is told."""
+    size_bytes = row_bytes = json_bytes = 0
+    for row in rows:
+        if row is not None:
+            size_bytes += row_size_bytes(row)
+            row_bytes += len(row)
+            json_bytes += row_json_bytes(row)
+    if size_bytes > TRANSACTION_SIZE_MAX_BYTES or max(row_bytes, json_bytes) > REPLY_JSON_MAX_BYTES:
         raise ValidationException(TRANSACTION_TOO_LARGE)
 
 

@@ -4,7 +4,7 @@ Order of checks: per action, in the order of the request, parameters → Key val
 → tables. What does not fit a table's keys becomes a reason.
 """
 
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -17,6 +17,7 @@ from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.requests import TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
 from hashrange.operations.items.conditions import check_key_paths
@@ -32,6 +33,7 @@ from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.reasons import cancelled
 from hashrange.steps import spend
 from hashrange.tables.open_table import OpenTable
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -57,7 +59,7 @@ class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=100)]
 
 
-class Lookup(NamedTuple):
+class Lookup(msgspec.Struct, frozen=True, gc=False):
     """One Get whose values and projection are sound."""
 
     table_name: str
@@ -94,7 +96,8 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
     named: list[object] = []
     reasons: list[ApiError | None] = []
     is_table_missing = False
-    for name, key_item, projection in lookups:
+    for lookup in lookups:
+        name, key_item, projection = lookup.table_name, lookup.key_item, lookup.projection
         table = find_active_table(scope, name)
         if table is None:
             is_table_missing = True
@@ -134,4 +137,11 @@ OPERATION = Operation(
     run=transact_get_items,
     wording="older",
     capacity="transaction",
+    tables=lambda request: [element.Get.TableName for element in request.TransactItems],
+    rules=RequestRules(
+        forms={
+            ("transactItems", "min_length"): SpecialForm(TRANSACTION_EMPTY),
+            ("transactItems", "max_length"): SpecialForm(TRANSACTION_TOO_LONG),
+        }
+    ),
 )

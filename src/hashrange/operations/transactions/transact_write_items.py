@@ -20,6 +20,7 @@ from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.canonical import encode_canonically
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
@@ -28,12 +29,12 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of
+from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
 from hashrange.operations.transactions.commit import commit_steps
 from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.tokens import Content
 from hashrange.store.interface import Step
-from hashrange.wire.body_members import decode_large
+from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -43,30 +44,6 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     ClientRequestToken: shapes.ClientRequestToken | None = None
     TransactItems: Annotated[list[TransactWriteItem], Meta(min_length=1, max_length=100)]
-
-
-class Outline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The request, each of its actions still as it came."""
-
-    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
-    ClientRequestToken: shapes.ClientRequestToken | None = None
-    TransactItems: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=100)]
-
-
-_read_outline = msgspec.json.Decoder(Outline).decode
-_action_decoder = msgspec.json.Decoder(TransactWriteItem)
-
-
-def decode_in_pieces(body: bytes) -> TransactWriteItemsRequest:
-    """The request, action by action: together they may hold more members than one item can. Raises as a decoder does."""
-    outline = _read_outline(body)
-    return TransactWriteItemsRequest(
-        ReturnConsumedCapacity=outline.ReturnConsumedCapacity,
-        ReturnItemCollectionMetrics=outline.ReturnItemCollectionMetrics,
-        ClientRequestToken=outline.ClientRequestToken,
-        TransactItems=[decode_large(bytes(raw), _action_decoder) for raw in outline.TransactItems],
-    )
 
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest, meter: Meter) -> Reply:
@@ -133,5 +110,15 @@ OPERATION = Operation(
     run=transact_write_items,
     wording="older",
     capacity="transaction",
-    decode_large=decode_in_pieces,
+    tables=lambda request: [name for element in request.TransactItems for name in table_names(element)],
+    writes=True,
+    rules=RequestRules(
+        forms={
+            ("transactItems", "min_length"): SpecialForm(TRANSACTION_EMPTY),
+            ("transactItems", "max_length"): SpecialForm(TRANSACTION_TOO_LONG),
+            ("clientRequestToken", "min_length"): SpecialForm(TOKEN_EMPTY, is_alone=True),
+            ("clientRequestToken", "max_length"): SpecialForm(TOKEN_TOO_LONG, is_alone=True),
+        }
+    ),
+    pieces=TransactWriteItem,
 )

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.operations.described import ArnOrName
+from hashrange.operations.naming import by_table_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import refuse_token
 from hashrange.operations.reply import Reply
@@ -31,4 +32,9 @@ async def list_exports(scope: Scope, request: ListExportsRequest) -> Reply:
     return {"ExportSummaries": []}
 
 
-OPERATION = Operation("ListExports", ListExportsRequest, list_exports)
+OPERATION = Operation(
+    name="ListExports",
+    request=ListExportsRequest,
+    run=list_exports,
+    tables=by_table_arn,
+)

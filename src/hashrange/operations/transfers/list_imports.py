@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.operations.described import ArnOrName
+from hashrange.operations.naming import by_table_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.pages import HEX_TOKEN_PATTERN, refuse_token
 from hashrange.operations.reply import Reply
@@ -31,4 +32,9 @@ async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
     return {"ImportSummaryList": []}
 
 
-OPERATION = Operation("ListImports", ListImportsRequest, list_imports)
+OPERATION = Operation(
+    name="ListImports",
+    request=ListImportsRequest,
+    run=list_imports,
+    tables=by_table_arn,
+)

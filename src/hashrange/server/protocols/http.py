@@ -1,25 +1,31 @@
 """Which protocols does the HTTP listener speak? In the order in which they are asked."""
 
-from collections.abc import Callable
-
 from hashrange.server.access import Access
+from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.front import Front, WireProtocol
 from hashrange.server.hints import OtherServiceHint
+from hashrange.server.protocols.dynamodb_json.call import JsonCall
+from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.plain import Plain
 from hashrange.service.service import Service
 
 
-def http_front(service: Service, access: Access, count_connections: Callable[[], int] = lambda: 0) -> Front:
-    """What answers the requests of the HTTP listener; `count_connections` tells how many connections it has open."""
+def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
+    """What answers the requests of the HTTP listener with these clients."""
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
-    protocols: list[WireProtocol] = [DynamoDBJson(service.operations, access, plain, hint_other_service), plain]
-    if service.settings.admin:
+    settings = service.settings
+    make_call = LoggedCall if settings.access_log else JsonCall
+    protocols: list[WireProtocol] = [
+        DynamoDBJson(service.operations, access, plain, hint_other_service, make_call),
+        plain,
+    ]
+    if settings.admin:
         # Most servers have no admin API, and a start is measured.
         from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415
         from hashrange.server.protocols.admin.protocol import Admin  # noqa: PLC0415
 
-        serving = Serving(service, count_connections, started_at_seconds=service.clock.monotonic())
+        serving = Serving(service, clients, started_at_seconds=service.clock.monotonic())
         protocols.insert(0, Admin(serving))
     return Front(service, protocols)

@@ -72,7 +72,7 @@ class ValuesCall(Call):
                 self.request = explained(operation, self.members)
                 self.is_explained = True
                 return None
-            find_fault(operation.request, operation.name, as_json(self.members))
+            find_fault(operation.request, operation.rules, as_json(self.members))
         except ApiError as fault:
             return fault
         return error
@@ -100,7 +100,7 @@ def request_of(operation: Operation, members: Mapping[str, Any]) -> tuple[Any, b
 
 def explained(operation: Operation, members: Mapping[str, Any]) -> Any:
     """The same, leniently, as JSON is read: no nulls, no unknown members."""
-    return explain_object(operation.request, operation.name, decode_object(as_json(members)))
+    return explain_object(operation.request, operation.rules, decode_object(as_json(members)))
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:

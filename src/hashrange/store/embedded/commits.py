@@ -23,6 +23,7 @@ import msgspec
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
+from hashrange.limits import REPLY_JSON_MAX_BYTES
 from hashrange.steps import Undisturbed, gave_way, spend
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft
@@ -267,10 +268,14 @@ class Commits:
         moment = self._foundations.moment()
         tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
         rows: list[Row | None] = []
+        rows_left_bytes = REPLY_JSON_MAX_BYTES
         for row in self._rows(self._site.reads.row, moment.engine, places):
             rows.append(row)
-            limit_bytes -= 0 if row is None else row_size_bytes(row)
-            if limit_bytes < 0:
+            if row is None:
+                continue
+            limit_bytes -= row_size_bytes(row)
+            rows_left_bytes -= len(row)
+            if limit_bytes < 0 or rows_left_bytes < 0:
                 rows += [None] * (len(places) - len(rows))
                 break
         self._foundations.require_calm(moment, tables, (), has_claim=has_claim)

@@ -11,9 +11,9 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.asking import run_operation
+from tests.support.scopes import scope_of
 from tests.support.working import lines_between_looks
 
 COUNT = 6_000
@@ -141,7 +141,7 @@ def perform(scope: Scope, operation: str, request: Any) -> None:
 
 def scope_with_table() -> Scope:
     clock = VirtualClock()
-    scope = Scope("000000000000", "us-east-1", open_store(None, clock, None), clock, Settings())
+    scope = scope_of(open_store(None, clock, None), clock)
     perform(scope, "CreateTable", msgspec.convert(creation(TableName=TABLE), OPERATIONS["CreateTable"].request))
     clock.advance(1.0)
     return scope

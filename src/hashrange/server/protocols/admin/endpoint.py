@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from hashrange.errors import HashrangeError, StorageError
+from hashrange.server.clients import Clients
 from hashrange.service.service import Service
 from hashrange.store.interface import Durability
 
@@ -21,8 +22,7 @@ class Serving(NamedTuple):
     """What endpoints know of the server."""
 
     service: Service
-    count_connections: Callable[[], int]
-    """How many connections of the listener are open."""
+    clients: Clients
     started_at_seconds: float
     """Monotonic time."""
 

@@ -21,7 +21,7 @@ async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
         "wall_time": clock.wall_time(),
         "uptime_seconds": clock.monotonic() - serving.started_at_seconds,
         "tables": len(store.catalog.all_tables()),
-        "connections": serving.count_connections(),
+        "connections": serving.clients.count_open(),
         "committed_position": store.position(),
         "durable_position": store.durable_position(),
     }

@@ -15,7 +15,7 @@ import msgspec
 
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
-from hashrange.server.incoming import Respond, host_of
+from hashrange.server.incoming import Respond
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.service.drive import in_turns
@@ -59,7 +59,7 @@ class Admin:
         """Raises Refused."""
         if request.header(b"origin") is not None:
             raise Refused(403, sentences.FROM_A_PAGE)
-        if not self._lets_everyone_in and not is_loopback(host_of(respond)):
+        if not self._lets_everyone_in and not is_loopback(self._serving.clients.host_of(respond)):
             raise Refused(403, sentences.NOT_LOCAL)
 
 

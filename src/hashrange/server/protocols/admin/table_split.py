@@ -11,6 +11,7 @@ from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
 from hashrange.server.protocols.admin.tables import find_table
 from hashrange.store.interface import Store
+from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.source_id import HASH_BYTES
@@ -46,16 +47,15 @@ async def _choose(store: Store, table: OpenTable, number: int | None) -> Partiti
     if number is None:
         what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
     else:
-        what, candidates = (
-            f"Partition {number} of table {table.name}",
-            [one for one in partitions if one.number == number],
-        )
+        what = f"Partition {number} of table {table.name}"
+        candidates = [one for one in partitions if one.number == number]
         if not candidates:
             numbers = ", ".join(str(one.number) for one in partitions)
             raise Refused(404, sentences.NO_PARTITION.format(name=table.name, number=number, numbers=numbers))
     for partition in candidates:
         if await _has_several_keys(store, partition):
             return partition
+        await PAUSE
     raise Refused(409, sentences.TOO_FEW_KEYS.format(what=what))
 
 

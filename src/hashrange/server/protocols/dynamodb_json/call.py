@@ -45,7 +45,7 @@ class JsonCall(Call):
     def refuse(self, error: ApiError) -> None:
         """Write it, in the wording of the operation, or of the older layer where the request falls back to that."""
         wording = self.operation.wording
-        if isinstance(error, RequestFault) and holds_unread_values(self.operation.name, self.request):
+        if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
             wording = "older"
         self.status, self.body = error.http_status, error_body(error, wording)
         if len(self.http.body) > SURELY_QUICK_BYTES:
@@ -59,10 +59,10 @@ class JsonCall(Call):
         operation, body = self.operation, self.http.body
         try:
             if isinstance(error, Malformed):
-                self.request = explain_object(operation.request, operation.name, decode_object(body))
+                self.request = explain_object(operation.request, operation.rules, decode_object(body))
                 self.is_explained = True
                 return None
-            find_fault(operation.request, operation.name, body)
+            find_fault(operation.request, operation.rules, body)
         except ApiError as fault:
             return fault
         return error

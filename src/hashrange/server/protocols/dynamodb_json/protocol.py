@@ -20,6 +20,7 @@ from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
 from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
 from hashrange.steps import spend_decoding
 from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
@@ -58,7 +59,9 @@ class DynamoDBJson:
         access: Access,
         plain: Plain,
         hint_other_service: Callable[[Request], None],
+        make_call: type[JsonCall] = JsonCall,
     ) -> None:
+        self._make_call = make_call
         self._plain = plain
         self._hint_other_service = hint_other_service
         self._authorize = access.authorize
@@ -92,10 +95,10 @@ class DynamoDBJson:
             require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             if len(body) > SURELY_QUICK_BYTES:
-                if operation.decode_large is None and is_surely_unusual(body, carries_items=operation.reads is None):
+                if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
                     return self._prepare_slowly(request, respond)  # so it is decoded once
                 decode = decode_large
-            return JsonCall(scope, operation, decode(body), NOTHING_USED, 0, request, respond)
+            return self._make_call(scope, operation, decode(body), NOTHING_USED, 0, request, respond)
         except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
             return self._prepare_slowly(request, respond)
 
@@ -122,8 +125,8 @@ class DynamoDBJson:
             if is_large:
                 check_member_count(body)
                 decoded = decode_object(body)
-            parsed: Any = explain_object(operation.request, operation.name, decoded)
-            return JsonCall(scope, operation, parsed, NOTHING_USED, 0, request, respond, is_explained=True)
+            parsed: Any = explain_object(operation.request, operation.rules, decoded)
+            return self._make_call(scope, operation, parsed, NOTHING_USED, 0, request, respond, is_explained=True)
         except ApiError as error:
             self._hint_other_service(request)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
@@ -138,8 +141,9 @@ class DynamoDBJson:
 
 def _target(operation: Operation) -> _Target:
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
-    in_pieces = operation.decode_large or partial(decode_large, decoder=decoder)
-    return _Target(operation, decoder.decode, in_pieces)
+    if operation.pieces is not None:
+        return _Target(operation, decoder.decode, decoder_in_pieces(operation.request, operation.pieces))
+    return _Target(operation, decoder.decode, partial(decode_large, decoder=decoder))
 
 
 def plain_body(request: Request) -> bytes:

@@ -68,15 +68,21 @@ def _add_structure(texts: list[Text], before: bytes, members: dict[str, Any], ro
     if not members:
         texts.append(before + b"}")
         return rows_bytes
+    plain: dict[str, Any] = {}
     for name, value in members.items():
-        before += _OPENED.get(name) or _open(name)
         add = _WITH_ROWS.get(value.__class__)
         if add is None:
-            texts.append(before + _encode(value))
-        else:
-            rows_bytes = add(texts, before, value, rows_bytes)
+            plain[name] = value
+            continue
+        if plain:
+            texts.append(before + _encode(plain)[1:-1])
+            plain, before = {}, b""
+        rows_bytes = add(texts, before + (_OPENED.get(name) or _open(name)), value, rows_bytes)
         before = b""
-    texts[-1] += b"}"
+    if plain:
+        texts.append(before + _encode(plain)[1:])
+    else:
+        texts[-1] += b"}"
     return rows_bytes
 
 

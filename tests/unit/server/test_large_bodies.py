@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from hashrange.errors import ValidationException
+from hashrange.operations.items.batch_write_item import WriteRequest
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.wire import body_members, piecewise
 
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
@@ -24,8 +26,8 @@ CASES = [("BatchWriteItem", body) for body in BATCHES] + [("TransactWriteItems",
 
 
 def in_pieces(record: Operation, body: bytes) -> Any:
-    assert record.decode_large is not None
-    return record.decode_large(body)
+    assert record.pieces is not None
+    return decoder_in_pieces(record.request, record.pieces)(body)
 
 
 @pytest.mark.parametrize(("name", "body"), CASES)
@@ -54,6 +56,11 @@ def test_what_is_no_request_is_none_in_pieces(name: str, body: dict[str, Any]) -
         msgspec.json.decode(text, type=record.request)
     with pytest.raises(msgspec.ValidationError):
         in_pieces(record, text)
+
+
+def test_a_request_without_such_elements_has_no_pieces() -> None:
+    with pytest.raises(AssertionError, match="ScanRequest has no list of WriteRequest"):
+        decoder_in_pieces(OPERATIONS["Scan"].request, WriteRequest)
 
 
 @pytest.mark.parametrize(("name", "body"), [CASES[0], CASES[3]])

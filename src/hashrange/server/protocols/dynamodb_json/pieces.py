@@ -1,0 +1,56 @@
+"""How is a large body decoded that holds many independent elements? Element by element: together they may hold more members than one may.
+
+First an outline is read: the request, each of its elements still as it came. It follows from the request's struct and that of its elements,
+which the operation's record names (`Operation.pieces`).
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin
+
+import msgspec
+
+from hashrange.wire.body_members import decode_large
+
+Struct = type[msgspec.Struct]
+
+
+@cache
+def decoder_in_pieces(request: Struct, piece: Struct) -> Callable[[bytes], Any]:
+    """What makes such a request of a body. Raises as a decoder does, and as `check_member_count` of one element. Half a millisecond, once."""
+    fields = msgspec.structs.fields(request)
+    outline_types = {field.name: _with_raw(field.type, piece) for field in fields}
+    divided = [field.name for field in fields if outline_types[field.name] != field.type]
+    assert divided, f"{request.__name__} has no list of {piece.__name__}"
+    outline = msgspec.defstruct(
+        "Outline", [(field.name, outline_types[field.name], field.default) for field in fields], kw_only=True, gc=False
+    )
+    read_outline = msgspec.json.Decoder(outline).decode
+    piece_decoder = msgspec.json.Decoder(piece)
+
+    def decode(body: bytes) -> Any:
+        members = msgspec.structs.asdict(read_outline(body))
+        for name in divided:
+            members[name] = _decoded(members[name], piece_decoder)
+        return request(**members)
+
+    return decode
+
+
+def _with_raw(annotation: Any, piece: Struct) -> Any:
+    """The annotation with each list of elements as a list of their texts; its constraints stay."""
+    if annotation == list[piece]:  # type: ignore[valid-type]  # a type that is made here
+        return list[msgspec.Raw]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return Annotated[(_with_raw(arguments[0], piece), *arguments[1:])]
+    if origin is dict:
+        return dict[arguments[0], _with_raw(arguments[1], piece)]  # type: ignore[misc,valid-type]  # likewise
+    return annotation
+
+
+def _decoded(texts: Any, decoder: "msgspec.json.Decoder[Any]") -> Any:
+    """A list of texts decoded, or a map of such lists."""
+    if isinstance(texts, dict):
+        return {name: _decoded(some, decoder) for name, some in texts.items()}
+    return [decode_large(bytes(text), decoder) for text in texts]

@@ -1,0 +1,62 @@
+"""HasItem: is there an item with this key? No operation of the API: the one that `tests/unit/server/test_recipe.py` adds.
+
+Order of checks: name, member constraints → Key values → table → key schema.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.errors import ResourceNotFoundException
+from hashrange.items.values import check_item
+from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.operations import shapes
+from hashrange.operations.lookup import find_active_table
+from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.naming import by_table_name
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
+from hashrange.tables.capacity import item_read_units
+from hashrange.wire.rules import RequestRules, RequiredMember, SpecialForm
+
+# Those of an operation of the API stand in `hashrange.messages`.
+NAME_MISSING = "HasItem needs a table"
+TIMES_TOO_FEW = "Times at which to look: at least one"
+
+
+class HasItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request; members in the order in which their faults are reported."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    Key: shapes.AttributeMap
+    Times: Annotated[int, Meta(ge=1, le=9, extra={"shape": "Integer"})] | None = None
+    ConsistentRead: bool | None = None
+
+
+async def has_item(scope: Scope, request: HasItemRequest, meter: Meter) -> Reply:
+    """Whether it is there."""
+    key_item = check_item(request.Key)[0]
+    table = find_active_table(scope, request.TableName)
+    if table is None:
+        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+    consistent = request.ConsistentRead is True
+    row = await scope.store.get(table.source, table.lookup_key(key_item), consistent=consistent)
+    meter.append(Usage(table, request.TableName, item_read_units(row, consistent=consistent)))
+    return {"HasItem": row is not None}
+
+
+OPERATION = Operation(
+    name="HasItem",
+    request=HasItemRequest,
+    run=has_item,
+    capacity="one",
+    tables=by_table_name,
+    rules=RequestRules(
+        required=RequiredMember("TableName", NAME_MISSING),
+        forms={("times", "minimum"): SpecialForm(TIMES_TOO_FEW, is_alone=True)},
+    ),
+    is_eventual=lambda request: request.ConsistentRead is not True,
+    is_quick=True,
+)

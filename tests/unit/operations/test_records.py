@@ -1,0 +1,96 @@
+"""What records say of requests, held against the requests: which tables they name, and whether they may change anything."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.operations.naming import bare_name
+from hashrange.operations.registry import ANSWERED, OPERATIONS
+from hashrange.store.embedded import open_store
+from tests.support.bodies import ARN, BODIES, ITEM, KEY, NEW_TABLE, TABLE
+from tests.support.explaining import explain
+from tests.unit.server.harness import FrontEnd, reply
+
+PLAIN_TABLE = {
+    "TableName": TABLE,
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}],
+    "KeySchema": NEW_TABLE["KeySchema"],
+    "BillingMode": "PAY_PER_REQUEST",
+    "Tags": [{"Key": "a", "Value": "b"}],
+}  # fmt: skip
+ALSO_SOUND: dict[str, dict[str, Any]] = {
+    "DeleteItem": {"TableName": TABLE, "Key": KEY},
+    "ListBulkOperations": {},
+    "ListImports": {"TableArn": ARN},
+    "ListTagsOfResource": {"ResourceArn": ARN},
+    "PutItem": {"TableName": TABLE, "Item": KEY},
+    "TransactGetItems": {"TransactItems": [{"Get": {"TableName": TABLE, "Key": KEY}}]},
+    "UpdateContributorInsights": {"TableName": TABLE, "ContributorInsightsAction": "DISABLE"},
+    "DeleteResourcePolicy": {"ResourceArn": ARN},
+    "DeleteTable": {"TableName": TABLE},
+    "ExecuteStatement": {"Statement": f"INSERT INTO {TABLE} VALUE {{'pk': 'new', 'sk': 1}}"},
+    "ExecuteTransaction": {"TransactStatements": [{"Statement": f"INSERT INTO {TABLE} VALUE {{'pk': 'new', 'sk': 1}}"}]},
+    "TransactWriteItems": {"TransactItems": [{"Delete": {"TableName": TABLE, "Key": KEY}}]},
+    "BatchExecuteStatement": {"Statements": [{"Statement": f"SELECT * FROM {TABLE} WHERE pk = 'a' AND sk = 1"}, {"Statement": "none"}]},
+}  # fmt: skip
+"""Of operations whose other bodies are refused here, or change nothing."""
+NEED_MORE = {
+    "DescribeStream", "DisableKinesisStreamingDestination", "GetRecords", "GetResourcePolicy", "GetShardIterator",
+}  # fmt: skip
+"""They ask for what is not there."""
+CHANGE_NOTHING_YET = {
+    "DisableKinesisStreamingDestination", "UpdateContinuousBackups", "UpdateContributorInsights",
+}  # fmt: skip
+"""They are answered as far as what they change is built."""
+
+
+def bodies_of(name: str) -> list[dict[str, Any]]:
+    return BODIES[name] + [body for also, body in ALSO_SOUND.items() if also == name]
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_a_record_knows_the_tables_of_its_requests(name: str) -> None:
+    record = OPERATIONS[name]
+    for body in bodies_of(name):
+        text = json.dumps(body)
+        request: Any = explain(record.request, name, text.encode())
+        named = set(re.findall(r"\bfuzzed(?:-too)?\b(?!-)", text))
+        assert {bare_name(table) for table in record.tables(request)} == named, body
+
+
+def test_a_record_names_tables_in_the_order_of_the_request() -> None:
+    puts = [{"Put": {"TableName": table, "Item": ITEM}} for table in ("b", ARN, "a")]
+    body = json.dumps({"TransactItems": puts}).encode()
+    record = OPERATIONS["TransactWriteItems"]
+    assert list(record.tables(explain(record.request, record.name, body))) == ["b", ARN, "a"]
+
+
+def test_a_statement_that_cannot_be_read_names_no_table() -> None:
+    statements = [{"Statement": text} for text in ("none", f"SELECT * FROM \"{TABLE}\" WHERE pk = 'a'", "SELECT")]
+    record = OPERATIONS["BatchExecuteStatement"]
+    request: Any = explain(record.request, record.name, json.dumps({"Statements": statements}).encode())
+    assert list(record.tables(request)) == [TABLE]
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_only_what_writes_changes_anything(name: str) -> None:
+    store = open_store(None, SystemClock(), None)
+    front = FrontEnd(operations=ANSWERED, real_store=store)
+
+    def ask(operation: str, body: dict[str, Any]) -> int:
+        target = {"X-Amz-Target": f"{OPERATIONS[operation].service}.{operation}"}
+        return reply(front.ask(front.request(json.dumps(body).encode(), headers=target))).status
+
+    assert ask("CreateTable", PLAIN_TABLE) == ask("PutItem", {"TableName": TABLE, "Item": ITEM}) == 200
+    if name == "DeleteResourcePolicy":
+        assert ask("PutResourcePolicy", BODIES["PutResourcePolicy"][0]) == 200
+    position = store.position()
+    statuses = [ask(name, body) for body in bodies_of(name)]
+    has_changed = store.position() > position
+    store.close_now()
+    assert 200 in statuses or name in NEED_MORE
+    assert OPERATIONS[name].writes == (has_changed or name in CHANGE_NOTHING_YET)
+    assert not (has_changed and name in CHANGE_NOTHING_YET), "leave it out of CHANGE_NOTHING_YET"

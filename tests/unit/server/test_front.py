@@ -1,0 +1,152 @@
+"""Which requests begin first, and how many are in work: quick ones at once, all others as there is time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hashrange import steps
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
+from hashrange.server.front import IN_WORK_MAX, QUICK_BYTES
+from hashrange.service.workers import SLICE_SECONDS
+from hashrange.steps import look
+from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
+
+HEAVY, LONG = "TransactWriteItems", "Scan"
+
+
+class Served:
+    """A front end whose turns the test takes; what ran, in order."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.in_work = self.in_work_max = 0
+        self.front = FrontEnd(
+            operations={
+                "GetItem": Operation("GetItem", EchoRequest, self.quick, is_quick=True),
+                HEAVY: Operation(HEAVY, EchoRequest, self.heavy),
+                LONG: Operation(LONG, EchoRequest, self.long),
+            },
+            connections_max=1_000,
+        )
+        self.turns = Turns()
+        loop: Any = self.turns
+        self.front.connections.take_turns(loop)
+        self.front.service.take_turns(loop)
+
+    async def quick(self, scope: Scope, request: EchoRequest) -> Reply:
+        self.ran.append("quick")
+        return await echo(scope, request)
+
+    async def heavy(self, scope: Scope, request: EchoRequest) -> Reply:
+        """Takes a slice of time, and cannot give way."""
+        self.ran.append(request.TableName)
+        self.front.clock.advance_all(SLICE_SECONDS)
+        return {}
+
+    async def long(self, scope: Scope, request: EchoRequest) -> Reply:
+        """Takes five slices, and gives way between them."""
+        self.ran.append(request.TableName)
+        self.in_work += 1
+        self.in_work_max = max(self.in_work, self.in_work_max)
+        for _ in range(5):
+            self.front.clock.advance_all(SLICE_SECONDS)
+            look()
+        self.in_work -= 1
+        return {}
+
+    def known(self, count: int) -> list[Any]:
+        """Clients whose first request, a quick one, has been answered."""
+        clients = [self.front.connect() for _ in range(count)]
+        for connection, _ in clients:
+            connection.data_received(self.front.request())
+        self.run()
+        for _, transport in clients:
+            assert len(replies(transport.take())) == 1
+        self.ran.clear()
+        return clients
+
+    def run(self) -> int:
+        """Turns until nothing is left to do; how many."""
+        count = 0
+        while self.turns.due:
+            self.turns.turn()
+            count += 1
+        return count
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    before = steps._look, steps._queue
+    yield Served()
+    steps._look, steps._queue = before
+
+
+def body(name: str, filler_bytes: int = 0) -> bytes:
+    return b'{"TableName":"%b","Filler":"%b"}' % (name.encode(), b"x" * filler_bytes)
+
+
+def test_a_quick_request_waits_for_two_others_at_most_however_many_came_before_it(served: Served) -> None:
+    clients = served.known(100)
+    for place, (connection, _) in enumerate(clients[:-1]):
+        connection.data_received(served.front.request(body(f"heavy-{place:02}"), HEAVY))
+    clients[-1][0].data_received(served.front.request())
+    served.run()
+    assert served.ran.index("quick") <= 2
+    assert [name for name in served.ran if name != "quick"] == [f"heavy-{place:02}" for place in range(99)]
+    for _, transport in clients:
+        assert [one.status for one in replies(transport.written)] == [200]
+
+
+def test_a_quick_request_that_comes_later_goes_before_what_waits(served: Served) -> None:
+    clients = served.known(50)
+    for connection, _ in clients[:-1]:
+        connection.data_received(served.front.request(body("heavy"), HEAVY))
+    for _ in range(5):
+        served.turns.turn()
+    begun = len(served.ran)
+    clients[-1][0].data_received(served.front.request())
+    served.turns.turn()
+    served.turns.turn()
+    assert "quick" in served.ran
+    assert len(served.ran) <= begun + 3
+
+
+def test_a_long_or_compressed_body_is_not_quick(served: Served) -> None:
+    clients = served.known(4)
+    clients[0][0].data_received(served.front.request(body("heavy"), HEAVY))
+    clients[1][0].data_received(served.front.request(body("long", QUICK_BYTES)))
+    clients[2][0].data_received(served.front.request(body("coded"), headers={"Content-Encoding": "identity"}))
+    clients[3][0].data_received(served.front.request())
+    served.run()
+    assert served.ran == ["quick", "heavy", "quick", "quick"]
+
+
+def test_only_so_many_are_in_work(served: Served) -> None:
+    """Each holds what was decoded of its body."""
+    clients = served.known(3 * IN_WORK_MAX)
+    for connection, _ in clients:
+        connection.data_received(served.front.request(body("long"), LONG))
+    served.run()
+    assert served.in_work_max <= IN_WORK_MAX
+    assert len(served.ran) == len(clients)
+    for _, transport in clients:
+        assert [one.status for one in replies(transport.written)] == [200]
+
+
+def test_what_waits_is_begun_although_quick_ones_never_end(served: Served) -> None:
+    clients = served.known(8)
+    for connection, _ in clients[:4]:
+        connection.data_received(served.front.request(body("heavy"), HEAVY))
+    for _ in range(20):
+        for connection, _ in clients[4:]:
+            connection.data_received(served.front.request())
+        served.turns.turn()
+        served.turns.turn()
+    assert served.ran.count("heavy") == 4
+
+
+def test_without_a_loop_all_of_it_is_answered_at_once() -> None:
+    served = FrontEnd(operations={HEAVY: Operation(HEAVY, EchoRequest, echo)})
+    assert b"200 OK" in served.ask(served.request(operation=HEAVY))
