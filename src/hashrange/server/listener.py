@@ -4,18 +4,18 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
-from hashrange.server.bounds import HEAD_SECONDS_MAX
 from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
+from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
@@ -28,10 +28,6 @@ BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """What the kernel keeps of a connection that is not listened to, half of what it takes: left to itself it keeps 6 MB, and closing a hundred such
 connections takes 0.15 s."""
-HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
-TLS_END_SECONDS_MAX = 1.0
-"""So long a client may take to end TLS in turn; those that hold idle connections never do. Until then a connection with TLS is not among those
-that are counted."""
 
 
 class TlsFilesError(SettingUnusable):
@@ -59,7 +55,6 @@ class Server:
     """A listening server before a service."""
 
     def __init__(self, service: Service, secrets: Secrets) -> None:
-        self._tls = secrets.tls
         self.service = service
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
@@ -68,6 +63,7 @@ class Server:
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
+        self.handshakes = None if secrets.tls is None else Handshakes(self.connections, secrets.tls)
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -77,15 +73,13 @@ class Server:
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
         self.service.take_turns(loop)
+        protocol: Callable[[], asyncio.Protocol] = partial(Connection, self.connections)
+        if self.handshakes is not None:
+            self.handshakes.take_turns(loop)
+            protocol = partial(Handshake, self.handshakes)
         try:
             self._listener = await loop.create_server(
-                partial(Connection, self.connections),
-                settings.host,
-                settings.port,
-                ssl=self._tls,
-                ssl_shutdown_timeout=None if self._tls is None else TLS_END_SECONDS_MAX,
-                backlog=BACKLOG_CONNECTIONS,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self._tls is not None else None,
+                protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
         except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error
@@ -99,7 +93,7 @@ class Server:
             raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        return f"{'https' if self._tls is not None else 'http'}://{host}:{port}"
+        return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
         """Accept nothing more, answer what is open, and close all connections; the store stays open."""
@@ -107,6 +101,8 @@ class Server:
             self._listener.close()
         if self._sweep is not None:
             self._sweep.cancel()
+        if self.handshakes is not None:
+            self.handshakes.stop()
         connections = self.connections
         connections.stop()
         deadline_seconds = connections.monotonic() + STOP_SECONDS_MAX
@@ -142,6 +138,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
         )
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.options |= ssl.OP_NO_RENEGOTIATION  # a further handshake would not wait in line (`handshakes.py`)
     try:
         context.load_cert_chain(settings.tls_cert, settings.tls_key, refuse_passphrase)
     except OSError as error:  # ssl.SSLError is one

@@ -66,6 +66,9 @@ class FakeTransport(asyncio.Transport):
         assert not self.has_sent_end
         self.has_sent_end = True
 
+    def is_reading(self) -> bool:
+        return self.reads
+
     def pause_reading(self) -> None:
         assert self.reads
         self.reads = False

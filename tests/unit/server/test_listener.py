@@ -1,88 +1,23 @@
 """A listening server over real sockets, on both event loops: TLS, stopping, idle and slow clients beside busy ones."""
 
 import asyncio
-import contextlib
 import errno
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.server import listener
-from hashrange.server.listener import (
-    TLS_END_SECONDS_MAX,
-    ListenError,
-    Server,
-    TlsFilesError,
-    listen_failure,
-    read_secrets,
-    tls_context,
-)
-from hashrange.server.process import run_on_best_loop
-from hashrange.service.service import Service
+from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, tls_context
 from hashrange.settings import Settings
 from tests.support.signing import sign
-from tests.support.waiting import PATIENCE_SECONDS
-from tests.unit.server.harness import ECHO_OPERATIONS, Parsed, StubStore, as_bytes, reply
-
-TLS = Path(__file__).parents[2] / "data" / "tls"
-Scenario = Callable[[Server, StubStore, int], Awaitable[None]]
-
-
-def run_on_asyncio(main: Any) -> None:
-    asyncio.run(main)
-
-
-@pytest.fixture(params=[run_on_best_loop, run_on_asyncio], ids=["best-loop", "asyncio"])
-def play(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """play(scenario, **settings): runs it beside a started server."""
-
-    async def serve(scenario: Scenario, settings: Settings) -> None:
-        store = StubStore()
-        real_store: Any = store
-        server = Server(Service(real_store, ECHO_OPERATIONS, SystemClock(), settings), read_secrets(settings))
-        endpoint = await server.start()
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                await scenario(server, store, int(endpoint.rpartition(":")[2]))
-        finally:
-            await server.stop()
-
-    def run(scenario: Scenario, **settings: Any) -> None:
-        request.param(serve(scenario, Settings(port=0, data_dir=None, **settings)))
-
-    return run
-
-
-def request_bytes(operation: str = "GetItem", body: bytes = b'{"TableName":"music"}') -> bytes:
-    headers = {
-        "Host": "localhost", "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}",
-        "Content-Length": str(len(body)),
-    }  # fmt: skip
-    return as_bytes(sign(headers, body, seconds=SystemClock.wall_time()), body)
-
-
-async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes | None = None) -> Parsed:
-    """Send (a signed GetItem, if nothing else is given) and read one reply."""
-    writer.write(request_bytes() if data is None else data)
-    return await read_reply(reader)
-
-
-async def read_reply(reader: asyncio.StreamReader) -> Parsed:
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-    return reply(head + await reader.readexactly(length))
-
-
-async def close(writer: asyncio.StreamWriter) -> None:
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
+from tests.unit.server.harness import StubStore, as_bytes
+from tests.unit.server.listening import TLS, ask, close, read_reply, request_bytes
+from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
 
 
 def test_requests_are_served_and_small_replies_are_not_delayed(play: Callable[..., None]) -> None:
@@ -107,55 +42,6 @@ def test_large_replies_reach_a_client_that_reads_late(play: Callable[..., None])
         await close(writer)
 
     play(scenario)
-
-
-def test_tls(play: Callable[..., None]) -> None:
-    async def scenario(server: Server, store: StubStore, port: int) -> None:
-        context = ssl.create_default_context(cafile=str(TLS / "localhost.pem"))
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
-        for _ in range(3):
-            assert (await ask(reader, writer)).status == 200
-        assert (await ask(reader, writer, b"GARBAGE\r\n\r\n")).status == 400
-        await close(writer)
-
-    play(scenario, tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key"))
-
-
-@pytest.mark.parametrize("has_tls", [False, True])
-def test_clients_that_do_not_end_tls_hold_up_the_servers_end_for_a_second(
-    *, has_tls: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The library would wait for half a minute. What it is told is looked at, for it is its own time that would have to be waited for."""
-    told: dict[str, Any] = {}
-
-    async def create_server(loop: asyncio.AbstractEventLoop, *arguments: Any, **options: Any) -> None:
-        told.update(options)
-        raise OSError("for the test")
-
-    monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "create_server", create_server)
-    files: dict[str, Any] = {}
-    if has_tls:
-        files = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")}
-    settings = Settings(port=0, data_dir=None, **files)
-    store: Any = StubStore()
-    server = Server(Service(store, ECHO_OPERATIONS, SystemClock(), settings), read_secrets(settings))
-    with pytest.raises(ListenError):
-        asyncio.run(server.start())
-    assert told["ssl_shutdown_timeout"] == (TLS_END_SECONDS_MAX if has_tls else None)
-    assert TLS_END_SECONDS_MAX == 1
-
-
-def test_a_tls_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "HANDSHAKE_SECONDS_MAX", 0.01)
-
-    async def scenario(server: Server, store: StubStore, port: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        try:
-            assert await reader.read() == b""
-        finally:
-            writer.close()
-
-    play(scenario, tls_cert=str(TLS / "localhost.pem"), tls_key=str(TLS / "localhost.key"))
 
 
 def test_stopping_answers_what_is_open_and_refuses_what_comes(play: Callable[..., None]) -> None:

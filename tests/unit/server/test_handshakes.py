@@ -1,0 +1,499 @@
+"""TLS: crowds of handshakes take turns, and whatever a client does meanwhile costs its own connection only."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hashrange.server import handshakes
+from hashrange.server.descriptors import TURNED_AWAY_MAX
+from hashrange.server.handshakes import (
+    HANDSHAKE_SECONDS_MAX,
+    TLS_END_SECONDS_MAX,
+    Handshake,
+    Handshakes,
+    record_bytes,
+)
+from hashrange.server.listener import Server, tls_context
+from hashrange.server.room import BEGINNINGS_BYTES_MAX
+from hashrange.settings import Settings
+from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
+from tests.unit.server.listening import TLS, ask, close, request_bytes
+from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
+
+FILES = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")}
+CROWD = 40
+
+
+def client_context(**options: Any) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=FILES["tls_cert"])
+    for name, value in options.items():
+        setattr(context, name, value)
+    return context
+
+
+class TimedTurns(Turns):
+    """A loop on which no time passes."""
+
+    def call_later(self, _seconds: float, _callback: Callable[[], None]) -> asyncio.TimerHandle:
+        loop: Any = self
+        return asyncio.TimerHandle(0.0, lambda: None, (), loop)
+
+    def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
+        """As a loop has it."""
+
+    def get_debug(self) -> bool:
+        return False
+
+
+class Client:
+    """The client's side of TLS, without a socket."""
+
+    def __init__(self, **options: Any) -> None:
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = client_context(**options).wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
+
+    def hello(self) -> bytes:
+        """The first flight."""
+        with pytest.raises(ssl.SSLWantReadError):
+            self.tls.do_handshake()
+        return self.outgoing.read()
+
+    async def answer(self, reader: asyncio.StreamReader) -> bytes:
+        """Read until there is a flight to be sent, or the handshake is done."""
+        while True:
+            self.incoming.write(await reader.read(65536))
+            try:
+                self.tls.do_handshake()
+            except ssl.SSLWantReadError:
+                if not self.outgoing.pending:
+                    continue
+            return self.outgoing.read()
+
+    def encrypt(self, data: bytes) -> bytes:
+        """Records with this, once the handshake is done."""
+        self.tls.write(data)
+        return self.outgoing.read()
+
+    async def read(self, reader: asyncio.StreamReader, bytes_min: int | None = None) -> bytes:
+        """What the server says, until it ends the connection, or until there are so many bytes."""
+        data = b""
+        while bytes_min is None or len(data) < bytes_min:
+            try:
+                piece = self.tls.read(65536)
+            except ssl.SSLWantReadError:
+                received = await reader.read(65536)
+                if not received:
+                    break
+                self.incoming.write(received)
+                continue
+            except ssl.SSLZeroReturnError:
+                break
+            if not piece:
+                break
+            data += piece
+        return data
+
+
+def count_per_turn(server: Server, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """From now on, how often in each turn of the loop TLS goes on with a handshake."""
+    counts = [0]
+
+    class Counted(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            counts[-1] += 1
+            super().do_handshake()
+
+    assert server.handshakes is not None
+    server.handshakes.context.sslobject_class = Counted
+    monkeypatch.setattr(handshakes, "SLICE_SECONDS_MAX", 0.0)
+    loop = asyncio.get_running_loop()
+
+    def turn() -> None:
+        counts.append(0)
+        loop.call_soon(turn)
+
+    turn()
+    return counts
+
+
+async def crowd(port: int, first: list[bytes]) -> list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Connections that have sent this at the same time."""
+    pairs = [await asyncio.open_connection("127.0.0.1", port) for _ in first]
+    for (_, writer), data in zip(pairs, first, strict=True):
+        writer.write(data)
+    return pairs
+
+
+@pytest.mark.parametrize("tls_version", ["TLSv1_2", "TLSv1_3"])
+def test_tls(play: Callable[..., None], tls_version: str) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        context = client_context(maximum_version=ssl.TLSVersion[tls_version])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+        for _ in range(3):
+            assert (await ask(reader, writer)).status == 200
+        assert (await ask(reader, writer, b"GARBAGE\r\n\r\n")).status == 400
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_a_crowd_shakes_hands_one_a_turn(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        counts = count_per_turn(server, monkeypatch)
+        pairs = await crowd(port, [Client().hello() for _ in range(CROWD)])
+        for reader, _ in pairs:
+            assert (await reader.read(1)) == b"\x16"
+        assert max(counts) <= 2  # one record, and one connection that begins
+        assert sum(counts) >= 2 * CROWD
+        assert server.handshakes is not None
+        assert len(server.handshakes._all) == CROWD
+        assert not server.handshakes._silent
+        for _, writer in pairs:
+            await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_hellos_in_two_parts_take_turns_too(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        hellos = [Client().hello() for _ in range(CROWD)]
+        pairs = await crowd(port, [hello[:100] for hello in hellos])
+        assert server.handshakes is not None
+        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - looks at what has no event
+            await asyncio.sleep(0)
+        counts = count_per_turn(server, monkeypatch)
+        for (_, writer), hello in zip(pairs, hellos, strict=True):
+            writer.write(hello[100:])
+        for reader, _ in pairs:
+            assert (await reader.read(1)) == b"\x16"
+        assert max(counts) <= 2
+        for _, writer in pairs:
+            await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_last_flights_take_turns_too(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        counts = count_per_turn(server, monkeypatch)
+        clients = [Client(maximum_version=ssl.TLSVersion.TLSv1_2) for _ in range(CROWD)]
+        pairs = await crowd(port, [client.hello() for client in clients])
+        flights = [await client.answer(reader) for client, (reader, _) in zip(clients, pairs, strict=True)]
+        for (_, writer), flight in zip(pairs, flights, strict=True):
+            writer.write(flight)
+        for client, (reader, _) in zip(clients, pairs, strict=True):
+            assert await client.answer(reader) == b""
+        assert max(counts) <= 2
+        assert server.handshakes is not None
+        assert not server.handshakes._all
+        for _, writer in pairs:
+            await close(writer)
+
+    play(scenario, **FILES)
+
+
+@pytest.mark.parametrize("piece_bytes", [1_000_000, 7, 1])
+@pytest.mark.parametrize("end", ["none", "of TLS", "of TCP"])
+def test_requests_that_come_with_the_last_flight_are_answered(
+    play: Callable[..., None], piece_bytes: int, end: str
+) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        client = Client()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(client.hello())
+        data = await client.answer(reader) + client.encrypt(request_bytes()) + client.encrypt(request_bytes())
+        if end == "of TLS":
+            with pytest.raises(ssl.SSLWantReadError):
+                client.tls.unwrap()
+            data += client.outgoing.read()
+        for position in range(0, len(data), piece_bytes):
+            writer.write(data[position : position + piece_bytes])
+            await asyncio.sleep(0)
+        if end != "none":
+            writer.write_eof()
+            assert (await client.read(reader)).count(b"HTTP/1.1 200 OK") == 2
+        else:
+            answers = b""
+            while answers.count(b"}") < 2:
+                answers += await client.read(reader, 1)
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_an_ordinary_client_is_served_while_a_crowd_shakes_hands(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context())
+        pairs = await crowd(port, [Client().hello()] * 200)
+        newcomer_reader, newcomer_writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context())
+        for _ in range(3):
+            assert (await ask(reader, writer)).status == 200
+            assert (await ask(newcomer_reader, newcomer_writer)).status == 200
+        for each in (writer, newcomer_writer, *(crowded for _, crowded in pairs)):
+            await close(each)
+
+    play(scenario, **FILES)
+
+
+@pytest.mark.parametrize("first", [b"", b"\x16", b"\x16\x03\x01\x02\x00 and so on"])
+def test_a_client_that_does_not_say_hello_is_cut_off(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 0.01)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        ((reader, writer),) = await crowd(port, [first])
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        assert server.handshakes is not None
+        assert not server.handshakes._all
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_a_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        ((reader, writer),) = await crowd(port, [Client().hello()])
+        monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 0.01)  # TLS begins in a later turn
+        with contextlib.suppress(ConnectionError):
+            assert (await reader.read()).startswith(b"\x16")
+        assert server.handshakes is not None
+        assert not server.handshakes._all
+        assert not server.connections.open
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\x16\x03\x01\x00\x05hello",
+        b"\x17\x03\x03\xff\xff" + b"x" * 65535,
+        b"\x16\x03\x01\x00\x00",
+        b"\xff" * 300_000,
+    ],
+)
+def test_what_is_no_tls_is_cut_off_and_costs_nobody_else(
+    play: Callable[..., None], caplog: pytest.LogCaptureFixture, first: bytes
+) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        ((reader, writer),) = await crowd(port, [first])
+        if first.endswith(b"\x00\x00"):
+            writer.write_eof()  # an empty record is no fault by itself
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        await close(writer)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context())
+        assert (await ask(reader, writer)).status == 200
+        assert server.handshakes is not None
+        assert not server.handshakes._all
+        assert not caplog.records
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+@pytest.mark.parametrize("sent", ["nothing", "half a hello", "a hello", "a hello, and had an answer"])
+def test_a_stop_ends_the_handshakes(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, sent: str
+) -> None:
+    monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 1000.0)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        hello = Client().hello()
+        pairs = await crowd(port, [{"nothing": b"", "half a hello": hello[:50]}.get(sent, hello)] * CROWD)
+        assert server.handshakes is not None
+        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - looks at what has no event
+            await asyncio.sleep(0)
+        if sent == "a hello, and had an answer":
+            for reader, _ in pairs:
+                assert await reader.read(1) == b"\x16"
+        await server.stop()
+        for reader, writer in pairs:
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            await close(writer)
+        assert not server.handshakes._all
+        assert not server.handshakes._silent
+        assert not caplog.records
+
+    play(scenario, **FILES)
+
+
+def test_a_client_that_ends_inside_its_handshake_is_let_go(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 1000.0)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        for sent in (b"", b"\x16", Client().hello()):
+            ((reader, writer),) = await crowd(port, [sent])
+            writer.write_eof()
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            await close(writer)
+        assert server.handshakes is not None
+        assert not server.handshakes._all
+
+    play(scenario, **FILES)
+
+
+def test_a_client_that_ends_right_behind_its_handshake_is_let_go(play: Callable[..., None]) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        client = Client()
+        ((reader, writer),) = await crowd(port, [client.hello()])
+        writer.write(await client.answer(reader))
+        writer.write_eof()
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        await close(writer)
+        assert not server.connections.open
+
+    play(scenario, **FILES)
+
+
+def test_the_cap_on_connections_holds_and_the_silent_make_room(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 1000.0)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        silent = await crowd(port, [b""] * (TURNED_AWAY_MAX + 5))
+        answers = []
+        writers = []
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context())
+            answers.append((await ask(reader, writer)).status)
+            writers.append(writer)
+        assert answers == [200, 200, 503]
+        for reader, _ in silent[:5]:
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+        assert server.handshakes is not None
+        assert len(server.handshakes._all) < TURNED_AWAY_MAX
+        for writer in (*writers, *(each for _, each in silent)):
+            await close(writer)
+
+    play(scenario, max_connections=2, **FILES)
+
+
+def test_unfinished_hellos_are_bounded_in_sum() -> None:
+    front = FrontEnd(connections_max=10_000)
+    waiting = Handshakes(front.connections, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    loop: Any = TimedTurns()
+    waiting.take_turns(loop)
+    half = b"\x16\x03\x01\xff\xff" + b"x" * 65000
+    transports = []
+    for _ in range(BEGINNINGS_BYTES_MAX // len(half) + 1):
+        handshake = Handshake(waiting)
+        transports.append(FakeTransport())
+        handshake.connection_made(transports[-1])
+        handshake.data_received(half)
+    assert [transport.is_aborted for transport in transports] == [False] * (len(transports) - 1) + [True]
+    for handshake in list(waiting._all):
+        handshake.connection_lost(None)
+    assert front.connections.room._beginnings_bytes == 0
+
+
+def test_those_that_have_begun_go_first_and_keep_nobody_from_beginning() -> None:
+    front = FrontEnd()
+    waiting = Handshakes(front.connections, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    loop: Any = TimedTurns()
+    waiting.take_turns(loop)
+    log: list[str] = []
+
+    class Waiting:
+        """Has always one more record, each of which takes a millisecond and a half."""
+
+        is_in_line = False
+
+        def __init__(self, name: str, *, has_begun: bool) -> None:
+            self.name, self.has_begun = name, has_begun
+
+        def take_turn(self) -> None:
+            log.append(self.name)
+            front.clock.advance_all(0.0015)
+            if self.has_begun:
+                waiting.ask_for_turn(self)  # type: ignore[arg-type]
+
+    for name in ("new 1", "new 2", "begun 1", "begun 2", "begun 3"):
+        entry: Any = Waiting(name, has_begun=name.startswith("begun"))
+        waiting.ask_for_turn(entry)
+        waiting.ask_for_turn(entry)
+    loop.turn()
+    assert log == ["begun 1", "begun 2", "new 1"]
+    loop.turn()
+    assert log[3:] == ["begun 3", "begun 1", "new 2"]
+
+
+@pytest.mark.parametrize(
+    ("received", "size_bytes"),
+    [
+        (b"", 0),
+        (b"\x16\x03", 0),
+        (b"\x16\x03\x01\x00\x02a", 0),
+        (b"\x16\x03\x01\x00\x02ab", 7),
+        (b"\x17\x03\x03\x00\x02abc", 7),
+        (b"GET", 3),
+    ],
+)
+def test_records_are_told_apart(received: bytes, size_bytes: int) -> None:
+    assert record_bytes(bytearray(received)) == size_bytes
+
+
+def test_tls_is_told_how_long_its_beginning_and_its_end_may_take(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library would wait for a minute and half a minute. What it is told is looked at, for it is its own time that would have to be waited for."""
+    told: dict[str, Any] = {}
+
+    async def start_tls(loop: asyncio.AbstractEventLoop, *arguments: Any, **options: Any) -> None:
+        told.update(options)
+        raise OSError("for the test")
+
+    monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "start_tls", start_tls)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        ((reader, writer),) = await crowd(port, [Client().hello()])
+        with contextlib.suppress(ConnectionError):
+            await reader.read(1)
+        if told:  # uvloop has a method of its own
+            assert told["ssl_handshake_timeout"] == HANDSHAKE_SECONDS_MAX == 10
+            assert told["ssl_shutdown_timeout"] == TLS_END_SECONDS_MAX == 1
+        else:
+            assert "uvloop" in type(asyncio.get_running_loop()).__module__
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_an_error_of_ours_is_logged(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a bug of ours")
+
+    monkeypatch.setattr(handshakes, "Connection", fail)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        ((reader, writer),) = await crowd(port, [Client().hello()])
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        (record,) = caplog.records
+        assert record.getMessage() == "a TLS handshake met an error of ours; please report it"
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_no_client_may_shake_hands_again() -> None:
+    context = tls_context(Settings(**FILES))  # type: ignore[arg-type]
+    assert context is not None
+    assert context.options & ssl.OP_NO_RENEGOTIATION
