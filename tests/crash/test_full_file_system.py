@@ -13,8 +13,8 @@ import pytest
 from hashrange.store.embedded.check import check_store
 from tests.crash.test_server_kills import ServerProcess
 
-FULL_MB, ROOMY_MB = 12, 100
-REFUSALS = 300
+FULL_MB, ROOMY_MB = 24, 100
+REFUSALS = 400
 ATTEMPTS_MAX = 30_000
 
 
@@ -28,6 +28,15 @@ def mount(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("needs the right to mount a file system")
     yield place
     subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.fixture
+def server(mount: Path) -> Iterator[ServerProcess]:
+    """On that file system."""
+    server = ServerProcess(mount / "data")
+    yield server
+    if server.process.poll() is None:
+        server.kill()
 
 
 TABLE = {
@@ -45,15 +54,14 @@ READS: list[tuple[str, dict[str, Any]]] = [
 ] + [("TransactGetItems", {"TransactItems": [{"Get": {"TableName": "orders", "Key": FIRST}}]})]
 
 
-def test_reads_go_on_and_writes_come_back(mount: Path) -> None:
-    server = ServerProcess(mount / "data")
+def test_reads_go_on_and_writes_come_back(mount: Path, server: ServerProcess) -> None:
     call, chance = server.call, Random(7)
     status = call("CreateTable", TABLE).status
     assert status == 200
     acknowledged: list[str] = []
     refused = 0
     for number in range(ATTEMPTS_MAX):
-        item = {"pk": {"S": str(number)}, "text": {"S": chance.randbytes(20_000).hex()}}
+        item = {"pk": {"S": str(number)}, "text": {"S": chance.randbytes(100_000).hex()}}
         status = call("PutItem", {"TableName": "orders", "Item": item}).status
         if status == 200:
             acknowledged.append(str(number))
