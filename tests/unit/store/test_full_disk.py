@@ -5,12 +5,14 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashrange.errors import StorageError, StorageFull, StorageLost
 from hashrange.items.types import Key
-from hashrange.store.embedded import files, open_store
+from hashrange.store.embedded import engine, files, health, open_store
+from hashrange.store.embedded.reading import CHUNK_ROWS
 from hashrange.store.interface import Statistics
 from hashrange.tables.span import Span
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
@@ -198,3 +200,90 @@ def test_a_store_that_is_closed_with_a_full_disk_has_lost_nothing(patient: Patie
     assert finish(store.get(patient.table.source, Key(b"second"), consistent=True)) == row_of(10, b"second")
     assert statistics_of(store, patient.table.source) == Statistics(2, 20)
     store.close_now()
+
+
+# --- while the engine is opened again -------------------------------------------------------------
+
+
+def reads_and_refuses(patient: Patient) -> None:
+    """What is served with a full disk."""
+    assert patient.get() == row_of(10, b"first")
+    page = finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True))
+    assert page.rows == [row_of(10, b"first")]
+    assert finish(patient.store.snapshot_get([(patient.table, KEY)], 10**6)) == [row_of(10, b"first")]
+    with pytest.raises(StorageFull):
+        patient.put(b"new", b"row")
+
+
+def test_reading_goes_on_while_the_engine_is_opened_again(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, may_open = threading.Event(), threading.Event()
+    open_engine = engine.open_engine
+
+    def hesitate(*arguments: Any, **options: Any) -> Any:
+        opening.set()
+        may_open.wait()
+        return open_engine(*arguments, **options)
+
+    monkeypatch.setattr(health, "open_engine", hesitate)
+
+    async def scenario() -> None:
+        fill(patient)
+        patient.clock.advance_all(60.0)
+        with pytest.raises(StorageFull):
+            patient.put(b"new", b"row")
+        try:
+            await asyncio.to_thread(opening.wait)
+            reads_and_refuses(patient)
+            await durable(patient.store)
+        finally:
+            may_open.set()
+        await sync_thread_is_idle(patient.store)
+
+    run(scenario())
+    patient.put(b"new", b"row")
+    run(durable(patient.store))
+    assert (patient.get(), patient.get(b"new")) == (row_of(10, b"first"), row_of(10, b"row"))
+
+
+def test_reading_goes_on_when_the_room_for_a_reopening_is_gone_again(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient.put(b"second", b"second")
+
+    def refuse(*_arguments: object, **_options: object) -> object:
+        raise StorageFull("the disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(health, "open_engine", refuse)
+        fill(patient)
+        run(durable(patient.store))
+        for _ in range(3):
+            run(knock(patient, 2))
+            assert patient.get(b"second") == row_of(10, b"second")
+            run(durable(patient.store))
+    run(knock(patient, 1))
+    run(sync_thread_is_idle(patient.store))
+    patient.put(b"new", b"row")
+    run(durable(patient.store))
+    assert statistics_of(patient.store, patient.table.source) == Statistics(3, 30)
+
+
+def test_a_page_that_was_begun_before_a_reopening_ends_behind_it(
+    patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine that reads meanwhile, and the one behind it, hold the same."""
+    keys = [Key(b"%04d" % number) for number in range(3 * CHUNK_ROWS)]
+    for key in keys:
+        patient.put(key, key)
+    run(durable(patient.store))
+    reads = patient.store.page(patient.table.source, Span(b"", b"z"), 10**6, 10**6, consistent=True)
+    monkeypatch.setattr("hashrange.store.embedded.store.PAGE_SECONDS_MAX", -1.0)
+    reads.send(None)
+    fill(patient)
+    run(knock(patient, 1))
+    run(sync_thread_is_idle(patient.store))
+    monkeypatch.undo()
+    page = finish(reads)
+    assert len(page.rows) == len(keys) + 1

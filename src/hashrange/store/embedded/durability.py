@@ -76,9 +76,12 @@ class CommitBarrier:
             self._call(callback, error)
 
     def begin_at(self, position: int) -> None:
-        """What the engine holds now is durable: it has just been opened. Older positions count as past."""
+        """What the engine holds now is durable: it has just been opened. Older positions count as past, and who waits for them hears it."""
         assert position >= self.position
         self.position = self.durable_position = position
+        waiters, self._waiters = self._waiters, deque()
+        for _, callback in waiters:
+            self._call(callback, None)
 
     def restart(self) -> None:
         """The engine was replaced, and `begin_at` told where positions go on: commits become durable again."""

@@ -147,6 +147,15 @@ def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False
     return rocksdict.Rdict(head or path, options, {"default": options}, rocksdict.AccessType.read_only(False))
 
 
+def open_beside(path: str) -> Engine:
+    """What the engine in folder `path`, which is open and has failed, has written, for reading. Raises the engine's bare exceptions, OSError."""
+    head = files.copy_head(path, {})
+    try:
+        return open_read_only(path, head)
+    finally:
+        files.remove_folder(head)
+
+
 def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
     """Clear away what was deleted in `lower <= key < upper`. Blocks for as long as it takes, off the interpreter lock."""
     options = rocksdict.CompactOptions()

@@ -7,7 +7,8 @@ after it (`identity.py`), and know the last commit that was acknowledged.
 
 A write that failed because the disk is full is the one failure after which reading goes on, with the same engine: the write is
 neither in the log nor in memory. Commits before it become durable by a sync as ever, and replies wait for that as ever;
-if that fails, nothing is read any more. The engine is reopened once a file of the size that this needs could be written.
+if that fails, nothing is read any more. The engine is reopened once a file of the size that this needs could be written. Meanwhile a second
+engine reads the same files: closing the first one takes a second, and opening it may find that the room is gone again.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption, StorageError, StorageFull, StorageLost
 from hashrange.store.embedded import files
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
-from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_engine
+from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_beside, open_engine
 from hashrange.store.embedded.faults import is_sync_untried, storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
@@ -77,6 +78,8 @@ class Health:
         self._next_mark_seconds = float("-inf")
         self._broken: Engine = None
         self._reopened: Engine = None
+        self._reader: Engine = None
+        """Reads while the broken engine is closed and opened again; nothing is written meanwhile, so both hold the same."""
         self._synced_sequence = 0
         """The engine's number of the last write that a sync covered."""
         self._is_reading = False
@@ -146,8 +149,11 @@ class Health:
         if self.failure is None:
             self._note_failure(error)
             self._is_reading = True
-            assert self._lock is not None
-            self._store.use(ReadingEngine(self._broken, self._lock.folder.engine, self.refusal))
+            self._read_from(self._broken)
+
+    def _read_from(self, engine: Engine) -> None:
+        assert self._lock is not None
+        self._store.use(ReadingEngine(engine, self._lock.folder.engine, self.refusal))
 
     def _lose(self, error: StorageError) -> None:
         """Take the engine out of use; everybody who waits for a sync hears `error`."""
@@ -159,7 +165,13 @@ class Health:
         self._store.use(RefusingEngine(self.refusal))
         if isinstance(error, StorageLost):
             cancel_work(self._broken)
+        self._drop_reader()
         self.barrier.fail(error)
+
+    def _drop_reader(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            close_engine(reader, self._store.place, may_fail=True)
 
     def _note_failure(self, error: StorageError) -> None:
         if error is not self.failure:
@@ -200,6 +212,7 @@ class Health:
                 abandon_engine(engine)
                 engine = None
         self._broken = self._reopened = None
+        self._drop_reader()
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
         self._is_reopening = True
@@ -218,17 +231,31 @@ class Health:
         try:
             self._lock.require_engine()
             files.prove_room(self._lock.folder.engine)
+            reader = self._reader or self._opened_beside(self._lock)
         except Exception as error:  # noqa: BLE001 - whatever it is, a reopening would meet it too
             self.barrier.report(self._still_failing, storage_error(error, place))
         else:
-            self.barrier.report(self._found_room)
+            self.barrier.report(self._found_room, reader)
 
-    def _found_room(self) -> None:
+    def _opened_beside(self, lock: FolderLock) -> Engine:
+        """An engine that reads what the broken one has written, which does nothing more. Raises StorageError, bare exceptions."""
+        cancel_work(self._broken)
+        reader = open_beside(lock.folder.engine)
+        if reader.latest_sequence_number() < self._broken.latest_sequence_number():
+            reader.close()
+            raise StorageError(
+                f"{self._store.place} holds less than the engine that failed; it is opened again before anything is served."
+            )
+        return reader
+
+    def _found_room(self, reader: Engine) -> None:
         """On the loop: nobody may read any more what is going to be closed."""
-        if self._is_reading and self.failure is not None:
-            self._lose(self.failure)
+        if self._is_reading:
+            self._reader = reader
+            self._read_from(reader)
             self.barrier.run_on_thread(self._reopen)
         else:
+            close_engine(reader, self._store.place, may_fail=True)
             self._is_reopening = False
 
     def _reopen(self) -> None:
@@ -271,7 +298,8 @@ class Health:
         assert self._lock is not None
         self._lock.note_engine()
         try:
-            if engine.latest_sequence_number() < self._synced_sequence:
+            shown = self._synced_sequence if self._reader is None else self._reader.latest_sequence_number()
+            if engine.latest_sequence_number() < shown:
                 raise StorageLost(
                     f"{self._store.place} was opened again and holds less than was acknowledged: files are missing or older"
                     " than they were. Keep a copy of the folder, and put the missing files back or restore a backup, with the"
@@ -303,10 +331,14 @@ class Health:
             self._store.load()
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self._broken = engine
-            self._store.use(RefusingEngine(self.refusal))
+            if self._reader is None:
+                self._store.use(RefusingEngine(self.refusal))
+            else:
+                self._read_from(self._reader)
             self._still_failing(storage_error(error, self._store.place))
             return
-        self._is_reopening = False
+        self._drop_reader()
+        self._is_reopening = self._is_reading = False
         self.failure = None
         self.barrier.restart()
         _log.warning("%s was reopened and serves again.", self._store.place)
