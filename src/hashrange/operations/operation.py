@@ -64,7 +64,9 @@ class Operation(msgspec.Struct, frozen=True):
     tells_missing_tables: bool = False
     """Its reply tells what was not found, and the operation does not refuse."""
     is_eventual: Callable[[Any], bool] | None = None
-    """True for requests whose reply need not wait until what they read is durable (eventually consistent reads)."""
+    """True for requests whose reply need not wait until what they read is durable (eventually consistent reads).
+
+    The other replies of such an operation, if it does not write, wait for what its `tables` hold, and for nothing else."""
     pieces: type[msgspec.Struct] | None = None
     """The struct of the elements of a large request that stand in lists and are independent: each is bounded by itself, so that the whole may
     hold more than one may."""
