@@ -9,8 +9,16 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from hashrange.items.types import Row
 from hashrange.operations.reply import Reply
-from hashrange.tables.capacity import ConsumedCapacity, IndexUnits, change_units, consumed_capacity, index_units
+from hashrange.tables.capacity import (
+    ConsumedCapacity,
+    IndexUnits,
+    change_units,
+    consumed_capacity,
+    index_units,
+    item_read_units,
+)
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import transaction_capacity
@@ -33,6 +41,23 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     """False for a write that was refused for what its item is: replies do not tell what it consumed."""
 
 
+class ReadUsage(msgspec.Struct, frozen=True, gc=False):
+    """What reading one item used, worked out when it is asked for. Its members are those of `Usage`."""
+
+    table: OpenTable
+    name: str
+    row: Row | None
+    consistent: bool
+    index_units: ClassVar[Sequence[IndexUnits]] = ()
+    is_write: ClassVar[bool] = False
+    took_effect: ClassVar[bool] = True
+
+    @property
+    def table_units(self) -> float:
+        """Units of the table itself."""
+        return item_read_units(self.row, consistent=self.consistent)
+
+
 class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
     """What a committed write of one item used, worked out when it is asked for. Its members are those of `Usage`."""
 
@@ -53,7 +78,10 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
         return index_units(self.change.entries)
 
 
-class Meter(list[Usage | ChangeUsage]):
+AnyUsage = Usage | ReadUsage | ChangeUsage
+
+
+class Meter(list[AnyUsage]):
     """What one request has used so far, in the order in which it was told. 0.15 µs to make and to tell once."""
 
     __slots__ = ()
@@ -89,15 +117,15 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
     ]
 
 
-def _grouped(meter: Meter, names: Sequence[str]) -> dict[str, list[Usage | ChangeUsage]]:
+def _grouped(meter: Meter, names: Sequence[str]) -> dict[str, list[AnyUsage]]:
     """The usages by these names, one for each of them."""
-    groups: dict[str, list[Usage | ChangeUsage]] = {}
+    groups: dict[str, list[AnyUsage]] = {}
     for name, usage in zip(names, meter, strict=True):
         groups.setdefault(name, []).append(usage)
     return groups
 
 
-def _all_index_units(usages: Sequence[Usage | ChangeUsage]) -> list[IndexUnits]:
+def _all_index_units(usages: Sequence[AnyUsage]) -> list[IndexUnits]:
     return [units for usage in usages for units in usage.index_units]
 
 

@@ -84,6 +84,7 @@ class Incoming:
         "_call_soon",
         "_dear",
         "_handle",
+        "_is_due",
         "_is_turning",
         "_long",
         "_monotonic",
@@ -109,6 +110,8 @@ class Incoming:
         self._dear: deque[tuple[Source, Request]] = deque()
         """Requests of connections whose last reply was large, which go behind all others."""
         self._is_turning = False
+        self._is_due = False
+        """A turn goes on, or will."""
 
     def hold(self, loop: "asyncio.AbstractEventLoop") -> None:
         """From now on, wait for the end of a turn of `loop`."""
@@ -119,13 +122,13 @@ class Incoming:
 
         No data: only look for requests. None: the client sends nothing more.
         """
-        is_first = not self._has_more()
-        if (data and len(data) > PIECE_BYTES) or source in self._long:
+        if (data and len(data) > PIECE_BYTES) or (self._long and source in self._long):
             self._long.setdefault(source, []).append(data)
         else:
             self._waiting.append((source, data))
-        if self._is_turning or not is_first:
+        if self._is_due:
             return
+        self._is_due = True
         if len(self._open) == 1 or self._call_soon is None:
             self.turn()
         else:
@@ -140,14 +143,15 @@ class Incoming:
         """Go round until nothing waits or, on a loop, others must have their turn."""
         call_soon = self._call_soon
         ends_seconds = self._monotonic() + TURN_SECONDS_MAX if call_soon is not None else inf
-        self._is_turning = True
+        self._is_turning = self._is_due = True
         try:
             self._go_round(ends_seconds)
             while self._has_more() and self._monotonic() < ends_seconds:
                 self._go_round(ends_seconds)
         finally:
             self._is_turning = False
-            if call_soon is not None and self._has_more():
+            self._is_due = self._has_more()
+            if call_soon is not None and self._is_due:
                 call_soon(self.turn)
         self._outgoing.flush()
 

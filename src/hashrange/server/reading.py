@@ -186,7 +186,8 @@ class Reading:
         values = self.head_values.copy()
         layout = self.layout
         assert layout is not None
-        del values[len(layout.names) :]  # trailers of a chunked body
+        if self.framing is not None:
+            del values[len(layout.names) :]  # trailers of a chunked body
         values.append(None)
         body = self.body
         self.ready.append(

@@ -19,11 +19,10 @@ from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.tables.capacity import item_read_units
 from hashrange.wire.rules import RequestRules
 
 
@@ -70,7 +69,7 @@ async def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Reply
         check_key_paths(table, projection.nested_attributes)
     consistent = request.ConsistentRead is True
     row = await scope.store.get(table.source, key, consistent=consistent)
-    meter.append(Usage(table, request.TableName, item_read_units(row, consistent=consistent)))
+    meter.append(ReadUsage(table, request.TableName, row, consistent))
     if row is None:
         return {}
     return {"Item": row if projection is None else project_row(projection, row)}
