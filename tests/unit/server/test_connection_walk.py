@@ -68,12 +68,15 @@ class Transport(FakeTransport):
         return not self.is_tls
 
     def pause_reading(self) -> None:
+        """On a closed transport, uvloop raises RuntimeError."""
         assert not self.has_ended
+        assert not self.is_closed
         super().pause_reading()
 
     def resume_reading(self) -> None:
         """A loop that listened to a client that has ended would find the end again."""
         assert not self.has_ended
+        assert not self.is_closed
         super().resume_reading()
 
 
