@@ -5,11 +5,11 @@
 | BLOCKED, whatever else | the last bytes that came | `WRITE_SECONDS_MAX` | cut off |
 | BUSY, if not that | | no limit: the server is at work | |
 | BETWEEN | the last bytes that came | `IDLE_SECONDS_MAX` | closed |
-| INSIDE | the request's first byte | as `bounds.is_too_slow` says | refused |
+| INSIDE | its beginning | as `bounds.is_too_slow` says | refused |
 | WAITING | the last bytes that came | `ROOM_SECONDS_MAX` | refused |
 | REFUSED | | none: replies are due, so it is BUSY or BLOCKED | |
-| LINGERING | the refusal | `LINGER_SECONDS` | cut off |
-| CLOSING | the closing | `WRITE_SECONDS_MAX` | cut off |
+| LINGERING | its beginning: the refusal | `LINGER_SECONDS` | cut off |
+| CLOSING | its beginning | `WRITE_SECONDS_MAX` | cut off |
 
 This file must not know sockets.
 """

@@ -68,12 +68,15 @@ class Transport(FakeTransport):
         return not self.is_tls
 
     def pause_reading(self) -> None:
+        """On a closed transport, uvloop raises RuntimeError."""
         assert not self.has_ended
+        assert not self.is_closed
         super().pause_reading()
 
     def resume_reading(self) -> None:
         """A loop that listened to a client that has ended would find the end again."""
         assert not self.has_ended
+        assert not self.is_closed
         super().resume_reading()
 
 
@@ -121,20 +124,24 @@ class Client:
         self.count += 1
         return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
+    @property
+    def may_send(self) -> bool:
+        transport = self.transport
+        return transport.reads and not (self.has_left or transport.has_ended or transport.is_closed)
+
     def send(self) -> None:
         """One read, as long as it is listened to; at last, perhaps, the end."""
-        transport = self.transport
-        if self.has_left or transport.has_ended or transport.is_closed or not transport.reads:
+        if not self.may_send:
             return
         size_bytes = self.chance.choice((1, 30, 1_000, PIECE_BYTES, PIECE_BYTES + 1, 60_000))
         if self.data:
             piece, self.data = self.data[:size_bytes], self.data[size_bytes:]
             self.connection.data_received(piece)
         elif self.chance.random() < 0.5:
-            transport.has_ended = True
+            self.transport.has_ended = True
             if not self.connection.eof_received():
                 self.is_undisturbed = False  # under TLS, what is in work then is not answered any more
-                transport.close()
+                self.transport.close()
 
     def stop_reading(self) -> None:
         """As `unblock`'s counterpart: at any time, not only at a write."""
@@ -254,7 +261,7 @@ class Walk:
 
     def finish(self) -> None:
         """Everybody sends what is left, reads everything, and is answered."""
-        before, is_quiet = None, False
+        is_quiet = False
         while not is_quiet:
             for client in self.clients:
                 client.read_on()
@@ -263,10 +270,9 @@ class Walk:
                 self.answer(0)
             self.turns.turn()
             self.check()
-            unsent = [len(client.data) for client in self.clients]
+            is_sending = any(client.data and client.may_send for client in self.clients)
             is_blocked = any(client.transport.is_blocked and not client.has_left for client in self.clients)
-            is_quiet = unsent == before and not is_blocked and not self.in_work and not self.turns.due
-            before = unsent
+            is_quiet = not (is_sending or is_blocked or self.in_work or self.turns.due)
         for client in self.clients:
             self.check_end(client)
         while self.connections.stop():
@@ -280,10 +286,10 @@ class Walk:
         assert self.connections.unread._bytes == 0
 
     def check_end(self, client: Client) -> None:
-        """Nothing is left to do for it."""
+        """Nothing is left to do for it, and it could send everything."""
         connection = client.connection
         assert connection.answering is not BUSY
-        assert client.transport.is_closed or not (connection.has_more or client.transport.has_ended)
+        assert client.transport.is_closed or not (connection.has_more or client.transport.has_ended or client.data)
         if client.sends_garbage and not client.data and client.is_undisturbed:
             assert connection.receiving in OVER or (connection.receiving is LINGERING and not client.transport.is_tls)
 
