@@ -29,6 +29,8 @@ RAW_SLICE_ROWS_MAX = 384
 """Rows read between two hand-backs of the loop when nobody else is there: 0.3 ms."""
 DECODED_SLICE_ROWS_MAX = 128
 """Rows decoded, filtered and projected between two hand-backs, at most: some 0.7 ms."""
+JSON_SIZES_MAX = 128
+"""No item has so much JSON for each byte that it counts: numbers like 1E-130 have 67. A page of so few bytes need not be looked at."""
 FETCHED_ITEM_STEPS = 8
 """What it takes to fetch an item for an entry of a local index."""
 
@@ -55,12 +57,42 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """Of the evaluated rows."""
     filled_bytes: int
     """How much of the page's limit is used up: by these rows, or by the items fetched for them."""
-    json_bytes: int
-    """At least the length of the JSON of the same rows or items."""
     fetched_units: float
     """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
     """The last evaluated row when a limit ended the page."""
+
+    counted_json_bytes: int
+    """At least the length of the JSON of the evaluated rows or fetched items; 0 where it was not counted."""
+
+    @property
+    def json_bytes(self) -> int:
+        """The same, counted now if it was not before."""
+        return self.counted_json_bytes or rows_json_bytes_max(self.items, self.size_bytes)
+
+
+class _JsonRoom:
+    """How much more JSON the rows of a page may have. Of short pages of whole rows nothing is counted."""
+
+    __slots__ = ("_surely_short_bytes", "left_bytes")
+
+    def __init__(self, limit_bytes: int, *, is_raw: bool) -> None:
+        self.left_bytes = limit_bytes
+        self._surely_short_bytes = limit_bytes // JSON_SIZES_MAX if is_raw else -1
+        """Up to that size of the page; -1 once it is counted."""
+
+    def fit(self, rows: list[Row], size_bytes: int, before: Rows, before_bytes: int) -> list[Row]:
+        """The next rows, which weigh `size_bytes`, up to the one that takes the last room; `before` are those that came before, of that size."""
+        if before_bytes + size_bytes <= self._surely_short_bytes:
+            return rows
+        if self._surely_short_bytes >= 0:
+            self._surely_short_bytes = -1
+            self.left_bytes -= rows_json_bytes_max(before, before_bytes)
+        if rows_json_bytes_max(rows, size_bytes) > self.left_bytes:
+            rows = _first_rows(rows, self.left_bytes)
+            size_bytes = sum(row_sizes_bytes(rows))
+        self.left_bytes -= rows_json_bytes_max(rows, size_bytes)
+        return rows
 
 
 async def read_page(
@@ -85,7 +117,7 @@ async def read_page(
         slice_rows_max = RAW_SLICE_ROWS_MAX
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
     bytes_left = fetched_left_bytes = limit_bytes
-    json_left_bytes = limit_json_bytes
+    room = _JsonRoom(limit_json_bytes, is_raw=is_raw and not wanted.fetches_items)
     items = Rows()
     count = scanned_count = 0
     fetched_units = 0.0
@@ -94,16 +126,14 @@ async def read_page(
         rows = evaluated = page.rows
         if wanted.fetches_items:
             rows, evaluated = await _fetch_items(
-                store, source, page.rows, fetched_left_bytes, json_left_bytes, consistent=consistent
+                store, source, page.rows, fetched_left_bytes, room.left_bytes, consistent=consistent
             )
             fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
-        elif rows_json_bytes_max(rows, page.size_bytes) > json_left_bytes:
-            rows = evaluated = _first_rows(rows, json_left_bytes)
+            room.left_bytes -= rows_json_bytes_max(rows, sum(row_sizes_bytes(rows)))
+        else:
+            rows = evaluated = room.fit(rows, page.size_bytes, items, limit_bytes - bytes_left)
         is_cut = len(evaluated) < len(page.rows)
-        json_left_bytes -= rows_json_bytes_max(
-            rows, page.size_bytes if rows is page.rows else sum(row_sizes_bytes(rows))
-        )
         bytes_left -= sum(row_sizes_bytes(evaluated)) if is_cut else page.size_bytes
         scanned_count += len(evaluated)
         rows_left -= len(evaluated)
@@ -112,14 +142,14 @@ async def read_page(
         else:
             count += len(rows)
             items += () if wanted.is_count else rows
-        is_full = is_cut or rows_left <= 0 or min(bytes_left, fetched_left_bytes, json_left_bytes) <= 0
+        is_full = is_cut or rows_left <= 0 or min(bytes_left, fetched_left_bytes, room.left_bytes) <= 0
         if page.last_key is None or is_full:
             size_bytes = limit_bytes - bytes_left
             filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
-            json_bytes = limit_json_bytes - json_left_bytes
             last_evaluated = evaluated[-1] if is_cut or page.last_key is not None else None
+            counted_json_bytes = limit_json_bytes - room.left_bytes
             return ReadPage(
-                items, count, scanned_count, size_bytes, filled_bytes, json_bytes, fetched_units, last_evaluated
+                items, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated, counted_json_bytes
             )
         span = narrow(span, page.last_key)
         slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
