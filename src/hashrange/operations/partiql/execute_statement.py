@@ -30,7 +30,7 @@ from hashrange.operations.partiql.statements import (
     statement_tables,
 )
 from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
-from hashrange.operations.reply import Items, Reply
+from hashrange.operations.reply import Items, Reply, Rows
 from hashrange.tables.capacity import read_units
 
 
@@ -65,7 +65,7 @@ async def execute_statement(scope: Scope, request: ExecuteStatementRequest, mete
     consistent = request.ConsistentRead is True
     item, size_bytes = await read_item(scope, plan, values, consistent=consistent)
     meter.append(Usage(table, table.name, read_units(size_bytes, consistent=consistent)))
-    return {"Items": Items(() if item is None else (item,))}
+    return {"Items": Rows(() if item is None else (item,))}
 
 
 async def _select_page(

@@ -93,7 +93,13 @@ def _add_items(texts: list[Text], before: bytes, items: Items, rows_bytes: int) 
         return rows_bytes
     for one in items:
         spend(1)
-        rows_bytes = _add(texts, before, one, rows_bytes)
+        if one.__class__ is Structure and len(one) == 1 and (row := one.get("Item")).__class__ is bytes:
+            text = row_json(row)  # type: ignore[arg-type]  # mypy does not see the class
+            grow_reply(rows_bytes, rows_bytes + len(text))
+            rows_bytes += len(text)
+            texts.append(b"".join((before, b'{"Item":', text, b"}")))
+        else:
+            rows_bytes = _add(texts, before, one, rows_bytes)
         before = b""
     texts[-1] += b"]"
     return rows_bytes
