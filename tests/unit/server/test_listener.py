@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
+from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.reply import Reply
 from hashrange.server import listener
 from hashrange.server.listener import (
     TLS_END_SECONDS_MAX,
@@ -26,9 +28,10 @@ from hashrange.server.listener import (
 from hashrange.server.process import run_on_best_loop
 from hashrange.service.service import Service
 from hashrange.settings import Settings
+from hashrange.store.pause import PAUSE
 from tests.support.signing import sign
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.unit.server.harness import ECHO_OPERATIONS, Parsed, StubStore, as_bytes, reply
+from tests.unit.server.harness import ECHO_OPERATIONS, EchoRequest, Parsed, StubStore, as_bytes, reply
 
 TLS = Path(__file__).parents[2] / "data" / "tls"
 Scenario = Callable[[Server, StubStore, int], Awaitable[None]]
@@ -179,6 +182,39 @@ def test_stopping_answers_what_is_open_and_refuses_what_comes(play: Callable[...
         await close(idle_writer)
 
     play(scenario)
+
+
+def test_what_takes_too_long_when_the_server_stops_is_left_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is closed behind it: whatever went on would fail, and be reported, though nobody waits for it."""
+    monkeypatch.setattr(listener, "STOP_SECONDS_MAX", 0.0)
+    steps = 0
+
+    async def never_end(_scope: Scope, _request: EchoRequest) -> Reply:
+        nonlocal steps
+        while True:
+            steps += 1
+            await PAUSE
+
+    async def scenario() -> None:
+        store: Any = StubStore()
+        operations = {"GetItem": Operation("GetItem", EchoRequest, never_end)}
+        settings = Settings(port=0, data_dir=None)
+        server = Server(Service(store, operations, SystemClock(), settings), read_secrets(settings))
+        endpoint = await server.start()
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(endpoint.rpartition(":")[2]))
+        writer.write(request_bytes())
+        while not steps:  # noqa: ASYNC110 - looks at what has no event
+            await asyncio.sleep(0)
+        await server.stop()
+        steps_before = steps
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert steps == steps_before
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        await close(writer)
+
+    asyncio.run(scenario())
 
 
 def test_the_sweep_runs_by_itself(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
