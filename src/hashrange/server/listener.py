@@ -96,7 +96,10 @@ class Server:
         return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
-        """Accept nothing more, answer what is open, and close all connections; the store stays open."""
+        """Accept nothing more, answer what is open, and close all connections; the store stays open.
+
+        What takes longer than STOP_SECONDS_MAX is left as it stands.
+        """
         if self._listener is not None:
             self._listener.close()
         if self._sweep is not None:
@@ -112,6 +115,7 @@ class Server:
         for connection in connections.everyone():
             connection.transport.abort()
         await self.service.stop_jobs()
+        self.service.workers.abandon()
 
     def _turn(self) -> None:
         """Sweep, again and again."""

@@ -72,6 +72,7 @@ class Workers:
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
+        self._is_abandoned = False
         steps.install(_look, _queue)
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -107,6 +108,12 @@ class Workers:
     def is_over(self, now_seconds: float) -> bool:
         """Is the slice of this turn used up, so that what has not begun had better be done later?"""
         return self._loop is not None and now_seconds >= self._ends_seconds
+
+    def abandon(self) -> None:
+        """From now on, leave for ever what has given way, and what gives way later: nobody waits for it any more."""
+        self._is_abandoned = True
+        if self._large_bytes and self._collects:
+            gc.enable()
 
     def count_left(self) -> int:
         """How much has given way, and goes on later."""
@@ -168,7 +175,7 @@ class Workers:
 
     def _call_turn(self, *, is_late: bool = False) -> None:
         """Have what waits served in the next turn of the loop; behind what the sockets have brought, if this one took long."""
-        if (self._left or self._next) and not self._is_turn_due:
+        if (self._left or self._next) and not self._is_turn_due and not self._is_abandoned:
             self._is_turn_due = True
             self._call_soon(self._step_back if is_late else self._turn)
 
@@ -181,6 +188,8 @@ class Workers:
 
     def _turn(self) -> None:
         """Serve what waits, each once at most, until a slice of time is over; of both kinds the oldest at least."""
+        if self._is_abandoned:
+            return
         monotonic = self._monotonic
         now_seconds = monotonic()
         ends_seconds = self._ends_seconds = now_seconds + SLICE_SECONDS
