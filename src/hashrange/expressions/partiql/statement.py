@@ -98,6 +98,7 @@ class Statement:
         "_conditions",
         "build_item",
         "index_name",
+        "kept_beside",
         "kind",
         "order",
         "projection",
@@ -138,6 +139,8 @@ class Statement:
         self.value_checks = value_checks
         """Static checks that depend on a value itself, so that they run for each request."""
         self._conditions = reader.conditions
+        self.kept_beside: dict[object, object] = {}
+        """What others have worked out of it, by who did: it goes with the statement."""
 
     def values(self, parameters: Parameters | None) -> dict[str, Value]:
         """The canonical value of every value token. Raises what is wrong with a parameter, and the checks that need values."""
