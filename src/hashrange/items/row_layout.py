@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hashrange.items.packing import PACKED_SAVES, unpack, unpacked_bytes
 from hashrange.items.types import Row
+from hashrange.steps import spend_decoding
 
 PLAIN_VERSION = 1
 """Of a row that ends with its item."""
@@ -102,10 +103,18 @@ def rows_json_bytes_max(rows: Collection[Row], size_bytes: int) -> int:
     return sum(map(len, rows)) + PACKED_SAVES * size_bytes
 
 
+def is_packed(row: Row) -> bool:
+    """Is its JSON far longer than the row?"""
+    return row[0] in _PACKED
+
+
 def _other_json(row: Row) -> bytes:
     """Of rows that are no plain ones."""
-    stored = _stored_json(row)
-    return unpack(stored) if row[0] in _PACKED else stored
+    if row[0] not in _PACKED:
+        return _stored_json(row)
+    json_bytes_max = len(row) + PACKED_SAVES * row_size_bytes(row)
+    spend_decoding(json_bytes_max)  # so that few are unpacked at a time
+    return unpack(_stored_json(row))
 
 
 def _stored_json(row: Row) -> bytes:

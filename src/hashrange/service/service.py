@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from hashrange.clock import Clock
 from hashrange.errors import (
@@ -21,6 +21,8 @@ from hashrange.errors import (
     UnsupportedOperationException,
     ValidationException,
 )
+from hashrange.items.row_layout import is_packed
+from hashrange.items.types import Row
 from hashrange.jobs.runner import Runner
 from hashrange.operations.meter import Meter, with_capacity
 from hashrange.operations.operation import Operation, Scope
@@ -62,6 +64,9 @@ class Service:
         """What has ended in this turn."""
         self._ready: deque[Call] = deque()
         """What may be told now."""
+        self._put_off: deque[Call] = deque()
+        """What begins anew once fewer large replies wait to be made."""
+        self._is_beginning_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on, work gives way to `loop`, on which this is called."""
@@ -147,7 +152,24 @@ class Service:
             self._refuse(call, error)
         self.release()
 
+    def _begin_put_off(self) -> None:
+        """Begin anew while there is time, and few enough wait."""
+        put_off, workers = self._put_off, self.workers
+        while put_off and not workers.is_crowded:
+            self.run(deque((put_off.popleft(),)))
+            if workers.is_over(self._monotonic()):
+                break
+        self._is_beginning_due = bool(put_off)
+        if put_off:
+            workers.run_next(self._begin_put_off)
+
     def _succeed(self, call: Call, reply: Reply | None) -> None:
+        if self.workers.is_crowded and _is_packed_item(call, reply):
+            self._put_off.append(call)  # without its item: a thousand that wait for their turn would hold a gigabyte
+            if not self._is_beginning_due:
+                self._is_beginning_due = True
+                self.workers.run_next(self._begin_put_off)
+            return
         form = call.operation.capacity
         try:
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
@@ -236,3 +258,9 @@ class Service:
         ready = self._ready
         while ready:
             ready.popleft().tell()
+
+
+def _is_packed_item(call: Call, reply: Reply | None) -> bool:
+    """Is it a GetItem's reply, whose JSON is much longer than its row? Reading it once more changes nothing."""
+    item = None if reply is None else reply.get("Item")
+    return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

@@ -25,6 +25,8 @@ SHARE_SECONDS = 0.0005
 """So much may be done for each of the other requests of a turn whose slice is used up."""
 LARGE_TOGETHER_BYTES = 8 * 1024 * 1024
 """So much JSON of large pieces is in work at a time, or one piece of any size; others wait before they decode theirs. Decoded, it takes 30 times as much at worst."""
+LARGE_WAITING_MAX = 64
+"""So many may wait before they make a large piece, each with what it is made of; others had better begin anew later."""
 IDLE_WORKERS_MAX = 4
 
 
@@ -69,6 +71,10 @@ class Workers:
         self._queued: deque[Worker] = deque()
         """Workers that wait until fewer hold large pieces."""
         self._large_bytes = 0
+        self._large_waiting = 0
+        """So many workers are about to make a large piece."""
+        self.is_crowded = False
+        """Are these as many as should be?"""
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
@@ -152,17 +158,24 @@ class Workers:
         While something large is made the collector rests: it would look at all of it again and again, and find nothing,
         since requests make few cycles.
         """
-        self._leave(worker, self._left)
         more_bytes = size_bytes - worker.large_bytes
         if size_bytes < LARGE_BYTES or more_bytes <= 0:
+            self._leave(worker, self._left)
             return
+        self._count_waiting(1)
+        self._leave(worker, self._left)
         while not worker.large_bytes and self._large_bytes and self._large_bytes + size_bytes > LARGE_TOGETHER_BYTES:
             self._leave(worker, self._queued)
+        self._count_waiting(-1)
         if not self._large_bytes:
             self._collects = gc.isenabled()
             gc.disable()
         worker.large_bytes += more_bytes
         self._large_bytes += more_bytes
+
+    def _count_waiting(self, more: int) -> None:
+        self._large_waiting += more
+        self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
         """Wait in line until entered again."""

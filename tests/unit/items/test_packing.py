@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange import steps
 from hashrange.items.packing import PACKED_AT_ONCE_BYTES, pack, unpack
 from hashrange.items.row_layout import (
     METADATA,
@@ -113,6 +114,21 @@ def test_any_json_comes_back(seed: int) -> None:
     text = msgspec.json.encode([{"S": value} for value in values])
     text = text[chance.randrange(40) :] * (2 + PACKED_AT_ONCE_BYTES // len(text))
     assert unpack(pack(text)) == text
+
+
+def test_what_unpacking_takes_is_announced_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[int] = []
+    monkeypatch.setattr(steps, "_queue", announced.append)
+    for value in DENSE.values():
+        row = encode_row(*made(value))
+        announced.clear()
+        text = row_json(row)
+        (announced_bytes,) = announced
+        assert announced_bytes >= len(text)
+    row = encode_row(*made({"S": "x" * ROOM_BYTES}))
+    announced.clear()
+    row_json(row)
+    assert not announced
 
 
 def test_a_row_of_an_older_format_holds_the_same_item() -> None:
