@@ -77,9 +77,12 @@ def grow_reply(before_bytes: int, after_bytes: int) -> None:
 
 def walk(members: Collection[T]) -> Iterable[T]:
     """The members, counted; many of them piece by piece. 0.1 µs, and 0.03 µs for each of many."""
+    global _left
     if len(members) > PIECE_MEMBERS:
         return _pieces(members)
-    spend(len(members) + 1)
+    _left -= len(members) + 1
+    if _left < 0:
+        look()
     return members
 
 

@@ -28,7 +28,7 @@ def plan_key(
     return (
         texts,
         None if names is None else tuple(names.items()),
-        None if values is None else tuple([(token, *value) for token, value in values.items()]),
+        None if values is None else (tuple(values), tuple(map(tuple, values.values()))),
     )
 
 

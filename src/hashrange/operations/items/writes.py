@@ -30,15 +30,22 @@ class WriteRequest(Protocol):
     def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: N802
 
 
+def refused_usage(table: OpenTable, name: str, refusal: ItemRefusal) -> Usage:
+    """What a write consumed that was refused for what its item is: as much as a write of the item."""
+    return Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False)
+
+
 async def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str, meter: Meter) -> Change:
     """Carry out a write of one item, and tell what it consumes; `name` is the table as the reply names it.
+
+    The operations for single items do the same themselves, for a coroutine costs 0.25 µs.
 
     Raises what the plan refuses with, which consumes as much as a write of the item that is there, and what `Store.mutate` raises.
     """
     try:
         change = await scope.store.mutate(table, key, plan, new_request_id())
     except ItemRefusal as refusal:
-        meter.append(Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False))
+        meter.append(refused_usage(table, name, refusal))
         raise
     meter.append(ChangeUsage(table, name, change))
     return change
