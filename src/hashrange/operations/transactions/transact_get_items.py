@@ -4,14 +4,14 @@ Order of checks: per action, in the order of the request, parameters → Key val
 → tables. What does not fit a table's keys becomes a reason.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.parameters import check_unused
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.projection import Projection, compile_projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Item, Key, Row
@@ -24,7 +24,7 @@ from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.depth import check_expressions_readable
 from hashrange.operations.items.parameters import GET_ITEM, check_parameters
 from hashrange.operations.items.plans import NO_VALUES
-from hashrange.operations.items.projections import project_row, requested_projection
+from hashrange.operations.items.projections import project_row
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
@@ -39,7 +39,6 @@ from hashrange.wire.rules import RequestRules, SpecialForm
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One item, whole or in part. Transactions know no legacy parameters."""
 
-    AttributesToGet: ClassVar[None] = None
     Key: shapes.AttributeMap
     TableName: shapes.TableName
     ProjectionExpression: str | None = None
@@ -85,7 +84,9 @@ def _checked_lookup(get: Get) -> Lookup:
     except NestingFault:
         check_expressions_readable(get)
         raise
-    projection = requested_projection(get)
+    projection = None
+    if get.ProjectionExpression is not None:
+        projection = compile_projection(get.ProjectionExpression, get.ExpressionAttributeNames)
     check_unused(get.ExpressionAttributeNames, NO_VALUES, projection)
     return Lookup(get.TableName, key_item, projection)
 
