@@ -6,19 +6,15 @@ item keys → condition → size of the item collection.
 
 import msgspec
 
-from hashrange.errors import ItemRefusal, ResourceNotFoundException
-from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items import forms
-from hashrange.operations.items.actions import check_put, plan_action
+from hashrange.operations.items.actions import check_put
 from hashrange.operations.items.write_expressions import legacy_parameters
-from hashrange.operations.items.writes import refused_usage, write_reply
-from hashrange.operations.lookup import find_active_table
-from hashrange.operations.meter import ChangeUsage, Meter
+from hashrange.operations.items.writes import write_item
+from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.store.request_ids import new_request_id
 from hashrange.wire.rules import RequestRules
 
 
@@ -48,19 +44,7 @@ async def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Reply
     """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
     action = check_put(RULES, request, legacy, request.ReturnValues)
-    table = find_active_table(scope, request.TableName)
-    if table is None:
-        raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key, plan = plan_action(table, action)
-    try:
-        change = await scope.store.mutate(table, key, plan, new_request_id())
-    except ItemRefusal as refusal:
-        meter.append(refused_usage(table, request.TableName, refusal))
-        raise
-    meter.append(ChangeUsage(table, request.TableName, change))
-    if request.ReturnValues is None and request.ReturnItemCollectionMetrics is None:
-        return {}
-    return await write_reply(scope, request, action, change)
+    return await write_item(scope, request, action, meter)
 
 
 OPERATION = Operation(
