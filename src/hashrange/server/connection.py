@@ -30,12 +30,14 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "active_at_seconds", "answering", "connections", "input", "last_reply", "reading", "ready", "receiving", "refusal", "request",
-        "sending", "share", "since_seconds", "transport", "unread_bytes",
+        "sending", "share", "since_seconds", "socket_transport", "transport", "unread_bytes",
     )  # fmt: skip
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
         self.transport: asyncio.Transport = cast("asyncio.Transport", None)
+        self.socket_transport: asyncio.Transport | None = None
+        """With TLS, the one below."""
         self.receiving = BETWEEN
         self.answering = IDLE
         self.sending = FLOWING
@@ -116,6 +118,11 @@ class Connection(asyncio.Protocol):
         self.sending = states.UNBLOCK[self.sending]
         self.connections.unread.remove(self)
         self.go_on()
+
+    def count_unsent_bytes(self) -> int:
+        """How much is written that the client has not read."""
+        below = self.socket_transport
+        return self.transport.get_write_buffer_size() + (0 if below is None else below.get_write_buffer_size())
 
     # --- what comes -----------------------------------------------------------------------------
 

@@ -16,6 +16,9 @@ class Reader(Protocol):
 
     transport: asyncio.Transport
 
+    def count_unsent_bytes(self) -> int:
+        """How much is written that its client has not read."""
+
 
 class Unread:
     """The connections whose clients have stopped reading, longest first, and what waits for each of them."""
@@ -29,7 +32,7 @@ class Unread:
     def add(self, reader: Reader) -> None:
         """Its client has stopped reading; with too much unread in sum, those who stopped first are cut off."""
         self.remove(reader)
-        size_bytes = self._sizes[reader] = reader.transport.get_write_buffer_size()
+        size_bytes = self._sizes[reader] = reader.count_unsent_bytes()
         self._bytes += size_bytes
         while self._bytes > UNREAD_BYTES_MAX:
             longest = next(iter(self._sizes))

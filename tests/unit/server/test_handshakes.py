@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hashrange.server import handshakes
+from hashrange.server.connection import Connection
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.handshakes import (
     HANDSHAKE_SECONDS_MAX,
@@ -21,7 +22,7 @@ from hashrange.server.listener import Server, tls_context
 from hashrange.server.room import BEGINNINGS_BYTES_MAX
 from hashrange.settings import Settings
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
-from tests.unit.server.listening import TLS, ask, close, request_bytes
+from tests.unit.server.listening import TLS, ask, close, read_reply, request_bytes
 from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
 
 FILES = {"tls_cert": str(TLS / "localhost.pem"), "tls_key": str(TLS / "localhost.key")}
@@ -220,6 +221,26 @@ def test_requests_that_come_with_the_last_flight_are_answered(
             answers = b""
             while answers.count(b"}") < 2:
                 answers += await client.read(reader, 1)
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_what_a_client_leaves_unread_is_counted_and_sent_when_it_reads_on(play: Callable[..., None]) -> None:
+    count = 400
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context(), limit=1024)
+        writer.write(request_bytes(body=b'{"TableName":"large"}') * count)
+        while not server.connections.unread._bytes:  # noqa: ASYNC110 - looks at what has no event
+            await asyncio.sleep(0)
+        (connection,) = server.connections.open
+        assert isinstance(connection, Connection)
+        assert connection.socket_transport is not None
+        assert server.connections.unread._bytes >= connection.socket_transport.get_write_buffer_size() > 0
+        for _ in range(count):
+            assert len((await read_reply(reader)).body) == 70_011
+        assert not server.connections.unread._bytes
         await close(writer)
 
     play(scenario, **FILES)

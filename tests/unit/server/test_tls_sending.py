@@ -1,0 +1,75 @@
+"""Under TLS, a client that does not read is known by the socket's transport, and its connection is told once."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hashrange.server.connection_states import BLOCKED, FLOWING
+from hashrange.server.tls_sending import Sending
+from hashrange.server.unread import UNREAD_BYTES_MAX
+from tests.unit.server.harness import FakeTransport, FrontEnd
+
+
+class LimitedTransport(FakeTransport):
+    """Takes limits, and does nothing about them."""
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high is not None
+        assert high > UNREAD_BYTES_MAX
+
+
+class Tls(asyncio.BufferedProtocol):
+    """The library's side of TLS: it hands on what it has encrypted as soon as it may."""
+
+    def __init__(self) -> None:
+        self.sending: Sending | None = None
+        self.fills_up_again = False
+
+    def resume_writing(self) -> None:
+        assert self.sending is not None
+        if self.fills_up_again:
+            self.fills_up_again = False
+            self.sending.pause_writing()
+
+
+def connected(front: FrontEnd) -> tuple[Any, FakeTransport, Tls, Sending]:
+    connection, _ = front.connect()
+    transport, socket_transport, tls = LimitedTransport(), FakeTransport(), Tls()
+    connection.transport = transport
+    tls.sending = Sending(tls, connection, (transport, socket_transport))
+    return connection, socket_transport, tls, tls.sending
+
+
+@pytest.fixture
+def front() -> FrontEnd:
+    return FrontEnd()
+
+
+def test_pauses_of_the_socket_reach_the_connection(front: FrontEnd) -> None:
+    connection, _, _, sending = connected(front)
+    sending.pause_writing()
+    assert connection.sending is BLOCKED
+    sending.resume_writing()
+    assert connection.sending is FLOWING
+
+
+def test_what_fills_up_again_at_once_is_no_pause_of_its_own(front: FrontEnd) -> None:
+    connection, _, tls, sending = connected(front)
+    sending.pause_writing()
+    tls.fills_up_again = True
+    sending.resume_writing()
+    assert connection.sending is BLOCKED
+    sending.resume_writing()
+    assert connection.sending is FLOWING
+
+
+def test_what_the_socket_has_not_taken_counts_as_unread(front: FrontEnd) -> None:
+    clients = [connected(front) for _ in range(5)]
+    for _, socket_transport, _, sending in clients:
+        socket_transport.unread_bytes = UNREAD_BYTES_MAX // 4
+        sending.pause_writing()
+    assert [connection.transport.is_aborted for connection, *_ in clients] == [True] + [False] * 4
+    for connection, *_ in clients:
+        connection.connection_lost(None)
+    assert front.connections.unread._bytes == 0
