@@ -78,23 +78,11 @@ class Front:
 
         A request that takes long gives way where it stands, and the others go on without it.
         """
-        targets = self._targets
-        quick: deque[Arrived] = deque()
-        for request, respond in requests:
-            layout = request.layout
-            target = targets.get(request.values[layout.target])
-            if target is None:
-                self._waiting.append((self._choose(request), request, respond))
-            elif target.is_quick and len(request.body) <= QUICK_BYTES and layout.content_encoding < 0:
-                quick.append((target.prepare, request, respond))
-            else:
-                self._waiting.append((target.prepare, request, respond))
-        if quick:
-            self._service.workers.begin_turn()
-            self._share_out(quick, deque())
+        if not requests:
+            return
+        self._service.workers.begin_turn()
+        self._share_out(deque(requests), deque())
         if self._waiting and not self._is_turn_due:
-            if not quick:
-                self._service.workers.begin_turn()
             self._begin_waiting()
 
     def _choose(self, request: Request) -> Prepare:
@@ -103,21 +91,30 @@ class Front:
 
     # --- quick ones -----------------------------------------------------------------------------
 
-    def _share_out(self, requests: deque[Arrived], calls: deque[Call]) -> None:
+    def _share_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
         """To as many workers as it takes: nobody waits for one that has given way."""
         while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
-    def _go_on(self, requests: deque[Arrived], calls: deque[Call]) -> None:
-        """The stages, for whatever no other worker has taken."""
+    def _go_on(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
+        """The stages, for whatever no other worker has taken; what is not quick waits."""
+        targets = self._targets
         while requests:
-            prepare, request, respond = requests.popleft()
-            call = prepare(request, respond)
-            if call is not None:
-                calls.append(call)
-        self._service.run_in_worker(calls)
+            request, respond = requests.popleft()
+            layout = request.layout
+            target = targets.get(request.values[layout.target])
+            if target is None:
+                self._waiting.append((self._choose(request), request, respond))
+            elif target.is_quick and len(request.body) <= QUICK_BYTES and layout.content_encoding < 0:
+                call = target.prepare(request, respond)
+                if call is not None:
+                    calls.append(call)
+            else:
+                self._waiting.append((target.prepare, request, respond))
+        if calls:
+            self._service.run_in_worker(calls)
 
     # --- all others -----------------------------------------------------------------------------
 

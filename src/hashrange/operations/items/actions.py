@@ -205,7 +205,8 @@ def _expressions(
 
 def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
     """What the action does to its table, in three steps. Raises ValidationException for the first thing that does not fit it."""
-    key = locate(table, action)
+    is_whole = action.kind == "put" and action.dialect != "batch"
+    key = table.item_key(action.item) if is_whole else locate(table, action)
     if action.condition is not None or action.update is not None or table.index_keys:
         check_fit(table, action)
     return key, make_plan(table, action)

@@ -47,9 +47,10 @@ async def write_item(scope: Scope, request: WriteRequest, action: Action, meter:
         raise
     meter.append(ChangeUsage(table, request.TableName, change))
     reply: Reply = {}
-    attributes = returned_attributes(request.ReturnValues, change, action.update)
-    if attributes is not None:
-        reply["Attributes"] = attributes
+    if request.ReturnValues is not None:
+        attributes = returned_attributes(request.ReturnValues, change, action.update)
+        if attributes is not None:
+            reply["Attributes"] = attributes
     if request.ReturnItemCollectionMetrics == "SIZE" and table.has_item_collections:
         reply["ItemCollectionMetrics"] = await _collection_metrics(scope, change, action.item)
     return reply

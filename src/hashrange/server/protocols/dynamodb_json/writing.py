@@ -34,11 +34,11 @@ def reply_json(reply: Reply | None) -> bytes:
     """The body of a reply; empty for an operation without output. 0.3 µs for one small row. Raises what reading a damaged row does."""
     if reply is None:
         return b""
+    if not reply:
+        return b"{}"
     item = reply.get("Item")
     if item.__class__ is bytes and len(reply) == 1:
         return b"".join((b'{"Item":', row_json(item), b"}"))  # type: ignore[arg-type]  # mypy does not see the class
-    if not reply:
-        return b"{}"
     texts: list[Text] = []
     rows_bytes = _add_structure(texts, b"", reply, 0)
     if rows_bytes > LARGE_BYTES:
