@@ -24,6 +24,8 @@ VIEWED_BYTES = 4096
 """Rows of a list whose first one is longer than that are not copied before they are joined."""
 TEXTS_FREED_AT_ONCE = 64
 OPENED_MAX = 1024
+SHORT_PAGE_BYTES = 16 * 1024
+"""Rows of a page that is copied twice without a thought."""
 
 _encode = msgspec.json.Encoder().encode
 _OPENED: dict[str, bytes] = {}
@@ -39,11 +41,25 @@ def reply_json(reply: Reply | None) -> bytes:
     item = reply.get("Item")
     if item.__class__ is bytes and len(reply) == 1:
         return b"".join((b'{"Item":', row_json(item), b"}"))  # type: ignore[arg-type]  # mypy does not see the class
+    rows = reply.get("Items")
+    if rows.__class__ is Rows and rows and sum(map(len, rows)) <= SHORT_PAGE_BYTES and (body := _short_page(reply)):
+        return body
     texts: list[Text] = []
     rows_bytes = _add_structure(texts, b"", reply, 0)
     if rows_bytes > LARGE_BYTES:
         return _join_large(texts)
     return b",".join(texts)
+
+
+def _short_page(reply: Reply) -> bytes | None:
+    """A reply whose Items are few short rows, and which holds no others: the commonest of all but single items. 1 µs for one row."""
+    rest = reply.copy()
+    text = b",".join(rows_json(rest.pop("Items")))
+    if not rest:
+        return b"".join((b'{"Items":[', text, b"]}"))
+    if not _WITH_ROWS.keys().isdisjoint(map(type, rest.values())):
+        return None
+    return b"".join((b'{"Items":[', text, b"],", _encode(rest)[1:]))
 
 
 def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
