@@ -24,7 +24,7 @@ from hashrange.errors import (
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.jobs.runner import Runner
-from hashrange.operations.meter import Meter, with_capacity
+from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import jobs_of
@@ -175,6 +175,7 @@ class Service:
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
             call.done(reply)
+            call.meter = NOTHING_USED  # it may hold on to items, of which all of a group would crowd the caches
         except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
             call.fail(failure)
         else:
