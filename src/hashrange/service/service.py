@@ -175,7 +175,10 @@ class Service:
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
             call.done(reply)
-            call.meter = NOTHING_USED  # it may hold on to items, of which all of a group would crowd the caches
+            # Both may hold on to items, and those of a whole group would crowd the caches.
+            call.meter = NOTHING_USED
+            if call.operation.is_eventual is None:
+                call.request = None
         except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
             call.fail(failure)
         else:
