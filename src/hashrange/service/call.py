@@ -26,6 +26,8 @@ class Call(msgspec.Struct, gc=False, eq=False):
     """What the operation has used so far."""
     position: int
     """The commit that the reply depends on; 0 when it depends on none that is not durable."""
+    is_explained: bool
+    """True once the request has been read leniently: its own form has no fault that can be worded."""
 
     def done(self, reply: Reply | None) -> None:
         """The operation has succeeded: write this reply, None for an operation that has no output. May give way."""

@@ -44,7 +44,7 @@ SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
 
 
 class Service:
-    """Runs calls over an open store. Without a loop (before `start`), a call runs to its end, giving way to nobody."""
+    """Runs calls over an open store. Without a loop (before `take_turns`), a call runs to its end, giving way to nobody."""
 
     def __init__(
         self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings

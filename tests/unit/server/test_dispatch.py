@@ -12,6 +12,7 @@ from hashrange.errors import Malformed, RequestFault, StorageError, ValidationEx
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.server.protocols import first_fault
 from hashrange.server.protocols.dynamodb_json import call, pieces, protocol
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES
 from hashrange.server.protocols.dynamodb_json.errors import error_body
@@ -296,7 +297,7 @@ def test_a_request_that_is_looked_at_again_is_decoded_once_more_only(
         return decode_object(body)
 
     monkeypatch.setattr(protocol, "decode_object", count)
-    monkeypatch.setattr(call, "decode_object", count)
+    monkeypatch.setattr(first_fault, "decode_object", count)
     monkeypatch.setattr("hashrange.wire.faults.decode_object", count)
     front.ask(front.request(b'{"TableName":5}'))
     assert decoded == [b'{"TableName":5}']
@@ -312,7 +313,7 @@ def test_what_no_signature_vouches_for_is_not_decoded(monkeypatch: pytest.Monkey
         return decode_object(body)
 
     monkeypatch.setattr(protocol, "decode_object", note)
-    monkeypatch.setattr(call, "decode_object", note)
+    monkeypatch.setattr(first_fault, "decode_object", note)
     body = b'{"TableName":"music","Filler":[' + b"1," * SURELY_QUICK_BYTES + b"1]}"
     answer = reply(front.ask(unsigned(body)))
     assert b"MissingAuthenticationTokenException" in answer.body

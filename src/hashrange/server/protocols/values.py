@@ -1,7 +1,7 @@
 """How is the service asked with values instead of text? A call whose members are Python values, and whose reply is too.
 
-For callers in the same process. What the fast way does not take (values of other types, nulls, unknown members) is written as JSON and
-read as a body would be, so that values pass the same constraints, in the same order and words. Bytes stand for base64 text.
+For callers in the same process. Values are written as JSON and read as a body is, so that they pass the same constraints, in the same
+order and words, and nothing of the caller's own is kept. Bytes stand for base64 text.
 """
 
 from collections import deque
@@ -20,9 +20,10 @@ from hashrange.errors import (
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import Operation
 from hashrange.operations.reply import Reply, Structure, plain_values
+from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
 from hashrange.service.service import Service
-from hashrange.wire.faults import decode_object, explain_object, find_fault
+from hashrange.wire.faults import decode_object, explain_object
 
 Ended = Future[dict[str, Any]]
 
@@ -30,11 +31,11 @@ Ended = Future[dict[str, Any]]
 class ValuesCall(Call):
     """One request of values."""
 
-    members: Mapping[str, Any]
+    body: bytes
+    """The members, as JSON."""
     ended: Ended
     reply: dict[str, Any] | None = None
     error: ApiError | None = None
-    is_explained: bool = False
 
     @classmethod
     def start(
@@ -45,12 +46,13 @@ class ValuesCall(Call):
             operation = service.operations.get(name)
             if operation is None:
                 raise UnknownOperationException
-            request, is_explained = request_of(operation, members)
+            body = as_json(members)
+            request, is_explained = request_of(operation, body)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller hears it
             ended.set_exception(error)
             return
         scope = service.scope(account, region)
-        call: Call = cls(scope, operation, request, NOTHING_USED, 0, members, ended, is_explained=is_explained)
+        call: Call = cls(scope, operation, request, NOTHING_USED, 0, is_explained, body, ended)
         service.workers.begin_turn()
         service.run(deque([call]))
 
@@ -64,18 +66,7 @@ class ValuesCall(Call):
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
         """The first fault of the members."""
-        if self.is_explained:
-            return SerializationException() if isinstance(error, Malformed) else error
-        operation = self.operation
-        try:
-            if isinstance(error, Malformed):
-                self.request = explained(operation, self.members)
-                self.is_explained = True
-                return None
-            find_fault(operation.request, operation.rules, as_json(self.members))
-        except ApiError as fault:
-            return fault
-        return error
+        return first_fault(self, self.body, error)
 
     def tell(self) -> None:
         """Tell the caller."""
@@ -90,17 +81,12 @@ class ValuesCall(Call):
         self.ended.set_exception(error)
 
 
-def request_of(operation: Operation, members: Mapping[str, Any]) -> tuple[Any, bool]:
+def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
     """The operation's struct; True if the members were read leniently. Raises the first fault as an ApiError."""
     try:
-        return msgspec.convert(members, operation.request), False
-    except (msgspec.ValidationError, RecursionError):
-        return explained(operation, members), True
-
-
-def explained(operation: Operation, members: Mapping[str, Any]) -> Any:
-    """The same, leniently, as JSON is read: no nulls, no unknown members."""
-    return explain_object(operation.request, operation.rules, decode_object(as_json(members)))
+        return msgspec.json.decode(body, type=operation.request), False
+    except (msgspec.MsgspecError, RecursionError):
+        return explain_object(operation.request, operation.rules, decode_object(body)), True
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:

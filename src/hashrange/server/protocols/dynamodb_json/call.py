@@ -6,16 +6,15 @@ from hashrange.errors import (
     ApiError,
     Malformed,
     RequestFault,
-    SerializationException,
     StorageError,
 )
 from hashrange.operations.reply import Reply
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY, error_body
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
+from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
 from hashrange.wire.fallback import holds_unread_values
-from hashrange.wire.faults import decode_object, explain_object, find_fault
 from hashrange.wire.http import Request
 from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import let_go
@@ -31,8 +30,6 @@ class JsonCall(Call):
 
     http: Request
     respond: Respond
-    is_explained: bool = False
-    """Nothing is wrong with the body that can be worded: the slow path has read it."""
     status: int = 200
     body: bytes = b""
 
@@ -52,20 +49,8 @@ class JsonCall(Call):
             let_go(self.request)
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """The first fault of the body, read again; what is read leniently is freed or handed over."""
-        if self.is_explained:
-            # The slow path found nothing that it can word, so all that is known of what is malformed is that its types are wrong.
-            return SerializationException() if isinstance(error, Malformed) else error
-        operation, body = self.operation, self.http.body
-        try:
-            if isinstance(error, Malformed):
-                self.request = explain_object(operation.request, operation.rules, decode_object(body))
-                self.is_explained = True
-                return None
-            find_fault(operation.request, operation.rules, body)
-        except ApiError as fault:
-            return fault
-        return error
+        """The first fault of the body."""
+        return first_fault(self, self.http.body, error)
 
     def tell(self) -> None:
         """Send it."""

@@ -98,7 +98,7 @@ class DynamoDBJson:
                 if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
                     return self._prepare_slowly(request, respond)  # so it is decoded once
                 decode = decode_large
-            return self._make_call(scope, operation, decode(body), NOTHING_USED, 0, request, respond)
+            return self._make_call(scope, operation, decode(body), NOTHING_USED, 0, False, request, respond)
         except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
             return self._prepare_slowly(request, respond)
 
@@ -126,7 +126,7 @@ class DynamoDBJson:
                 check_member_count(body)
                 decoded = decode_object(body)
             parsed: Any = explain_object(operation.request, operation.rules, decoded)
-            return self._make_call(scope, operation, parsed, NOTHING_USED, 0, request, respond, is_explained=True)
+            return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond)
         except ApiError as error:
             self._hint_other_service(request)
             respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
