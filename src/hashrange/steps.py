@@ -1,7 +1,7 @@
 """When does long work let others have their turn? It counts its steps, and looks at the clock now and then.
 
 Every walk over values, conditions, rows and results calls `spend` or goes over `walk(members)`; one step is about a microsecond
-of work. Who runs the walk decides what a look does: the server's workers (`server/workers.py`) give way once their slice of time
+of work. Who runs the walk decides what a look does: the server's workers (`service/workers.py`) give way once their slice of time
 is over, and go on in a later turn of the event loop. Where nobody has said anything (jobs, the command line, most tests), a
 look does nothing. Must not know an event loop.
 

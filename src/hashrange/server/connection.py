@@ -1,4 +1,4 @@
-"""How does a connection live? Bytes in, requests to the dispatcher one at a time, replies out in order.
+"""How does a connection live? Bytes in, requests to the front one at a time, replies out in order.
 
 One `Connection` per socket, without a task, in the turns of `incoming.py`. What may happen when is said by `connection_states.py`; here it is done.
 `reading.py` makes requests of the bytes, `deadlines.py` ends slow clients. While a request is in work, further ones of the same connection wait,

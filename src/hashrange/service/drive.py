@@ -46,7 +46,7 @@ class Driver:
             waits_for = self.coroutine.send(None)
         except StopIteration as stop:
             self.ended(stop.value, None)
-        except BaseException as error:  # noqa: BLE001 - the dispatcher decides what each error means
+        except BaseException as error:  # noqa: BLE001 - the service decides what each error means
             self.ended(None, error)
         else:
             self.wait(waits_for)
