@@ -127,6 +127,9 @@ GET_RECORDS_MAX_BYTES = 1024 * 1024
 
 TRANSACTION_SIZE_MAX_BYTES = 4 * 1024 * 1024
 """Sum of the sizes of the items that one transaction reads or writes."""
+TRANSACTION_COMMIT_MAX_BYTES = 14 * 1024 * 1024
+"""Of the rows that one transaction writes, and of their images in streams, as they are stored: a bound of our own, which only items of very many
+tiny values reach."""
 TOKEN_LIFE_SECONDS = 600
 """How long a request with the same ClientRequestToken is the same transaction."""
 TRANSACTION_FACTOR = 2

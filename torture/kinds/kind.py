@@ -15,7 +15,7 @@ REFUSED = "400 ValidationException"
 """An answer of many kinds."""
 
 Signature = Literal["right", "wrong", "none"]
-Behaviour = Literal["repeat", "pipeline", "never read", "half body", "idle"]
+Behaviour = Literal["repeat", "pipeline", "together", "never read", "half body", "idle"]
 """What the clients of a kind do: send and wait for the reply, over and over; or what torture/stalls/behaviours.py says."""
 
 

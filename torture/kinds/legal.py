@@ -3,7 +3,7 @@
 import msgspec
 
 from torture.kinds.kind import REFUSED, Hostile, Kind, json_list, json_map, names_of, plain, spliced
-from torture.kinds.needs import CONTROLS, DENSE_ITEMS, NULLS, NUMBERS, NUMBERS_MEMBERS, TABLE, key
+from torture.kinds.needs import NUMBERS, NUMBERS_MEMBERS, TABLE, key
 
 
 def put_numbers() -> Hostile:
@@ -63,17 +63,6 @@ def actions(action_count: int, empty_count: int) -> Hostile:
     return spliced("TransactWriteItems", {"TransactItems": "@actions"}, {"actions": json_list(action, action_count)})
 
 
-def update_all(table: str) -> Hostile:
-    """One small change in each of the dense items of a table."""
-    update = {
-        "TableName": table,
-        "UpdateExpression": "SET n = if_not_exists(n, :none) + :one",
-        "ExpressionAttributeValues": {":none": {"N": "0"}, ":one": {"N": "1"}},
-    }
-    actions = [{"Update": update | {"Key": key(f"{table}-{number}")}} for number in range(DENSE_ITEMS)]
-    return plain("TransactWriteItems", {"TransactItems": actions})
-
-
 KINDS = (
     Kind("put-number-set-90000", put_numbers, ("200",)),
     Kind("add-number-set-90000", add_numbers, ("200",), (NUMBERS,)),
@@ -84,7 +73,5 @@ KINDS = (
     Kind("put-empty-values-330000", lambda: put_empty(b"{}", 330_000), (REFUSED,)),
     Kind("statements-101x1100", lambda: statements("ExecuteTransaction", "TransactStatements", 101, 1_100), (REFUSED,)),
     Kind("statements-26x4300", lambda: statements("BatchExecuteStatement", "Statements", 26, 4_300), (REFUSED,)),
-    Kind("transact-10-nulls", lambda: update_all(NULLS), ("200",), (NULLS,)),
-    Kind("transact-10-controls", lambda: update_all(CONTROLS), ("200",), (CONTROLS,)),
     Kind("transact-101x1100", lambda: actions(101, 1_100), (REFUSED,)),
 )

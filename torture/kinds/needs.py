@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 TABLE = "torture"
 PROBE_TABLE = "probe"
 LARGE, SPREAD, TINY, NUMBERS, INDEXED, LOCAL = "large", "spread", "tiny", "numbers", "indexed", "local"
-NULLS, CONTROLS = "nulls", "controls"
+NULLS, CONTROLS, ZEROS, ZERO_SETS = "nulls", "controls", "zeros", "zero-sets"
 """Tables with a stream of both images, whose items are several times as long in JSON as they count."""
 
 LIST_ELEMENTS = 100_000
@@ -28,6 +28,9 @@ INDEXED_CHARACTERS = 390_000
 DENSE_ITEMS = 10
 """All that a transaction of 4 MB may touch."""
 NULLS_MEMBERS, CONTROLS_CHARACTERS = 199_000, 390_000
+ZEROS_ITEMS, ZEROS_MEMBERS = 15, 29_000
+"""Each is nearly all that an item may have as JSON, 4 MB, and counts 87 KB; together nearly what a transaction may write."""
+ZERO_SETS_ITEMS, ZERO_SETS_MEMBERS = 12, 30_000
 BATCH = 25
 
 ABSENT = {"N": "7"}
@@ -147,12 +150,23 @@ def controls() -> Iterator[Call]:
     yield from followed(CONTROLS, {"S": "\x01" * CONTROLS_CHARACTERS})
 
 
-def followed(name: str, value: dict[str, Any]) -> Iterator[Call]:
+def zeros() -> Iterator[Call]:
+    """Lists of numbers that are written with 129 zeros."""
+    yield from followed(ZEROS, {"L": [{"N": "1E-130"}] * ZEROS_MEMBERS}, ZEROS_ITEMS)
+
+
+def zero_sets() -> Iterator[Call]:
+    """Sets of different numbers with up to that many zeros."""
+    members = [f"{number}E-{130 - number % 5}" for number in range(1, ZERO_SETS_MEMBERS) if number % 10]
+    yield from followed(ZERO_SETS, {"NS": members}, ZERO_SETS_ITEMS)
+
+
+def followed(name: str, value: dict[str, Any], items: int = DENSE_ITEMS) -> Iterator[Call]:
     """A table of its own with a stream, and items with that value."""
     made = table(name)
     made.members["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     yield made
-    for number in range(DENSE_ITEMS):
+    for number in range(items):
         yield Call("PutItem", {"TableName": name, "Item": key(f"{name}-{number}") | {"v": value}})
 
 
@@ -165,6 +179,8 @@ NEEDS = {
     LOCAL: local,
     NULLS: nulls,
     CONTROLS: controls,
+    ZEROS: zeros,
+    ZERO_SETS: zero_sets,
 }
 
 

@@ -1,6 +1,18 @@
 """Which kinds are there, in the order in which they run and are shown?"""
 
-from torture.kinds import connections, control, expressions, indexes, large, legacy, legal, reads, strangers
+from torture.kinds import (
+    connections,
+    control,
+    crowds,
+    dense,
+    expressions,
+    indexes,
+    large,
+    legacy,
+    legal,
+    reads,
+    strangers,
+)
 from torture.kinds.kind import Kind
 
 KINDS: tuple[Kind, ...] = (
@@ -8,10 +20,12 @@ KINDS: tuple[Kind, ...] = (
     *legacy.KINDS,
     *legal.KINDS,
     *large.KINDS,
+    *dense.KINDS,
     *control.KINDS,
     *indexes.KINDS,
     *reads.KINDS,
     *strangers.KINDS,
     *connections.KINDS,
+    *crowds.KINDS,
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from benchmarks.client import Connection
 from torture.kinds.connections import PIPELINED, PIPELINED_BYTES
+from torture.stalls.crowd import together
 from torture.stalls.tally import Tally
 
 TIMEOUT_SECONDS = 120.0
@@ -139,6 +140,7 @@ def hold(sockets: list[socket.socket]) -> None:
 BEHAVIOURS: dict[str, Run] = {
     "repeat": repeat,
     "pipeline": pipeline,
+    "together": together,
     "never read": never_read,
     "half body": half_body,
     "idle": idle,

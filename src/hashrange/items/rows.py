@@ -18,8 +18,7 @@ from hashrange.items.large_json import decode_item, decode_value
 from hashrange.items.packing import pack
 from hashrange.items.row_layout import (
     METADATA_BYTES,
-    METADATA_VERSION,
-    PACKED_METADATA_VERSION,
+    METADATA_VERSIONS,
     PACKED_VERSION,
     PLAIN_VERSION,
     ROW_HEADER_BYTES,
@@ -30,13 +29,12 @@ from hashrange.items.row_layout import (
 from hashrange.items.types import Item, Row
 from hashrange.limits import ROW_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
-from hashrange.steps import PIECE_BYTES, spend, spend_decoding
+from hashrange.steps import PIECE_BYTES, look, spend, spend_decoding
 
 _VERSION = bytes((PLAIN_VERSION,))
 _PACKED = bytes((PACKED_VERSION,))
-_MARKED, _PACKED_MARKED = bytes((METADATA_VERSION,)), bytes((PACKED_METADATA_VERSION,))
-PACKED_BYTES_MIN = 256 * 1024
-"""Only rows that are longer are packed, if they are longer than PACKED_SIZES times what their item counts."""
+PACKED_BYTES_MIN = 32 * 1024
+"""Only JSON that is longer is packed, if it is longer than PACKED_SIZES times what its item counts."""
 PACKED_SIZES = 2
 _SURELY_QUICK_BYTES = 8_192
 """Reading a row of this length takes at most 0.1 ms."""
@@ -54,13 +52,14 @@ def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> 
 
     Raises ValidationException, with the words `too_large`, for a row that is longer than ours may be.
     """
-    row = _VERSION + size_bytes.to_bytes(4, "big") + encode_item(item, size_bytes)
-    if len(row) > PACKED_BYTES_MIN:
-        if len(row) > ROW_MAX_BYTES:
+    text = encode_item(item, size_bytes)
+    if len(text) > PACKED_BYTES_MIN:
+        if len(text) > ROW_MAX_BYTES:
             raise ValidationException(too_large)
-        if len(row) > PACKED_SIZES * size_bytes:
-            return Row(_PACKED + row[1:ROW_HEADER_BYTES] + pack(row[ROW_HEADER_BYTES:]))
-    return row  # type: ignore[return-value]  # as Row(), without a call
+        if len(text) > PACKED_SIZES * size_bytes:
+            look()
+            return Row(_PACKED + size_bytes.to_bytes(4, "big") + pack(text))
+    return _VERSION + size_bytes.to_bytes(4, "big") + text  # type: ignore[return-value]  # as Row(), without a call
 
 
 def part_row(item: Item) -> Row:
@@ -149,7 +148,7 @@ def _unreadable(error: Exception) -> StorageCorruption:
 
 def _plain(row: Row) -> Row:
     """The row of the same item that is neither packed nor has metadata."""
-    metadata_bytes = METADATA_BYTES if row[:1] in (_MARKED, _PACKED_MARKED) else 0
+    metadata_bytes = METADATA_BYTES if row and row[0] in METADATA_VERSIONS else 0
     if len(row) < ROW_HEADER_BYTES + metadata_bytes or row[0] not in VERSIONS:
         raise _bad_version(row)
     return Row(_VERSION + row[1:ROW_HEADER_BYTES] + row_json(row))

@@ -20,6 +20,7 @@ from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.server.reading import OFFER, PIECE_BYTES, Reading
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
 from hashrange.server.room import Share
+from hashrange.steps import look
 from hashrange.wire.http import CONTINUE, Request
 
 _log = logging.getLogger("hashrange.server")
@@ -29,8 +30,8 @@ class Connection(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "active_at_seconds", "answering", "connections", "input", "last_reply", "reading", "ready", "receiving", "refusal", "request",
-        "sending", "share", "since_seconds", "socket_transport", "transport", "unread_bytes",
+        "active_at_seconds", "answering", "connections", "input", "last_reply", "reading", "ready", "receiving", "refusal", "reply_bytes",
+        "request", "sending", "share", "since_seconds", "socket_transport", "transport", "unread_bytes",
     )  # fmt: skip
 
     def __init__(self, connections: Connections) -> None:
@@ -51,6 +52,8 @@ class Connection(asyncio.Protocol):
         self.refusal: Refusal | None = None
         """What is sent to who is REFUSED."""
         self.last_reply = NONE
+        self.reply_bytes = 0
+        """Of its body, which is held as a whole until the client has read the last of it."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
         self.share = Share(connections.room)
 
@@ -79,6 +82,8 @@ class Connection(asyncio.Protocol):
         self.reading.close()
         if self.answering is IDLE:
             self.share.answer()
+        elif self.request is not None:
+            self.request.is_abandoned = True
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client: they wait for their turn."""
@@ -120,9 +125,10 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def count_unsent_bytes(self) -> int:
-        """How much is written that the client has not read."""
+        """How much is held of what is written, because the client has not read it."""
         below = self.socket_transport
-        return self.transport.get_write_buffer_size() + (0 if below is None else below.get_write_buffer_size())
+        waiting_bytes = self.transport.get_write_buffer_size() + (0 if below is None else below.get_write_buffer_size())
+        return max(waiting_bytes, self.reply_bytes) if waiting_bytes else 0
 
     # --- what comes -----------------------------------------------------------------------------
 
@@ -237,6 +243,8 @@ class Connection(asyncio.Protocol):
             request.keeps_alive = False
         now = connections.wall_time()
         try:
+            if len(body) > PIECE_BYTES:
+                look()  # handing 4 MB to the socket takes 5 ms
             if self.transport.is_closing():
                 reply = b"", b""
             elif status == 200 and content_type is None:
@@ -248,6 +256,7 @@ class Connection(asyncio.Protocol):
         self.answering = ANSWER[self.answering]
         self.request = None
         self.last_reply = LARGE if len(body) >= LARGE_BYTES else SMALL
+        self.reply_bytes = len(body)
         if self.share.answering_bytes and not self.ready:
             self.share.answer()
         if self.transport.is_closing():

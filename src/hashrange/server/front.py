@@ -136,6 +136,9 @@ class Front:
         waiting, prepared = self._waiting, self._prepared
         while waiting and len(prepared) < PREPARED_TOGETHER:
             prepare, request, respond = waiting.popleft()
+            if request.is_abandoned:
+                respond(500, b"")  # to nobody
+                continue
             call = prepare(request, respond)
             if call is not None:
                 prepared.append(call)

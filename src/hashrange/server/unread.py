@@ -17,7 +17,7 @@ class Reader(Protocol):
     transport: asyncio.Transport
 
     def count_unsent_bytes(self) -> int:
-        """How much is written that its client has not read."""
+        """How much is held of what is written, because its client has not read it."""
 
 
 class Unread:

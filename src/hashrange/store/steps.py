@@ -6,13 +6,14 @@ from hashrange.errors import ApiError, ValidationException, without_frames
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Item, Row
-from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.steps import PIECE_BYTES
 from hashrange.store.interface import Step, TransactionRefused
 from hashrange.tables.change import Change, Origin, Planned
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.stream_records import images_bytes
 
 
 def plan_steps(
@@ -24,14 +25,14 @@ def plan_steps(
 ) -> list[Change]:
     """The changes of all steps, index entries included; `rows` are the old ones, taken one by one. Raises TransactionRefused.
 
-    Raises ValidationException when no step refuses and what the transaction reads and writes, its updates applied, is larger than it may be, or
-    when the items that the refusals tell are. What cannot take place any more is planned to its end, but not kept: a hundred items
+    Raises ValidationException when no step refuses and what the transaction reads and writes, its updates applied, is larger than it may be, or takes
+    more room, or when the items that the refusals tell are. What cannot take place any more is planned to its end, but not kept: a hundred items
     of the largest size would be.
     """
     changes: list[Change] = []
     reasons: list[ApiError | None] = []
-    told_bytes = told_json_bytes = size_bytes = 0
-    is_refused = False
+    told_bytes = told_json_bytes = size_bytes = commit_bytes = 0
+    is_refused = is_too_large = False
     for (table, key, plan), old in zip(steps, rows, strict=True):
         try:
             planned = plan(old)
@@ -52,7 +53,9 @@ def plan_steps(
         assert key is not None, "a step without a key must refuse"
         weighed = old if new is None else new
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)
-        if is_refused or size_bytes > TRANSACTION_SIZE_MAX_BYTES:
+        commit_bytes += (0 if new is None else len(new)) + images_bytes(table.schema, old, new)
+        is_too_large = size_bytes > TRANSACTION_SIZE_MAX_BYTES or commit_bytes > TRANSACTION_COMMIT_MAX_BYTES
+        if is_refused or is_too_large:
             changes.clear()
             continue
         entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
@@ -61,7 +64,7 @@ def plan_steps(
         planned = None
     if is_refused:
         raise TransactionRefused(reasons)
-    if size_bytes > TRANSACTION_SIZE_MAX_BYTES:
+    if is_too_large:
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return changes
 

@@ -18,8 +18,15 @@ from hashrange.items.rows import attributes_reader, decode_attributes, decode_ro
 from hashrange.items.sizes import item_size_bytes, text_size_bytes, value_size_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.tables.change import Change
-from hashrange.tables.schema import StreamViewType
-from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, SEQUENCE_COUNTER_MAX, Sequence, Stream, sequence_text
+from hashrange.tables.schema import StreamViewType, Table
+from hashrange.tables.streams import (
+    SEQUENCE_COUNTER_BITS,
+    SEQUENCE_COUNTER_MAX,
+    Sequence,
+    Stream,
+    has_stream,
+    sequence_text,
+)
 
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
@@ -55,6 +62,15 @@ class StreamRecord(NamedTuple):
     new: Row | None
 
 
+IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
+    "KEYS_ONLY": (False, False),
+    "OLD_IMAGE": (True, False),
+    "NEW_IMAGE": (False, True),
+    "NEW_AND_OLD_IMAGES": (True, True),
+}
+"""Has a record the item as it was before, and as it is then, if it was there?"""
+
+
 class RecordFaces(NamedTuple):
     """What the records of one stream have in common, made once for each page of them."""
 
@@ -69,10 +85,7 @@ class RecordFaces(NamedTuple):
 
 def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
     """A function from a change to its record. 1.5 µs, and 1 more where no item is at hand."""
-    has_old, has_new = (
-        view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"),
-        view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
-    )
+    has_old, has_new = IMAGES[view_type]
     heads, read_values = _key_heads(key_names), attributes_reader(key_names)
     names_bytes = sum(map(text_size_bytes, key_names))
     pack = _header.pack
@@ -100,9 +113,18 @@ def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Cal
         if has_new and new is not None:
             after = new
             size_bytes += row_size_bytes(new)
-        return b"%b%b%b%b" % (pack(VERSION, event, by, len(keys), len(before), size_bytes), keys, before, after)
+        return b"".join((pack(VERSION, event, by, len(keys), len(before), size_bytes), keys, before, after))
 
     return encode
+
+
+def images_bytes(table: Table, old: Row | None, new: Row | None) -> int:
+    """The room that both images of a change take in its record. 0.3 µs."""
+    view_type = table.stream_view_type
+    if view_type is None or not has_stream(table):
+        return 0
+    has_old, has_new = IMAGES[view_type]
+    return (len(old) if has_old and old is not None else 0) + (len(new) if has_new and new is not None else 0)
 
 
 def _key_heads(key_names: tuple[str, ...]) -> tuple[bytes, ...]:
@@ -142,8 +164,8 @@ def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str
     found = StreamRecord(
         event, by, size_bytes, record[_HEADER_BYTES:keys_end], Row(old) if old else None, Row(new) if new else None
     )
-    has_old = event != INSERT and view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
-    has_new = event != REMOVE and view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
+    may_have_old, may_have_new = IMAGES[view_type]
+    has_old, has_new = may_have_old and event != INSERT, may_have_new and event != REMOVE
     if (found.old is not None, found.new is not None) != (has_old, has_new) or by > _BY_TIME_TO_LIVE:
         raise StorageCorruption("a stream record lacks what its stream tells of a change, or has more")
     keys = keys_of(found)

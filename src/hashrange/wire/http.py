@@ -118,6 +118,8 @@ class Request(msgspec.Struct, gc=False):
     keeps_alive: bool
     number: int = msgspec.field(default_factory=next_number)
     """`request_id_of` makes it the request's id."""
+    is_abandoned: bool = False
+    """The client has gone: what has not begun need not."""
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of that (lower-case) name, without blanks around it.

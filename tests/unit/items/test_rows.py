@@ -74,7 +74,7 @@ def test_the_format() -> None:
     assert row == b'\x01\x00\x01\x02\x03{"a":{"NS":["1","2"]},"b":{"M":{"c":{"NULL":true},"d":{"S":"\xc3\xa9"}}}}'
 
 
-@pytest.mark.parametrize("row", [b"\x05\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
+@pytest.mark.parametrize("row", [b"\x07\x00\x00\x00\x02{}", b"\x00\x00\x00\x00\x02{}", b"{}{}{}"])
 def test_other_versions_are_not_guessed_at(row: bytes) -> None:
     with pytest.raises(StorageFormatUnknown, match="version"):
         decode_row(Row(row))

@@ -8,7 +8,8 @@ import pytest
 from hashrange import steps
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.server.front import IN_WORK_MAX, QUICK_BYTES
+from hashrange.server.connection_states import IDLE
+from hashrange.server.front import IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES
 from hashrange.service.workers import SLICE_SECONDS
 from hashrange.steps import look
 from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
@@ -150,3 +151,19 @@ def test_what_waits_is_begun_although_quick_ones_never_end(served: Served) -> No
 def test_without_a_loop_all_of_it_is_answered_at_once() -> None:
     served = FrontEnd(operations={HEAVY: Operation(HEAVY, EchoRequest, echo)})
     assert b"200 OK" in served.ask(served.request(operation=HEAVY))
+
+
+def test_what_waits_is_not_begun_once_its_client_has_gone(served: Served) -> None:
+    clients = served.known(40)
+    for place, (connection, _) in enumerate(clients):
+        connection.data_received(served.front.request(body(f"heavy-{place:02}"), HEAVY))
+    served.turns.turn()
+    begun = len(served.ran)
+    assert begun + PREPARED_TOGETHER <= 20
+    for connection, transport in clients[20:]:
+        transport.abort()
+        connection.connection_lost(None)
+    served.run()
+    assert served.ran == [f"heavy-{place:02}" for place in range(20)]
+    assert [len(replies(transport.written)) for _, transport in clients] == [1] * 20 + [0] * 20
+    assert all(connection.answering is IDLE for connection, _ in clients)

@@ -118,3 +118,15 @@ def test_those_who_leave_most_replies_unread_for_longest_are_cut_off(front: Fron
     for connection, _ in clients:
         connection.connection_lost(None)
     assert front.connections.unread._bytes == 0
+
+
+def test_a_reply_counts_as_a_whole_until_the_last_of_it_is_read(front: FrontEnd) -> None:
+    """Whatever the socket has taken of it, the rest keeps all of it."""
+    connection, transport = front.connect()
+    connection.data_received(front.request(b'{"TableName":"%b"}' % (b"x" * 100_000)))
+    front.store.sync()
+    size_bytes = len(replies(transport.take())[0].body)
+    assert size_bytes > 100_000
+    assert connection.count_unsent_bytes() == 0
+    transport.unread_bytes = 1
+    assert connection.count_unsent_bytes() == size_bytes

@@ -1,12 +1,15 @@
-"""Items that a refused transaction tells: no more than a transaction may hold, whatever its conditions ask for."""
+"""How much one transaction may hold: the items that its refusals tell, and what its commit takes of the engine."""
 
+import msgspec
 import pytest
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.items.types import Key, Row
-from hashrange.limits import ITEM_SIZE_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import ITEM_SIZE_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.store.interface import Step, TransactionRefused
 from hashrange.store.steps import plan_steps
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import StreamViewType
 from tests.support.samples import row_of, table_maker
 
 TABLE = table_maker("orders")(1)
@@ -39,3 +42,23 @@ def test_more_are_refused_as_too_large() -> None:
 def test_what_is_not_told_does_not_count() -> None:
     with pytest.raises(TransactionRefused):
         plan(FITTING + 1, silent)
+
+
+@pytest.mark.parametrize(
+    ("view_type", "copies"),
+    [(None, 1), ("KEYS_ONLY", 1), ("OLD_IMAGE", 2), ("NEW_IMAGE", 2), ("NEW_AND_OLD_IMAGES", 3)],
+)
+def test_rows_that_are_far_longer_than_their_items_are_bounded_with_their_images(
+    view_type: StreamViewType | None, copies: int
+) -> None:
+    table = OpenTable(msgspec.structs.replace(TABLE, stream_view_type=view_type))
+    row = row_of(1, b'{"pk":{"S":"a"},"sk":{"S":"b"},"v":{"S":"%b"}}' % (b"x" * 100_000))
+    fitting = TRANSACTION_COMMIT_MAX_BYTES // (copies * len(row))
+
+    def write(count: int) -> int:
+        steps = [Step(table, Key(b"%d" % number), lambda old: row) for number in range(count)]
+        return len(plan_steps(steps, [row] * count))
+
+    assert write(fitting) == fitting
+    with pytest.raises(ValidationException, match="Collection size of items exceeded"):
+        write(fitting + 1)

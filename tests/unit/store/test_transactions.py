@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
@@ -15,14 +16,18 @@ from hashrange.errors import (
     TransactionInProgressException,
     ValidationException,
 )
+from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
+from hashrange.items.values import check_item
 from hashrange.steps import note_way_given
-from hashrange.store.embedded import EmbeddedStore, layout, open_store
+from hashrange.store.embedded import EmbeddedStore, draft, engine, layout, open_store
+from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import Statistics, Step, Token, Transacted, TransactionRefused
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import StreamViewType
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 
 A, B, C = Key(b"a"), Key(b"b"), Key(b"c")
@@ -260,3 +265,50 @@ def test_a_long_transaction_that_refuses_refuses_for_rows_of_one_moment() -> Non
         transact(store, [Step(one, A, first), Step(one, B, second)])
     assert seen == [(b"A", b"old"), (b"B", b"new"), (b"A", b"new"), (b"B", b"new")]
     store.close_now()
+
+
+@pytest.mark.parametrize("view_type", [None, "NEW_AND_OLD_IMAGES"])
+def test_room_for_large_rows_is_made_before_the_commit_and_holds_all_of_it(
+    monkeypatch: pytest.MonkeyPatch, view_type: StreamViewType | None
+) -> None:
+    """A batch that grows while it is filled copies everything that it has, and nobody has a turn meanwhile."""
+    rooms: list[int] = []
+    written: list[int] = []
+    write = draft.Draft.write
+
+    def new_batch(room_bytes: int = 0) -> WriteBatch:
+        rooms.append(room_bytes)
+        return engine.new_batch(room_bytes)
+
+    def note_and_write(self: draft.Draft) -> None:
+        written.append(self.batch.size_in_bytes())
+        write(self)
+
+    store = open_store(None, SystemClock(), None)
+    make_table = table_maker("large")
+    table = finish(
+        store.catalog.create(
+            lambda table_id: msgspec.structs.replace(make_table(table_id), stream_view_type=view_type, stream_label="s")
+        )
+    )
+    assert table is not None
+    row = large_row("x")
+    steps = [Step(table, Key(bytes((16 * place,)) + b"a"), write_of(row)) for place in range(15)]
+    monkeypatch.setattr(draft, "new_batch", new_batch)
+    monkeypatch.setattr(draft.Draft, "write", note_and_write)
+    transact(store, steps)
+    assert len(rooms) == len(written) == 1
+    assert len(row) * len(steps) <= written[0] <= rooms[0]
+    assert rooms[0] <= 1.2 * written[0]
+    transact(store, steps[:3])
+    assert rooms[1:] == [0], "there is no need for little"
+    store.close_now()
+
+
+def large_row(letter: str) -> Row:
+    return encode_row(*check_item({"pk": {"S": "a"}, "sk": {"S": "b"}, "v": {"S": letter * 100_000}}))
+
+
+def write_of(row: Row) -> Plan:
+    """Never the same row twice."""
+    return lambda old: row if old != row else large_row("y")

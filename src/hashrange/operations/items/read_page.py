@@ -9,7 +9,7 @@ import msgspec
 
 from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
-from hashrange.items.row_layout import row_size_bytes, row_sizes_bytes, rows_json_bytes_max
+from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes_bytes, rows_json_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
@@ -63,12 +63,12 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """The last evaluated row when a limit ended the page."""
 
     counted_json_bytes: int
-    """At least the length of the JSON of the evaluated rows or fetched items; 0 where it was not counted."""
+    """The length of the JSON of the evaluated rows or fetched items; 0 where it was not counted."""
 
     @property
     def json_bytes(self) -> int:
         """The same, counted now if it was not before."""
-        return self.counted_json_bytes or rows_json_bytes_max(self.items, self.size_bytes)
+        return self.counted_json_bytes or rows_json_bytes(self.items)
 
 
 class _JsonRoom:
@@ -87,11 +87,12 @@ class _JsonRoom:
             return rows
         if self._surely_short_bytes >= 0:
             self._surely_short_bytes = -1
-            self.left_bytes -= rows_json_bytes_max(before, before_bytes)
-        if rows_json_bytes_max(rows, size_bytes) > self.left_bytes:
+            self.left_bytes -= rows_json_bytes(before)
+        json_bytes = rows_json_bytes(rows)
+        if json_bytes > self.left_bytes:
             rows = _first_rows(rows, self.left_bytes)
-            size_bytes = sum(row_sizes_bytes(rows))
-        self.left_bytes -= rows_json_bytes_max(rows, size_bytes)
+            json_bytes = rows_json_bytes(rows)
+        self.left_bytes -= json_bytes
         return rows
 
 
@@ -130,7 +131,7 @@ async def read_page(
             )
             fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
-            room.left_bytes -= rows_json_bytes_max(rows, sum(row_sizes_bytes(rows)))
+            room.left_bytes -= rows_json_bytes(rows)
         else:
             rows = evaluated = room.fit(rows, page.size_bytes, items, limit_bytes - bytes_left)
         is_cut = len(evaluated) < len(page.rows)
@@ -158,7 +159,7 @@ async def read_page(
 def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
     """The rows up to the one that fills so much JSON."""
     for count, row in enumerate(rows, 1):
-        left_json_bytes -= rows_json_bytes_max((row,), row_size_bytes(row))
+        left_json_bytes -= row_json_bytes(row)
         if left_json_bytes <= 0:
             return rows[:count]
     return rows
@@ -179,7 +180,7 @@ async def _fetch_items(
         spend(FETCHED_ITEM_STEPS)
         size_bytes = row_size_bytes(row)
         left_bytes -= size_bytes
-        left_json_bytes -= rows_json_bytes_max((row,), size_bytes)
+        left_json_bytes -= row_json_bytes(row)
         if left_bytes <= 0 or left_json_bytes <= 0:
             return items, entries[:count]
     return items, entries

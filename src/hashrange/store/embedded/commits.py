@@ -26,7 +26,7 @@ from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
 from hashrange.steps import Undisturbed, gave_way, spend
 from hashrange.store.embedded.claims import Claims
-from hashrange.store.embedded.draft import Commit, Draft
+from hashrange.store.embedded.draft import Commit, Draft, batch_for
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.foundations import Foundations, Overtaken
 from hashrange.store.embedded.open_tables import OpenTables
@@ -240,6 +240,7 @@ class Commits:
         except (ApiError, TransactionRefused):
             self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
             raise
+        batch = batch_for(changes)
         self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
         if token is not None and moment.ways_given != gave_way() and self._look_up(moment.engine, token) != former:
             raise Overtaken
@@ -250,7 +251,7 @@ class Commits:
         if position != moment.position + 1:
             changes = [msgspec.structs.replace(change, position=position) for change in changes]
             written = [change for change in changes if change.new != change.old]
-        draft = Draft(moment.engine, position, at_seconds, changes)
+        draft = Draft(moment.engine, position, at_seconds, changes, batch)
         followed = [change for change in written if not is_same_item(change.old, change.new)]
         with Undisturbed():
             self._follow(draft, parts_of(opened, followed), written, is_transaction=True)

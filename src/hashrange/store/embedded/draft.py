@@ -5,9 +5,16 @@ from typing import Any
 
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Row
-from hashrange.store.embedded.engine import Engine, new_batch
+from hashrange.steps import look
+from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
+from hashrange.tables.stream_records import images_bytes
+
+ROOM_BYTES_MIN = 1024 * 1024
+"""Room for less is made as it is needed."""
+KEYS_ROOM_BYTES = 8_192
+"""For the keys of a change's rows, which have up to 3 KB each."""
 
 Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
 """commit(make): another commit, as `Commits.commit`."""
@@ -20,8 +27,15 @@ class Draft:
         "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "only_of", "position", "touched"
     )  # fmt: skip
 
-    def __init__(self, engine: Engine, position: int, at_seconds: float, changes: Sequence[Change] = ()) -> None:
-        self.batch = new_batch()
+    def __init__(
+        self,
+        engine: Engine,
+        position: int,
+        at_seconds: float,
+        changes: Sequence[Change] = (),
+        batch: WriteBatch | None = None,
+    ) -> None:
+        self.batch = new_batch() if batch is None else batch
         """`put(key, row)`, `delete(key)` and `delete_range(first key, key behind the last)`."""
         self.engine = engine
         """As it is before the commit: to read from."""
@@ -70,3 +84,17 @@ class Draft:
     def write(self) -> None:
         """Write all of it at once. Raises the engine's bare exceptions, and then nothing was written."""
         self.engine.write(self.batch)
+
+
+def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
+    """A batch with room for very large rows, and for their images in a stream, after which others have their turn; None when there is no need."""
+    room_bytes = 0
+    for change in changes:
+        old, new = change.old, change.new
+        room_bytes += (0 if new is None else len(new)) + images_bytes(change.table.schema, old, new)
+    if room_bytes < ROOM_BYTES_MIN:
+        return None
+    look()
+    batch = new_batch(room_bytes + len(changes) * KEYS_ROOM_BYTES)
+    look()
+    return batch

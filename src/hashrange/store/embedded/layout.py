@@ -15,8 +15,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SOURCE_BYTES, source_id, source_of, table_prefix
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
-FORMAT_VERSION = 7
-READ_VERSIONS = (3, 4, 5, 6, 7)
+FORMAT_VERSION = 8
+READ_VERSIONS = (3, 4, 5, 6, 7, 8)
 """A server converts a folder of an older one of these versions when it opens it (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
