@@ -3,12 +3,15 @@
 import gzip
 
 from torture.kinds.kind import REFUSED, Hostile, Kind, plain
-from torture.kinds.needs import TABLE, key, large_key
+from torture.kinds.needs import LARGE, TABLE, key, large_key
 
 ACTIONS = 100
 """As many as a transaction may have."""
 INFLATED_BYTES = 16_000_000
 LONG_NAME_BYTES = 45_000
+SET_MEMBERS = 500
+HEAD_LINES = 3_100
+"""Of five bytes each, below 16 KB."""
 
 
 def transaction() -> Hostile:
@@ -32,7 +35,32 @@ def long_name() -> Hostile:
     return plain("GetItem", {"TableName": "x" * LONG_NAME_BYTES, "Key": large_key()})
 
 
+def number_set() -> Hostile:
+    """3 KB that take half a millisecond."""
+    members = [str(number) for number in range(SET_MEMBERS)]
+    return plain("PutItem", {"TableName": TABLE, "Item": key("crowd") | {"s": {"NS": members}}})
+
+
+def large_update() -> Hostile:
+    """Every one of them wants to change the same large item."""
+    members = {
+        "TableName": TABLE,
+        "Key": large_key(),
+        "UpdateExpression": "SET x = :v",
+        "ExpressionAttributeValues": {":v": {"N": "1"}},
+    }
+    return plain("UpdateItem", members)
+
+
+def tiny_lines() -> Hostile:
+    """A head of as many lines as fit."""
+    return plain("GetItem", {"TableName": TABLE, "Key": large_key(99)})._replace(headers=(("a", ""),) * HEAD_LINES)
+
+
 KINDS = (
+    Kind("together-300-sets", number_set, ("200",), behaviour="together", clients=300),
+    Kind("together-20-large-updates", large_update, ("200",), (LARGE,), behaviour="together", clients=20),
+    Kind("together-100-tiny-lines", tiny_lines, ("200",), behaviour="together", clients=100),
     Kind(
         "together-1000-transactions",
         transaction,

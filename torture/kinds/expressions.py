@@ -1,7 +1,7 @@
 """Which short expressions cost much? Each reads a list of 100,000 elements again for each of its clauses."""
 
 from torture.kinds.kind import REFUSED, Hostile, Kind, plain
-from torture.kinds.needs import ABSENT, LARGE, LARGE_ITEMS, TABLE, large_key
+from torture.kinds.needs import ABSENT, LARGE, LARGE_ITEMS, TABLE, TEXT, TEXT_CHARACTERS, large_key
 
 CONTAINS = " OR ".join(["contains(l,:a)"] * 145)
 """With its ORs just under the 300 operators that an expression may have."""
@@ -76,7 +76,20 @@ def transaction() -> Hostile:
     return plain("TransactWriteItems", {"TransactItems": checks})
 
 
+def part() -> Hostile:
+    """A text that nearly fits at two thousand places of a longer one."""
+    nearly = "a" * (TEXT_CHARACTERS - 2_000) + "baa"
+    members = {
+        "TableName": TABLE,
+        "KeyConditionExpression": "pk=:pk",
+        "FilterExpression": "contains(t, :part)",
+        "ExpressionAttributeValues": {":pk": {"S": TEXT}, ":part": {"S": nearly}},
+    }
+    return plain("Query", members)
+
+
 KINDS = (
+    Kind("query-contains-nearly", part, ("200",), (TEXT,)),
     Kind("update-append-140", lambda: update(appends(140)), (REFUSED,), (LARGE,)),
     Kind("update-append-20", lambda: update(appends(20)), (REFUSED,), (LARGE,)),
     Kind("update-copy-40", lambda: update(copies(40)), (REFUSED,), (LARGE,)),

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 TABLE = "torture"
 PROBE_TABLE = "probe"
 LARGE, SPREAD, TINY, NUMBERS, INDEXED, LOCAL = "large", "spread", "tiny", "numbers", "indexed", "local"
+TEXT = "text"
+"""An item with a text of equal letters."""
+TEXT_CHARACTERS = 400_000
 NULLS, CONTROLS, ZEROS, ZERO_SETS = "nulls", "controls", "zeros", "zero-sets"
 """Tables with a stream of both images, whose items are several times as long in JSON as they count."""
 
@@ -99,6 +102,11 @@ def long_list() -> dict[str, Any]:
     return {"L": [{"N": "1"}] * LIST_ELEMENTS}
 
 
+def text() -> Iterator[Call]:
+    """An item with a long text."""
+    yield Call("PutItem", {"TableName": TABLE, "Item": key(TEXT) | {"t": {"S": "a" * TEXT_CHARACTERS}}})
+
+
 def tiny() -> Iterator[Call]:
     """Very many items of some bytes in one partition of a table of their own."""
     yield table(TINY)
@@ -173,6 +181,7 @@ def followed(name: str, value: dict[str, Any], items: int = DENSE_ITEMS) -> Iter
 NEEDS = {
     LARGE: large,
     SPREAD: spread,
+    TEXT: text,
     TINY: tiny,
     NUMBERS: numbers,
     INDEXED: indexed,

@@ -43,7 +43,7 @@ class Scope:
 
 Run = Callable[..., Coroutine[Any, Any, Any]]
 """run(scope, request), of operations that consume capacity run(scope, request, meter): plans and commits one request and returns its
-reply; refuses by raising an ApiError, or Malformed."""
+reply; refuses by raising an ApiError, or Malformed, already while the coroutine is made where that is not an `async def` itself."""
 
 
 class Operation(msgspec.Struct, frozen=True):

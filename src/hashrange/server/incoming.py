@@ -134,6 +134,10 @@ class Incoming:
         else:
             self._call_soon(self.turn)
 
+    def count_behind(self) -> int:
+        """How much waits behind the group that is being answered."""
+        return len(self._waiting)
+
     def drain(self) -> None:
         """Answer everything that has come, now."""
         while self._has_more() and not self._is_turning:

@@ -130,12 +130,12 @@ class Service:
     def _begin(self, call: Call) -> None:
         """Run the operation; on the embedded store it ends at its first step."""
         operation = call.operation
-        if operation.capacity is None:
-            coroutine = operation.run(call.scope, call.request)
-        else:
-            meter = call.meter = Meter()
-            coroutine = operation.run(call.scope, call.request, meter)
         try:
+            if operation.capacity is None:
+                coroutine = operation.run(call.scope, call.request)
+            else:
+                meter = call.meter = Meter()
+                coroutine = operation.run(call.scope, call.request, meter)
             waits_for = coroutine.send(None)
         except StopIteration as stop:
             self._succeed(call, stop.value)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hashrange.errors import ApiError, ValidationException, without_frames
-from hashrange.items.row_layout import row_json_bytes, row_size_bytes
+from hashrange.items.row_layout import is_packed, row_json_bytes, row_size_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Item, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
@@ -71,7 +71,7 @@ def plan_steps(
 
 def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
     """Of a large item only what participants may ask for: one of 400 KB can have 200,000 members, and take 50 MB."""
-    if row is None or len(row) <= PIECE_BYTES:
+    if row is None or (len(row) <= PIECE_BYTES and not is_packed(row)):
         return item
     names = table.followed_names
     return decode_attributes(row, names) if item is None else {name: item[name] for name in names if name in item}

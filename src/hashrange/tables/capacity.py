@@ -7,7 +7,7 @@ Source: service behaviour, developer guide and captures to Oct 2026.
 
 from collections.abc import Iterable, Sequence
 
-from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from hashrange.tables.change import Change
@@ -27,7 +27,7 @@ def read_units(size_bytes: int, *, consistent: bool) -> float:
 
 def item_read_units(row: Row | None, *, consistent: bool) -> float:
     """Units of one read of this item, or of none. 0.1 µs: of most rows the length will do, for no item is larger than its JSON."""
-    if row is None or len(row) <= READ_UNIT_BYTES:
+    if row is None or (len(row) <= READ_UNIT_BYTES and not is_packed(row)):
         return 1.0 if consistent else 0.5
     return read_units(row_size_bytes(row), consistent=consistent)
 

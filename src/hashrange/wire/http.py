@@ -6,7 +6,7 @@ Sources: operations.md 1.1 (headers of replies, content types, compression, CORS
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
@@ -66,10 +66,10 @@ class Layout:
 
     def __init__(self, names: Sequence[bytes]) -> None:
         self.names = tuple(name.lower() for name in names)
-        positions: dict[bytes, tuple[int, ...]] = {}
+        positions: dict[bytes, list[int]] = {}
         for position, name in enumerate(self.names):
-            positions[name] = (*positions.get(name, ()), position)
-        self.positions = positions
+            positions.setdefault(name, []).append(position)
+        self.positions: Mapping[bytes, Sequence[int]] = positions
         self.target = self._only(b"x-amz-target")
         self.authorization = self._only(b"authorization")
         self.x_amz_date = self._only(b"x-amz-date")

@@ -223,9 +223,11 @@ class FrontEnd:
         settings = settings or Settings()
         self.service = Service(store, operations, self.clock, settings)
         self.access = Access(self.service, credentials)
-        self.handle = self.front().handle
+        front = self.front()
+        self.handle = front.handle
         access_log = log_access if settings.access_log else None
         self.connections = Connections(self.handle, self.clock, connections_max, access_log)
+        front.look_behind(self.connections.incoming.count_behind)
 
     def replace_run(self, name: str, run: Any) -> None:
         """From now on, the operation of that name does this."""

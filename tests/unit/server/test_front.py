@@ -9,12 +9,13 @@ from hashrange import steps
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.connection_states import IDLE
-from hashrange.server.front import IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES
+from hashrange.server.front import CROWD, IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES, QUICKEST_BYTES
+from hashrange.server.incoming import GROUP_MAX
 from hashrange.service.workers import SLICE_SECONDS
 from hashrange.steps import look
 from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
 
-HEAVY, LONG = "TransactWriteItems", "Scan"
+HEAVY, LONG, WRITE = "TransactWriteItems", "Scan", "PutItem"
 
 
 class Served:
@@ -26,6 +27,7 @@ class Served:
         self.front = FrontEnd(
             operations={
                 "GetItem": Operation("GetItem", EchoRequest, self.quick, is_quick=True),
+                WRITE: Operation(WRITE, EchoRequest, self.heavy, writes=True, is_quick=True),
                 HEAVY: Operation(HEAVY, EchoRequest, self.heavy),
                 LONG: Operation(LONG, EchoRequest, self.long),
             },
@@ -146,6 +148,47 @@ def test_what_waits_is_begun_although_quick_ones_never_end(served: Served) -> No
         served.turns.turn()
         served.turns.turn()
     assert served.ran.count("heavy") == 4
+
+
+def test_in_a_crowd_those_that_read_go_first(served: Served) -> None:
+    """A write may cost more than its size tells."""
+    clients = served.known(CROWD + 5 * GROUP_MAX)
+    for place, (connection, _) in enumerate(clients[:-2]):
+        connection.data_received(served.front.request(body(f"write-{place:03}"), WRITE))
+    clients[-2][0].data_received(served.front.request(body("heavy"), HEAVY))
+    clients[-1][0].data_received(served.front.request())
+    served.run()
+    assert served.ran.index("quick") <= CROWD + GROUP_MAX
+    writes = [name for name in served.ran if name.startswith("write")]
+    assert sorted(writes) == [f"write-{place:03}" for place in range(len(clients) - 2)]
+    assert len(served.ran) == len(clients)
+
+
+def test_what_is_not_the_smallest_goes_behind_it_and_before_all_others(served: Served) -> None:
+    clients = served.known(12)
+    for place, (connection, _) in enumerate(clients[:5]):
+        connection.data_received(served.front.request(body(f"heavy-{place}"), HEAVY))
+    for place, (connection, _) in enumerate(clients[5:10]):
+        connection.data_received(served.front.request(body(f"write-{place}", QUICKEST_BYTES), WRITE))
+    clients[10][0].data_received(served.front.request(body("small"), WRITE))
+    clients[11][0].data_received(served.front.request())
+    served.run()
+    assert served.ran[:2] == ["quick", "small"]
+    assert [name for name in served.ran if name.startswith("write")] == [f"write-{place}" for place in range(5)]
+    assert served.ran.index("write-4") < served.ran.index("heavy-1")
+
+
+def test_others_are_begun_although_larger_quick_ones_never_end(served: Served) -> None:
+    clients = served.known(44)
+    for connection, _ in clients[:4]:
+        connection.data_received(served.front.request(body("heavy"), HEAVY))
+    for _ in range(40):
+        for connection, transport in clients[4:]:
+            if connection.answering is IDLE:
+                transport.take()
+                connection.data_received(served.front.request(body("write", QUICKEST_BYTES), WRITE))
+        served.turns.turn()
+    assert served.ran.count("heavy") >= 2
 
 
 def test_without_a_loop_all_of_it_is_answered_at_once() -> None:

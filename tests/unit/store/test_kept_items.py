@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from hashrange.items.row_layout import row_json
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
@@ -36,9 +37,12 @@ def planned(old: Item, *, has_items: bool) -> Change:
 
 def test_of_a_large_item_only_what_participants_ask_for_is_kept() -> None:
     large = KEYS | EXPIRES | {"l": {"L": [{"NULL": True}] * PIECE_BYTES}}
-    for has_items in (True, False):
-        change = planned(large, has_items=has_items)
-        assert change.old_item == change.new_item == KEYS | EXPIRES
+    packed = KEYS | EXPIRES | {"l": {"L": [{"N": "1E-130"}] * 1_500}}
+    assert len(row_of(packed)) < PIECE_BYTES < len(row_json(row_of(packed)))
+    for item in (large, packed):
+        for has_items in (True, False):
+            change = planned(item, has_items=has_items)
+            assert change.old_item == change.new_item == KEYS | EXPIRES
 
 
 def test_a_small_item_is_kept_as_it_is() -> None:

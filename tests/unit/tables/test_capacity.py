@@ -3,6 +3,7 @@
 import pytest
 
 from hashrange.items.rows import encode_row
+from hashrange.items.values import check_item
 from hashrange.tables.capacity import consumed_capacity, item_read_units, read_units, write_units
 
 KB = 1024
@@ -33,6 +34,15 @@ def test_an_item_costs_what_its_size_does(size_bytes: int) -> None:
     for consistent in (True, False):
         assert item_read_units(row, consistent=consistent) == read_units(size_bytes, consistent=consistent)
         assert item_read_units(None, consistent=consistent) == read_units(0, consistent=consistent)
+
+
+def test_a_row_that_is_packed_may_be_shorter_than_its_item() -> None:
+    """Lists of one value in lists, and enough zeros that it is packed at all."""
+    short_lists, zeros = [{"L": [{"BOOL": False}]}] * 640, [{"N": "1E-130"}] * 130
+    item, size_bytes = check_item({"k": {"S": "a"}, "l": {"L": short_lists + zeros}})
+    row = encode_row(item, size_bytes)
+    assert len(row) <= 4 * KB < size_bytes
+    assert item_read_units(row, consistent=True) == read_units(size_bytes, consistent=True) == 2
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ class Statement:
         self.value_checks = value_checks
         """Static checks that depend on a value itself, so that they run for each request."""
         self._conditions = reader.conditions
-        self.kept_beside: dict[object, object] = {}
+        self.kept_beside: dict[object, Any] = {}
         """What others have worked out of it, by who did: it goes with the statement."""
 
     def values(self, parameters: Parameters | None) -> dict[str, Value]:

@@ -180,6 +180,8 @@ def _check_by_key(
     key_item = check_map(rules, request, request.Key, return_values)[0]
     if return_values is not None:
         check_return_values(return_values)
+    if known is UNCONDITIONAL:
+        return Action(kind, request.TableName, key_item, 0, None, None, NO_VALUES, None)
     _, condition, values = _expressions(request, None, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
     return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
@@ -205,8 +207,10 @@ def _expressions(
 
 def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
     """What the action does to its table, in three steps. Raises ValidationException for the first thing that does not fit it."""
-    is_whole = action.kind == "put" and action.dialect != "batch"
-    key = table.item_key(action.item) if is_whole else locate(table, action)
+    if action.kind != "put":
+        key = table.lookup_key(action.item)
+    else:
+        key = table.item_key(action.item) if action.dialect != "batch" else locate(table, action)
     if action.condition is not None or action.update is not None or table.index_keys:
         check_fit(table, action)
     return key, make_plan(table, action)

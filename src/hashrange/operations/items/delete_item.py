@@ -4,6 +4,9 @@ Order of checks: mixing of parameters → Key values → ReturnValues → Expect
 condition.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 import msgspec
 
 from hashrange.operations import shapes
@@ -40,11 +43,11 @@ RULES = RequestRules(
 )
 
 
-async def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Reply:
+def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Coroutine[Any, Any, Reply]:
     """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
     action = check_delete(RULES, request, legacy, request.ReturnValues)
-    return await write_item(scope, request, action, meter)
+    return write_item(scope, request, action, meter)
 
 
 OPERATION = Operation(

@@ -4,6 +4,9 @@ Order of checks: mixing of parameters → Item values → ReturnValues → item 
 item keys → condition → size of the item collection.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 import msgspec
 
 from hashrange.operations import shapes
@@ -40,11 +43,11 @@ RULES = RequestRules(
 )
 
 
-async def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Reply:
+def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Coroutine[Any, Any, Reply]:
     """Commit the item; the reply holds the old one when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
     action = check_put(RULES, request, legacy, request.ReturnValues)
-    return await write_item(scope, request, action, meter)
+    return write_item(scope, request, action, meter)
 
 
 OPERATION = Operation(

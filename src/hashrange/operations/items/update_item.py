@@ -5,6 +5,9 @@ condition) → table → key schema → index keys' types → key attributes amo
 update → size of the item collection.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 import msgspec
 
 from hashrange.messages.requests import RETURN_VALUES_UNKNOWN
@@ -48,11 +51,11 @@ RULES = RequestRules(
 )
 
 
-async def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Reply:
+def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Coroutine[Any, Any, Reply]:
     """Commit the changed item; the reply holds what ReturnValues asks for."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
     action = check_update(RULES, request, legacy)
-    return await write_item(scope, request, action, meter)
+    return write_item(scope, request, action, meter)
 
 
 OPERATION = Operation(

@@ -26,7 +26,7 @@ from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import locate, plan_action
 from hashrange.operations.items.writes import commit_write
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.reads import bound_read, is_key_read, locate_read, read_item
 from hashrange.operations.partiql.statements import (
@@ -39,7 +39,6 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.reasons import CODES, message_of
-from hashrange.tables.capacity import read_units
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
@@ -156,8 +155,8 @@ async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
     plan = bound_read(table, asked.statement)
     if not is_key_read(plan):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    item, size_bytes = await read_item(scope, plan, asked.values, consistent=asked.consistent)
-    meter.append(Usage(table, table.name, read_units(size_bytes, consistent=asked.consistent)))
+    item, row = await read_item(scope, plan, asked.values, consistent=asked.consistent)
+    meter.append(ReadUsage(table, table.name, row, asked.consistent))
     return item
 
 

@@ -17,7 +17,7 @@ from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISM
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import plan_action
 from hashrange.operations.items.writes import commit_write
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.read_plan import ReadPlan
@@ -31,7 +31,6 @@ from hashrange.operations.partiql.statements import (
 )
 from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Rows
-from hashrange.tables.capacity import read_units
 
 
 class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,8 +62,8 @@ async def execute_statement(scope: Scope, request: ExecuteStatementRequest, mete
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    item, size_bytes = await read_item(scope, plan, values, consistent=consistent)
-    meter.append(Usage(table, table.name, read_units(size_bytes, consistent=consistent)))
+    item, row = await read_item(scope, plan, values, consistent=consistent)
+    meter.append(ReadUsage(table, table.name, row, consistent))
     return {"Items": Rows(() if item is None else (item,))}
 
 

@@ -10,7 +10,6 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
-from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
@@ -72,12 +71,12 @@ def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
 
 async def read_item(
     scope: Scope, plan: ReadPlan, values: dict[str, Value], *, consistent: bool
-) -> tuple[Row | None, int]:
-    """A lookup's item, if it is there and fits, and the size in bytes of what was read."""
+) -> tuple[Row | None, Row | None]:
+    """A lookup's item, if it is there and fits, and the row that was read."""
     row = await scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
     if row is None:
-        return None, 0
-    return item_of(plan, values, row), row_size_bytes(row)
+        return None, None
+    return item_of(plan, values, row), row
 
 
 def item_of(plan: ReadPlan, values: dict[str, Value], row: Row) -> Row | None:

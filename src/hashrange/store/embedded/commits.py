@@ -93,7 +93,7 @@ class Commits:
                     await self._finished()
                 return change
             except (Stalled, Overtaken) as failed:
-                reason = failed
+                reason = _without_frames(failed)
         return await self._again(
             (table.source + key,), lambda has_claim: self._mutate(table, key, plan, origin, has_claim=has_claim), reason
         )
@@ -150,7 +150,7 @@ class Commits:
                         await self._finished()
                     return made
                 except (Stalled, Overtaken) as failed:
-                    reason = failed
+                    reason = _without_frames(failed)
         finally:
             if has_claim:
                 self._claims.release(places)
@@ -356,6 +356,14 @@ class Commits:
         for call in draft.afterwards:
             call()
         self._finish = draft.finish
+
+
+def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
+    """For the time until the next attempt: the frames that it passed hold decoded items, 50 MB of a large one, and a hundred may wait."""
+    if isinstance(failed, Stalled):
+        failed.error.__traceback__ = None
+    failed.__context__ = failed.__cause__ = None
+    return failed.with_traceback(None)
 
 
 def _is_followed(participants: Sequence[Participant], change: Change) -> bool:

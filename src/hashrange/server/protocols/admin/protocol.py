@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -31,7 +32,7 @@ _log = logging.getLogger("hashrange.server")
 class Admin:
     """The admin API."""
 
-    targets = quick_targets = ()
+    targets = quick_targets = MappingProxyType[bytes, bool]({})
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving

@@ -69,7 +69,11 @@ class DynamoDBJson:
             f"{operation.service}.{operation.name}".encode(): _target(operation) for operation in operations.values()
         }
         self.targets = [target for target in self._targets if target is not None]
-        self.quick_targets = [target for target in self.targets if self._targets[target].operation.is_quick]
+        self.quick_targets = {
+            f"{operation.service}.{operation.name}".encode(): not operation.writes
+            for operation in operations.values()
+            if operation.is_quick
+        }
 
     def claims(self, request: Request) -> bool:
         """Is it a POST of JSON?"""

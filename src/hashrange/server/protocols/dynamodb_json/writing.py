@@ -44,8 +44,9 @@ def reply_json(reply: Reply | None) -> bytes:
         if len(text) > LARGE_BYTES:
             look()
         return b"".join((b'{"Item":', text, b"}"))
-    if next(iter(reply)) == "Items" and (rows := reply["Items"]).__class__ is Rows and rows:
-        body = _short_page(reply, rows) if sum(map(len, rows)) <= SHORT_PAGE_BYTES else None
+    if next(iter(reply)) == "Items" and (rows := reply["Items"]).__class__ is Rows:
+        is_short = len(rows) <= ROWS_AT_ONCE and sum(map(len, rows)) <= SHORT_PAGE_BYTES
+        body = _short_page(reply, rows) if is_short else None
         if body is not None:
             return body
     texts: list[Text] = []
@@ -57,11 +58,11 @@ def reply_json(reply: Reply | None) -> bytes:
 
 def _short_page(reply: Reply, rows: Rows) -> bytes | None:
     """A reply that begins with Items, few short rows, if it holds no others: the commonest of all but single items. 1 µs for one row."""
-    text = b",".join(rows_json(rows))
+    text = row_json(rows[0]) if len(rows) == 1 else b",".join(rows_json(rows))
+    if len(reply) == 1:
+        return b"".join((b'{"Items":[', text, b"]}"))
     rest = reply.copy()
     del rest["Items"]
-    if not rest:
-        return b"".join((b'{"Items":[', text, b"]}"))
     if not _WITH_ROWS.keys().isdisjoint(map(type, rest.values())):
         return None
     return b"".join((b'{"Items":[', text, b"],", _encode(rest)[1:]))
