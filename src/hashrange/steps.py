@@ -28,7 +28,7 @@ TOGETHER_MEMBERS = 2_048
 LARGE_BYTES = 256 * 1024
 """This much takes so much time and memory that few may do it at a time."""
 
-REPLY_BYTES = 4 * 1024 * 1024
+REPLY_BYTES = 1024 * 1024
 """Of a reply that many may make at a time."""
 REPLY_ALONE_BYTES = 32 * 1024 * 1024
 """What a larger one is taken for."""

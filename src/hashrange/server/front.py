@@ -119,6 +119,14 @@ class Front:
 
     def _go_on(self, requests: deque[tuple[Request, Respond]], calls: deque[Call], is_crowd: bool) -> None:
         """The stages, for whatever no other worker has taken; what is not quick waits."""
+        self._sort_out(requests, calls, is_crowd)
+        if calls:
+            self._service.run_in_worker(calls)
+        if (self._first or self._waiting) and not is_crowd and not self._is_turn_due:
+            self._go_on_while_there_is_time()
+
+    def _sort_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call], is_crowd: bool) -> None:
+        """Prepare what is to begin at once. A function of its own: what it has at hand must not be kept by a worker that gives way later."""
         targets = self._targets
         behind: list[Call] = []
         while requests:
@@ -136,10 +144,6 @@ class Front:
                 if call is not None:
                     (calls if target.is_read else behind).append(call)
         calls += behind
-        if calls:
-            self._service.run_in_worker(calls)
-        if (self._first or self._waiting) and not is_crowd and not self._is_turn_due:
-            self._go_on_while_there_is_time()
 
     # --- all others -----------------------------------------------------------------------------
 
@@ -162,6 +166,11 @@ class Front:
 
     def _go_on_while_there_is_time(self) -> None:
         """The stages for some of it. What gives way here leaves the rest to the next worker."""
+        self._prepare_some()
+        self._service.run_while_there_is_time(self._prepared)
+
+    def _prepare_some(self) -> None:
+        """Of those that wait, in their order. A function of its own, as `_sort_out`."""
         first, waiting, prepared = self._first, self._waiting, self._prepared
         while len(prepared) < PREPARED_TOGETHER:
             if first and (len(prepared) < PREPARED_TOGETHER - 1 or not waiting):  # the last place is for the others
@@ -177,4 +186,5 @@ class Front:
             call = prepare(request, respond)
             if call is not None:
                 prepared.append(call)
-        self._service.run_while_there_is_time(prepared)
+            if len(request.body) > QUICK_BYTES:
+                break  # decoded, it takes thirty times as much memory

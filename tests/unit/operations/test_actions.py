@@ -23,8 +23,7 @@ from hashrange.messages.reads import CANNOT_UPDATE_KEY, ITEM_TOO_LARGE, KEY_MUST
 from hashrange.operations.items import put_item, update_item
 from hashrange.operations.items.actions import (
     Action,
-    check_condition_check,
-    check_delete,
+    check_by_key,
     check_put,
     check_update,
     check_whole_delete,
@@ -89,12 +88,12 @@ def statement(text: str) -> Action:
 
 
 def delete(**members: Any) -> Action:
-    return check_delete(NO_RULES, msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete))
+    return check_by_key("delete", NO_RULES, msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete))
 
 
 def check(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Key": KEY} | IS_THERE | members, ConditionCheck)
-    return check_condition_check(request)
+    return check_by_key("check", NO_RULES, request)
 
 
 # --- each kind ------------------------------------------------------------------------------------

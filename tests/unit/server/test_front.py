@@ -1,5 +1,6 @@
 """Which requests begin first, and how many are in work: quick ones at once, all others as there is time."""
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from hashrange.operations.reply import Reply
 from hashrange.server.connection_states import IDLE
 from hashrange.server.front import CROWD, IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES, QUICKEST_BYTES
 from hashrange.server.incoming import GROUP_MAX
+from hashrange.server.reading import Reading
 from hashrange.service.workers import SLICE_SECONDS
 from hashrange.steps import look
 from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
@@ -210,3 +212,36 @@ def test_what_waits_is_not_begun_once_its_client_has_gone(served: Served) -> Non
     assert served.ran == [f"heavy-{place:02}" for place in range(20)]
     assert [len(replies(transport.written)) for _, transport in clients] == [1] * 20 + [0] * 20
     assert all(connection.answering is IDLE for connection, _ in clients)
+
+
+class Answering:
+    """Answers one request; it can be watched."""
+
+    def __init__(self, statuses: list[int]) -> None:
+        self.statuses = statuses
+
+    def __call__(self, status: int, *_: Any) -> None:
+        self.statuses.append(status)
+
+
+def test_who_gives_way_keeps_nothing_of_what_others_answer(served: Served) -> None:
+    """A request, and its reply, may have 16 MB each, and sixty-four may have given way."""
+    statuses: list[int] = []
+    watched = []
+    arrived = []
+    for operation in (LONG, HEAVY, "GetItem"):
+        reading = Reading()
+        assert reading.feed(served.front.request(body("x"), operation)) is None
+        answering = Answering(statuses)
+        watched.append(weakref.ref(answering))
+        arrived.append((reading.ready.popleft(), answering))
+    del answering
+    served.front.handle(arrived)
+    arrived.clear()
+    for _ in range(3):
+        served.turns.turn()
+    assert (len(statuses), served.in_work) == (2, 1)
+    assert [one() is None for one in watched] == [False, True, True]
+    served.run()
+    assert statuses == [200, 200, 200]
+    assert [one() for one in watched] == [None] * 3

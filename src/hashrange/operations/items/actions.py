@@ -45,7 +45,7 @@ from hashrange.tables.change import Plan
 from hashrange.tables.index_keys import check_assigned_index_keys, check_item_index_keys
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable
-from hashrange.wire.rules import NO_RULES, RequestRules
+from hashrange.wire.rules import RequestRules
 
 Kind = Literal["put", "update", "delete", "check"]
 Dialect = Literal["API", "batch", "PartiQL"]
@@ -143,19 +143,25 @@ def check_update(rules: RequestRules, request: UpdateRequest, legacy: LegacyPara
     return Action("update", request.TableName, key_item, 0, update, condition, values, on_failure)
 
 
-def check_delete(
+def check_by_key(
+    kind: Literal["delete", "check"],
     rules: RequestRules,
     request: KeyRequest,
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
-    """The delete of a request."""
-    return _check_by_key("delete", rules, request, legacy, return_values)
-
-
-def check_condition_check(request: KeyRequest) -> Action:
-    """The check of a request."""
-    return _check_by_key("check", NO_RULES, request, None, None)
+    """The delete of a request, or its check."""
+    known = known_expressions(request) if legacy is None else None
+    if known is None:
+        check_parameters(request, PUT_OR_DELETE_ITEM)
+    key_item = check_map(rules, request, request.Key, return_values)[0]
+    if return_values is not None:
+        check_return_values(return_values)
+    if known is UNCONDITIONAL:
+        return Action(kind, request.TableName, key_item, 0, None, None, NO_VALUES, None)
+    _, condition, values = _expressions(request, None, legacy, known)
+    on_failure = request.ReturnValuesOnConditionCheckFailure
+    return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
 
 
 def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
@@ -169,22 +175,6 @@ def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: D
 def check_whole_delete(table_name: str, key_map: shapes.AttributeMap, dialect: Dialect) -> Action:
     """A delete that knows no conditions: of a batch."""
     return Action("delete", table_name, check_item(key_map)[0], 0, None, None, NO_VALUES, None, dialect)
-
-
-def _check_by_key(
-    kind: Kind, rules: RequestRules, request: KeyRequest, legacy: LegacyParameters | None, return_values: str | None
-) -> Action:
-    known = known_expressions(request) if legacy is None else None
-    if known is None:
-        check_parameters(request, PUT_OR_DELETE_ITEM)
-    key_item = check_map(rules, request, request.Key, return_values)[0]
-    if return_values is not None:
-        check_return_values(return_values)
-    if known is UNCONDITIONAL:
-        return Action(kind, request.TableName, key_item, 0, None, None, NO_VALUES, None)
-    _, condition, values = _expressions(request, None, legacy, known)
-    on_failure = request.ReturnValuesOnConditionCheckFailure
-    return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
 
 
 def _expressions(

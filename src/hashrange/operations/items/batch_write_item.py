@@ -8,7 +8,8 @@ table that is named twice, by name and by ARN, is one table; an item collection 
 whose earlier writes stay and whose later ones are not done.
 """
 
-from typing import Annotated
+from collections.abc import Coroutine
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -145,7 +146,8 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
         table = tables[action.table_name]
         try:
             key = locate(table, action)
-            check_fit(table, action)
+            if table.index_keys:
+                check_fit(table, action)
         except ValidationException as fault:
             first_fault = first_fault or fault
             continue
@@ -158,12 +160,12 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
     return places
 
 
-async def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Change:
+def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Coroutine[Any, Any, Change]:
     """Write one item, with the table as it is now: others ran between two slices."""
     current = find_active_table(scope, action.table_name)
     if current is None or current.table_id != table.table_id:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    return await commit_write(scope, current, key, make_plan(current, action), action.table_name, meter)
+    return commit_write(scope, current, key, make_plan(current, action), action.table_name, meter)
 
 
 OPERATION = Operation(

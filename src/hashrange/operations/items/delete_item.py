@@ -11,7 +11,7 @@ import msgspec
 
 from hashrange.operations import shapes
 from hashrange.operations.items import forms
-from hashrange.operations.items.actions import check_delete
+from hashrange.operations.items.actions import check_by_key
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.writes import write_item
 from hashrange.operations.meter import Meter
@@ -46,7 +46,7 @@ RULES = RequestRules(
 def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Coroutine[Any, Any, Reply]:
     """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
-    action = check_delete(RULES, request, legacy, request.ReturnValues)
+    action = check_by_key("delete", RULES, request, legacy, request.ReturnValues)
     return write_item(scope, request, action, meter)
 
 

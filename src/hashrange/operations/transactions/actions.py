@@ -12,8 +12,7 @@ from hashrange.messages.transactions import NO_ACTION, ONE_ACTION_ONLY
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import (
     Action,
-    check_condition_check,
-    check_delete,
+    check_by_key,
     check_fit,
     check_put,
     check_update,
@@ -98,9 +97,9 @@ def check_action(element: TransactWriteItem) -> Action:
     if update is not None:
         return check_update(NO_RULES, update)
     if delete is not None:
-        return check_delete(NO_RULES, delete)
+        return check_by_key("delete", NO_RULES, delete)
     assert check is not None
-    return check_condition_check(check)
+    return check_by_key("check", NO_RULES, check)
 
 
 def step_of(table: OpenTable, action: Action) -> Step:

@@ -13,7 +13,7 @@ from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.pause import PAUSE
 
-STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
 """How long a request waits in a stall before each further attempt; then it fails."""
 ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
 """How often, and how many times, work that can wait looks whether the engine has caught up."""
@@ -78,6 +78,7 @@ class Site:
         generation = self.health.generation
         await PAUSE
         await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
+        await PAUSE  # a hundred may wake at once, and each would write 1 MB
         self.health.require(generation)
 
     async def wait_for_room(self) -> None:
