@@ -70,7 +70,7 @@ def spend_decoding(size_bytes: int) -> None:
 
 
 def grow_reply(before_bytes: int, after_bytes: int) -> None:
-    """A reply that is being made has grown: beyond some megabytes such replies are made one after the other, for each takes as much memory again."""
+    """A reply that is being made has grown: beyond 1 MB such replies are made one after the other, for each takes as much memory again."""
     if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and not _is_undisturbed:
         _queue(REPLY_ALONE_BYTES)
 
