@@ -53,7 +53,9 @@ def plan_steps(
         assert key is not None, "a step without a key must refuse"
         weighed = old if new is None else new
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)
-        commit_bytes += (0 if new is None else len(new)) + images_bytes(table.schema, old, new)
+        commit_bytes += 0 if new is None else len(new)
+        if table.schema.stream_view_type is not None:
+            commit_bytes += images_bytes(table.schema, old, new)
         is_too_large = size_bytes > TRANSACTION_SIZE_MAX_BYTES or commit_bytes > TRANSACTION_COMMIT_MAX_BYTES
         if is_refused or is_too_large:
             changes.clear()

@@ -90,8 +90,9 @@ def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
     """A batch with room for very large rows, and for their images in a stream, after which others have their turn; None when there is no need."""
     room_bytes = 0
     for change in changes:
-        old, new = change.old, change.new
-        room_bytes += (0 if new is None else len(new)) + images_bytes(change.table.schema, old, new)
+        room_bytes += 0 if change.new is None else len(change.new)
+        if change.table.schema.stream_view_type is not None:
+            room_bytes += images_bytes(change.table.schema, change.old, change.new)
     if room_bytes < ROOM_BYTES_MIN:
         return None
     look()
