@@ -105,10 +105,7 @@ def row_json_bytes(row: Row) -> int:
 
 def rows_json_bytes(rows: Collection[Row]) -> int:
     """The length of the JSON of all these rows, a little more where there is no need to be exact. 0.05 µs a row; packed ones as by `row_json_bytes`."""
-    packed = [row for row in rows if row[0] in _TABLES]
-    if not packed:
-        return sum(map(len, rows))
-    return sum(map(len, rows)) - sum(map(len, packed)) + sum(map(row_json_bytes, packed))
+    return sum([row_json_bytes(row) if row[0] in _TABLES else len(row) for row in rows])
 
 
 def is_packed(row: Row) -> bool:

@@ -61,6 +61,16 @@ class _Target(NamedTuple):
     is_read: bool
 
 
+class _Line:
+    """Requests that have not begun, in order of arrival: those that are not prepared yet, and those that are."""
+
+    __slots__ = ("arrived", "prepared")
+
+    def __init__(self) -> None:
+        self.arrived: deque[Arrived] = deque()
+        self.prepared: deque[Call] = deque()
+
+
 class Front:
     """Answers the requests of one listener."""
 
@@ -75,12 +85,8 @@ class Front:
             for protocol in protocols
             for target in protocol.targets
         }
-        self._first: deque[Arrived] = deque()
-        """What is quick, and has not begun; in order of arrival, as all of these."""
-        self._waiting: deque[Arrived] = deque()
-        """What is not quick and has not begun."""
-        self._prepared: deque[Call] = deque()
-        """Of both, what has been prepared."""
+        self._quick = _Line()
+        self._others = _Line()
         self._count_behind: Callable[[], int] = int
         self._is_turn_due = False
 
@@ -96,13 +102,19 @@ class Front:
         if not requests:
             return
         self._service.workers.begin_turn()
-        is_crowd = self._count_behind() > CROWD
-        self._share_out(deque(requests), deque(), is_crowd=is_crowd)
-        if (self._first or self._waiting or self._prepared) and not self._is_turn_due:
-            if is_crowd:
+        self._share_out(deque(requests), deque())
+        if self._has_more() and not self._is_turn_due:
+            if self._is_crowd():
                 self._begin_later()
             else:
                 self._begin_waiting()
+
+    def _has_more(self) -> bool:
+        quick, others = self._quick, self._others
+        return bool(quick.arrived or others.arrived or quick.prepared or others.prepared)
+
+    def _is_crowd(self) -> bool:
+        return self._count_behind() > CROWD
 
     def _choose(self, request: Request) -> Prepare:
         """Of a request whose target is none that is known."""
@@ -110,35 +122,39 @@ class Front:
 
     # --- quick ones -----------------------------------------------------------------------------
 
-    def _share_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call], *, is_crowd: bool) -> None:
+    def _share_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
         """To as many workers as it takes: nobody waits for one that has given way."""
-        while not self._service.workers.run(self._go_on, requests, calls, is_crowd):
+        while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
-    def _go_on(self, requests: deque[tuple[Request, Respond]], calls: deque[Call], is_crowd: bool) -> None:
+    def _go_on(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
         """The stages, for whatever no other worker has taken; what is not quick waits."""
-        self._sort_out(requests, calls, is_crowd)
+        self._sort_out(requests, calls)
         if calls:
             self._service.run_in_worker(calls)
-        if (self._first or self._waiting) and not is_crowd and not self._is_turn_due:
-            self._go_on_while_there_is_time()
+        if (self._quick.arrived or self._others.arrived) and not self._is_turn_due and not self._is_crowd():
+            for line in (self._quick, self._others):
+                if self._may_begin(line):
+                    self._serve(line)
 
-    def _sort_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call], is_crowd: bool) -> None:
+    def _sort_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
         """Prepare what is to begin at once. A function of its own: what it has at hand must not be kept by a worker that gives way later."""
         targets = self._targets
+        quick, others = self._quick.arrived, self._others.arrived
+        is_crowd = self._is_crowd()
         behind: list[Call] = []
         while requests:
             request, respond = requests.popleft()
             layout = request.layout
             target = targets.get(request.values[layout.target])
             if target is None:
-                self._waiting.append((self._choose(request), request, respond))
+                others.append((self._choose(request), request, respond))
             elif not target.is_quick or len(request.body) > QUICK_BYTES or layout.content_encoding >= 0:
-                self._waiting.append((target.prepare, request, respond))
+                others.append((target.prepare, request, respond))
             elif len(request.body) > QUICKEST_BYTES or (is_crowd and not target.is_read):
-                self._first.append((target.prepare, request, respond))
+                quick.append((target.prepare, request, respond))
             else:
                 call = target.prepare(request, respond)
                 if call is not None:
@@ -148,15 +164,16 @@ class Front:
     # --- all others -----------------------------------------------------------------------------
 
     def _begin_waiting(self) -> None:
-        """Begin what is not quick while there is time, and the rest in later turns."""
+        """Begin what waits while there is time, of either line one at least; the rest in later turns."""
         workers = self._service.workers
         self._is_turn_due = False
-        while self._first or ((self._prepared or self._waiting) and workers.count_left() < IN_WORK_MAX):
-            has_ended = workers.run(self._go_on_while_there_is_time)
-            self._service.release()
-            if not has_ended or workers.is_over(self._monotonic()):
-                break
-        if self._first or self._prepared or self._waiting:
+        for line in (self._quick, self._others):
+            while self._may_begin(line):
+                has_ended = workers.run(self._serve, line)
+                self._service.release()
+                if not has_ended or workers.is_over(self._monotonic()):
+                    break
+        if self._has_more():
             self._begin_later()
 
     def _begin_later(self) -> None:
@@ -164,22 +181,22 @@ class Front:
         self._is_turn_due = True
         self._service.workers.run_next(self._begin_waiting)
 
-    def _go_on_while_there_is_time(self) -> None:
-        """The stages for some of it. What gives way here leaves the rest to the next worker."""
-        self._prepare_some()
-        self._service.run_while_there_is_time(self._prepared)
+    def _may_begin(self, line: _Line) -> bool:
+        """Is there anything in it, and are few enough in work? What is quick need not ask."""
+        has_more = line.arrived or line.prepared
+        return bool(has_more) and (line is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
-    def _prepare_some(self) -> None:
-        """Of those that wait, in their order. A function of its own, as `_sort_out`."""
-        first, waiting, prepared = self._first, self._waiting, self._prepared
-        while len(prepared) < PREPARED_TOGETHER:
-            if first and (len(prepared) < PREPARED_TOGETHER - 1 or not waiting):  # the last place is for the others
-                line = first
-            elif waiting and self._service.workers.count_left() < IN_WORK_MAX:
-                line = waiting
-            else:
-                break
-            prepare, request, respond = line.popleft()
+    def _serve(self, line: _Line) -> None:
+        """The stages for some of a line, while there is time. What gives way here leaves the rest to the next worker."""
+        self._prepare_some(line)
+        self._service.run_while_there_is_time(line.prepared)
+
+    @staticmethod
+    def _prepare_some(line: _Line) -> None:
+        """A function of its own, as `_sort_out`."""
+        arrived, prepared = line.arrived, line.prepared
+        while arrived and len(prepared) < PREPARED_TOGETHER:
+            prepare, request, respond = arrived.popleft()
             if request.is_abandoned:
                 respond(500, b"")  # to nobody
                 continue
