@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 from hashrange.cli.main import main
-from hashrange.store.embedded import health, synced
-from hashrange.store.embedded.files import Folder
 from hashrange.store.embedded.health import Health
+from hashrange.store.embedded.synced import SyncedFile
 
 NOTES = "synced"
 """A file beside the data folder."""
@@ -33,15 +32,15 @@ def note_syncs(data: Path) -> None:
     """Put the notes into every sync of this process."""
     notes = os.open(data.parent / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     sync = Health._sync  # noqa: SLF001 - nothing public tells when a sync has ended
-    note_synced = synced.note_synced
+    note_synced = SyncedFile.note
     sizes: dict[str, int] = {}
 
     def note() -> None:
         os.write(notes, json.dumps(sizes).encode() + b"\n")
 
-    def noted_first(folder: Folder, sequence: int) -> bool:
+    def noted_first(file: SyncedFile, sequence: int, now_seconds: float) -> bool:
         note()
-        return note_synced(folder, sequence)
+        return note_synced(file, sequence, now_seconds)
 
     def noted(store_health: Health) -> None:
         nonlocal sizes
@@ -49,7 +48,7 @@ def note_syncs(data: Path) -> None:
         sync(store_health)
         note()
 
-    health.note_synced = noted_first  # type: ignore[attr-defined]
+    SyncedFile.note = noted_first  # type: ignore[method-assign,assignment]
     Health._sync = noted  # type: ignore[assignment,method-assign]  # noqa: SLF001 - as above
 
 

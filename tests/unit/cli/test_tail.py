@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hashrange.cli.main import DONE, FAILED, INTERRUPTED, UNREAD, main
+from hashrange.cli.remote import Refusal, Remote
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
@@ -164,6 +166,24 @@ def test_it_ends_quietly(world: World) -> None:
     assert tail.wait(timeout=60) == UNREAD
     assert tail.stderr is not None
     assert tail.stderr.read() == ""
+
+
+def test_an_interrupt_is_not_lost_with_a_reply(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter swallows what is raised while it closes a reply that nobody has closed."""
+    replies = []
+
+    class Kept(HTTPResponse):
+        def begin(self) -> None:
+            replies.append(self)
+            super().begin()
+
+    monkeypatch.setattr(HTTPConnection, "response_class", Kept)
+    remote = Remote(world.server.endpoint, "us-east-1", {})
+    remote.ask("ListTables")
+    with pytest.raises(Refusal):
+        remote.ask("DescribeTable", TableName="nothing")
+    remote.close()
+    assert [reply.closed for reply in replies] == [True, True]
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])

@@ -12,7 +12,7 @@ from hashrange.store.embedded.layout import FORMAT_KEY
 from hashrange.store.embedded.manifest import data_files_reach
 from hashrange.store.embedded.offline import read_offline
 from hashrange.store.embedded.recovery import crc32c, log_sequences, torn_logs
-from hashrange.store.embedded.synced import note_synced
+from hashrange.store.embedded.synced import SyncedFile
 from tests.support.kills import copy_as_killed
 
 ROWS_OLD, ROWS_NEW = 150, 60
@@ -328,7 +328,9 @@ def test_an_older_log_that_is_missing_is_refused(request: pytest.FixtureRequest,
 @pytest.mark.parametrize("size_bytes", [1, 400, 335, 5000, 1_000_000])
 def test_an_older_log_that_lacks_what_was_acknowledged_is_refused(two_logs: Path, size_bytes: int) -> None:
     """Nothing behind a hole is believed, so the younger log, which is whole, does not count."""
-    note_synced(files.by_name(str(two_logs)), ROWS_OLD + ROWS_NEW)
+    file = SyncedFile(files.by_name(str(two_logs)))
+    file.note(ROWS_OLD + ROWS_NEW, 0.0)
+    file.close()
     older = logs(two_logs)[0]
     content = older.read_bytes()
     older.write_bytes(content[:-size_bytes])

@@ -11,10 +11,9 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageLost
 from hashrange.items.types import Key
-from hashrange.store.embedded import EmbeddedStore, files, health, open_store
+from hashrange.store.embedded import EmbeddedStore, files, open_store
 from hashrange.store.embedded.check import check_store
-from hashrange.store.embedded.health import MARK_SECONDS
-from hashrange.store.embedded.synced import forget_synced, note_synced
+from hashrange.store.embedded.synced import LOOK_SECONDS, SyncedFile
 from hashrange.tables.open_table import OpenTable
 from tests.support.kills import copy_as_killed
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
@@ -61,8 +60,6 @@ def killed(
     store = open_store(str(tmp_path / "running"), clock, loop)
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
-    run(durable(store))
-    clock.advance_all(MARK_SECONDS)
     write(store, table, 0, ROWS // 2)
     run(durable(store))
     older = None
@@ -70,8 +67,10 @@ def killed(
         (older,) = (tmp_path / "running" / "engine").glob("*.log")
         shutil.copy(older, tmp_path)
         store.engine.flush()
-    clock.advance_all(MARK_SECONDS)
-    write(store, table, ROWS // 2, ROWS)
+    clock.advance_all(LOOK_SECONDS)
+    write(store, table, ROWS // 2, ROWS - 1)
+    run(durable(store))
+    write(store, table, ROWS - 1, ROWS)  # at the same moment, and then it is killed
     run(durable(store))
     copy_as_killed(tmp_path / "running", tmp_path / "killed")
     if older is not None:
@@ -125,13 +124,13 @@ def test_whoever_removes_the_number_goes_on_with_a_log_that_is_torn(
 def test_what_comes_after_the_number_may_be_torn(
     tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, zeros_bytes: int
 ) -> None:
-    """Nobody was told of it, or the power failed before the number that covers it had reached the disk."""
+    """Nobody was told of it."""
     store = open_store(str(tmp_path / "running"), VirtualClock(), loop)
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
     run(durable(store))
     write(store, table, 0, ROWS)
-    run(durable(store))
+    store.engine.flush_wal(False)
     copy_as_killed(tmp_path / "running", tmp_path / "killed")
     assert (tmp_path / "killed" / "synced").exists()
     store.close_now()
@@ -165,7 +164,7 @@ def killed_without_logs(folder: Path, loop: asyncio.AbstractEventLoop, run: Run)
     run(durable(store))
     for log in files.log_files(str(folder / "running" / "engine")):
         os.unlink(log)
-    clock.advance_all(MARK_SECONDS)
+    clock.advance_all(LOOK_SECONDS)
     write(store, table, ROWS // 2, ROWS)
     run(durable(store))
     copy_as_killed(folder / "running", folder / "killed")
@@ -185,11 +184,13 @@ def test_a_log_that_was_missing_while_a_server_ran_is_not_named(
 ) -> None:
     """It was killed before it could do anything about it."""
 
-    def notice_nothing(folder: files.Folder, sequence: int) -> bool:
-        note_synced(folder, sequence)
+    note = SyncedFile.note
+
+    def notice_nothing(file: SyncedFile, sequence: int, now_seconds: float) -> bool:
+        note(file, sequence, now_seconds)
         return True
 
-    monkeypatch.setattr(health, "note_synced", notice_nothing)
+    monkeypatch.setattr(SyncedFile, "note", notice_nothing)
     killed = killed_without_logs(tmp_path, loop, run)
     with pytest.raises(
         StorageLost, match=r"holds less than was acknowledged: a log of its engine is missing\. Put it back"
@@ -217,6 +218,7 @@ def test_a_server_that_ends_in_order_leaves_no_number(killed: Killed) -> None:
 
 def test_a_number_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "synced").mkdir()
-    note_synced(files.by_name(str(tmp_path)), 1)
-    forget_synced(files.by_name(str(tmp_path)))
+    file = SyncedFile(files.by_name(str(tmp_path)))
+    file.note(1, 0.0)
+    file.forget()
     assert (tmp_path / "synced").is_dir()

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from hashrange.errors import StorageError
 from hashrange.settings import SettingUnusable
@@ -296,13 +296,10 @@ def read_manifest(folder: str) -> bytes:
     return read_if_there(os.path.join(folder, os.path.basename(name))) if name else b""
 
 
-def overwrite(path: str, content: bytes) -> None:
-    """Write to the beginning of a file, which is made if it is missing; nothing is synced. Raises OSError."""
+def open_to_overwrite(path: str) -> BinaryIO:
+    """A file, made if it is missing, whose bytes are replaced one by one: without a buffer, and nothing is synced. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
-    try:
-        os.write(descriptor, content)
-    finally:
-        os.close(descriptor)
+    return open(descriptor, "wb", buffering=0)  # noqa: SIM115 - the caller closes it
 
 
 def remove_file(path: str) -> None:

@@ -24,12 +24,10 @@ from hashrange.store.embedded.faults import is_sync_untried, storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
 from hashrange.store.embedded.stand_ins import ReadingEngine, RefusingEngine
-from hashrange.store.embedded.synced import forget_synced, note_synced
+from hashrange.store.embedded.synced import SyncedFile
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
 REOPEN_DELAY_SECONDS_MAX = 5.0
-MARK_SECONDS = 0.01
-"""Between two marks of how far syncs have come; one with each sync makes a sync 11 µs longer."""
 
 _log = logging.getLogger("hashrange.store")
 
@@ -75,7 +73,7 @@ class Health:
         self._store = store
         self._clock = clock
         self._lock = lock
-        self._next_mark_seconds = float("-inf")
+        self._synced_file = None if lock is None else SyncedFile(lock.folder)
         self._broken: Engine = None
         self._reopened: Engine = None
         self._reader: Engine = None
@@ -110,16 +108,12 @@ class Health:
             assert self._lock is not None
             files.sync_logs(self._lock.folder.engine)  # the loop has not heard yet that its write failed
         self.require_folder()
-        if self._lock is not None:
-            now_seconds = self._clock.monotonic()
-            if now_seconds >= self._next_mark_seconds:
-                self._next_mark_seconds = now_seconds + MARK_SECONDS
-                if not note_synced(self._lock.folder, sequence):
-                    _log.error(
-                        "%s: somebody has removed the logs of its engine while it serves. What they held is moved into data files now.",
-                        self._store.place,
-                    )
-                    engine.flush()
+        if self._synced_file is not None and not self._synced_file.note(sequence, self._clock.monotonic()):
+            _log.error(
+                "%s: somebody has removed the logs of its engine while it serves. What they held is moved into data files now.",
+                self._store.place,
+            )
+            engine.flush()
         self._synced_sequence = sequence
 
     def _sync_failed(self, error: Exception) -> StorageError:
@@ -213,6 +207,8 @@ class Health:
                 engine = None
         self._broken = self._reopened = None
         self._drop_reader()
+        if self._synced_file is not None:
+            self._synced_file.close()
         self.failure = StorageError(f"The store of {self._store.place} is closed.")
         self.generation += 1
         self._is_reopening = True
@@ -221,8 +217,8 @@ class Health:
 
     def closed_in_order(self) -> None:
         """What `shut` returned has been closed, and has moved all that it held into data files."""
-        if self._lock is not None:
-            forget_synced(self._lock.folder)
+        if self._synced_file is not None:
+            self._synced_file.forget()
 
     def _find_room(self) -> None:
         """On the thread, while others read: would a reopening have room for what it writes?"""

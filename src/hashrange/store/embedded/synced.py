@@ -1,7 +1,7 @@
 """How far had syncs come when the last server ended? Two numbers beside the engine's files, so that acknowledged writes that are missing are noticed.
 
-The engine takes the logs that it finds for all there are, and whatever they lack at their end for what no sync had covered. So after a sync, a hundred times a second at most, the engine's number of
-the last write that it covered, and the number of the log in use, are written to a file of ours. It is never synced: whenever
+The engine takes the logs that it finds for all there are, and whatever they lack at their end for what no sync had covered. So after each sync,
+before anybody is told of it, the engine's number of the last write that it covered, and the number of the log in use, are written to a file of ours. It is never synced: whenever
 it reaches the disk, the write that it names is there already. Errors are passed over, because older numbers are true as well. A server
 that ends in order removes the file: its logs hold nothing then that the data files do not.
 So an engine that knows fewer writes than the file names has lost acknowledged ones, whatever became of its files. What
@@ -10,12 +10,15 @@ comes after that number may be a torn tail (`recovery.py`).
 
 import contextlib
 from struct import Struct
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
 from hashrange.errors import StorageLost
 from hashrange.store.embedded import files
 from hashrange.store.embedded.files import Folder
+
+LOOK_SECONDS = 0.01
+"""Between two looks at which log is in use: 35 µs each."""
 
 _numbers = Struct(">QQ")
 _mark = Struct(">QQI")
@@ -30,19 +33,44 @@ class Synced(NamedTuple):
     """0: the engine's folder held no log."""
 
 
-def note_synced(folder: Folder, sequence: int) -> bool:
-    """A sync has covered the engine's writes up to number `sequence`. False if its folder holds no log. 35 µs, and 11 µs of the next sync."""
-    with contextlib.suppress(OSError):
-        log_number = files.newest_log_number(folder.engine)
-        checksum = crc32(_numbers.pack(sequence, log_number))
-        files.overwrite(files.synced_file(folder.data), _mark.pack(sequence, log_number, checksum))
-        return log_number > 0
-    return True
+class SyncedFile:
+    """The file as the server writes it. It is held open between two looks at the folder, since opening it takes ten times as long as
+    writing to it. Used by one thread at a time.
+    """
 
+    def __init__(self, folder: Folder) -> None:
+        """The data folder whose engine is synced. Nothing is opened or made yet."""
+        self._folder = folder
+        self._file: BinaryIO | None = None
+        self._log_number = 0
+        self._next_look_seconds = float("-inf")
 
-def forget_synced(folder: Folder) -> None:
-    """The engine has been closed, and has moved everything into data files."""
-    files.remove_file(files.synced_file(folder.data))
+    def note(self, sequence: int, now_seconds: float) -> bool:
+        """A sync has covered the engine's writes up to number `sequence`. False if its folder was looked at, and holds no log."""
+        with contextlib.suppress(OSError):
+            is_look = now_seconds >= self._next_look_seconds
+            if is_look:
+                self._next_look_seconds = now_seconds + LOOK_SECONDS
+                self._log_number = files.newest_log_number(self._folder.engine)
+                self.close()
+                self._file = files.open_to_overwrite(files.synced_file(self._folder.data))
+            if self._file is not None:
+                checksum = crc32(_numbers.pack(sequence, self._log_number))
+                self._file.seek(0)
+                self._file.write(_mark.pack(sequence, self._log_number, checksum))
+            return self._log_number > 0 or not is_look
+        return True
+
+    def forget(self) -> None:
+        """The engine has been closed, and has moved everything into data files."""
+        self.close()
+        files.remove_file(files.synced_file(self._folder.data))
+
+    def close(self) -> None:
+        """Nothing more is noted."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def read_synced(folder: Folder) -> Synced | None:
