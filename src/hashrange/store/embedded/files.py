@@ -299,7 +299,7 @@ def read_manifest(folder: str) -> bytes:
 def open_to_overwrite(path: str) -> BinaryIO:
     """A file, made if it is missing, whose bytes are replaced one by one: without a buffer, and nothing is synced. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
-    return open(descriptor, "wb", buffering=0)  # noqa: SIM115 - the caller closes it
+    return open(descriptor, "wb", buffering=0)
 
 
 def remove_file(path: str) -> None:
