@@ -9,6 +9,7 @@ ACTIONS = 100
 """As many as a transaction may have."""
 INFLATED_BYTES = 16_000_000
 LONG_NAME_BYTES = 45_000
+LARGE_TEXT_BYTES = 390_000
 SET_MEMBERS = 500
 HEAD_LINES = 3_100
 """Of five bytes each, below 16 KB."""
@@ -52,6 +53,11 @@ def large_update() -> Hostile:
     return plain("UpdateItem", members)
 
 
+def large_put() -> Hostile:
+    """Nearly the largest item, in one piece of text."""
+    return plain("PutItem", {"TableName": TABLE, "Item": key("crowd") | {"t": {"S": "x" * LARGE_TEXT_BYTES}}})
+
+
 def tiny_lines() -> Hostile:
     """A head of as many lines as fit."""
     return plain("GetItem", {"TableName": TABLE, "Key": large_key(99)})._replace(headers=(("a", ""),) * HEAD_LINES)
@@ -59,6 +65,7 @@ def tiny_lines() -> Hostile:
 
 KINDS = (
     Kind("together-300-sets", number_set, ("200",), behaviour="together", clients=300),
+    Kind("together-300-large-puts", large_put, ("200",), behaviour="together", clients=300),
     Kind("together-20-large-updates", large_update, ("200",), (LARGE,), behaviour="together", clients=20),
     Kind("together-100-tiny-lines", tiny_lines, ("200",), behaviour="together", clients=100),
     Kind(

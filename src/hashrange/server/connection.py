@@ -30,7 +30,7 @@ class Connection(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "active_at_seconds", "answering", "connections", "input", "last_reply", "reading", "ready", "receiving", "refusal", "reply_bytes",
+        "active_at_seconds", "answering", "connections", "input", "is_held", "last_reply", "reading", "ready", "receiving", "refusal", "reply_bytes",
         "request", "sending", "share", "since_seconds", "socket_transport", "transport", "unread_bytes",
     )  # fmt: skip
 
@@ -45,6 +45,8 @@ class Connection(asyncio.Protocol):
         self.input = LISTENING
         self.unread_bytes = 0
         """Of long reads that wait for their turn."""
+        self.is_held = False
+        """`long_reads.py` says so: it goes on in a later turn."""
         self.reading = Reading()
         self.ready = self.reading.ready
         self.request: Request | None = None
@@ -78,6 +80,7 @@ class Connection(asyncio.Protocol):
         connections.open.discard(self)
         connections.turned_away.discard(self)
         connections.unread.remove(self)
+        connections.long_reads.forget(self)
         self.share.leave()
         self.reading.close()
         if self.answering is IDLE:
@@ -98,6 +101,7 @@ class Connection(asyncio.Protocol):
                 self.refuse(TOO_MUCH_UNFINISHED)
             return False
         self.unread_bytes += size_bytes
+        self.connections.long_reads.note(self, size_bytes)
         self.listen()
         return True
 
@@ -253,8 +257,7 @@ class Connection(asyncio.Protocol):
                 reply = connections.writer.reply(request, status, body, now, content_type, extra)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
             self.lose(error)
-        self.answering = ANSWER[self.answering]
-        self.request = None
+        self.answering, self.request = ANSWER[self.answering], None
         self.last_reply = LARGE if len(body) >= LARGE_BYTES else SMALL
         self.reply_bytes = len(body)
         if self.share.answering_bytes and not self.ready:
@@ -317,7 +320,7 @@ class Connection(asyncio.Protocol):
         if self.receiving in states.OVER or self.transport.is_closing():
             return
         has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
-        is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read)
+        is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read, self.is_held)
         if is_wanted and self.input is PAUSED:
             self.input = states.RESUME[self.input]
             self.transport.resume_reading()
@@ -365,8 +368,7 @@ class Connection(asyncio.Protocol):
 
     def drop_request(self) -> None:
         """The client has left before its request's turn."""
-        self.answering = ANSWER[self.answering]
-        self.request = None
+        self.answering, self.request = ANSWER[self.answering], None
         if not self.ready:
             self.share.answer()
 

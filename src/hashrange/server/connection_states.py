@@ -120,12 +120,15 @@ REACH_END = {ENDING: ENDED}
 # --- what follows from several states together --------------------------------------------------
 
 
-def is_listened_to(receiving: Receiving, sending: Sending, has_requests: bool, has_long_read: bool) -> bool:
+def is_listened_to(
+    receiving: Receiving, sending: Sending, has_requests: bool, has_long_read: bool, is_held: bool
+) -> bool:
     """Should the client be heard? Not while it leaves replies unread, and not while something of what it has sent is in the way.
 
-    `has_requests`: whole requests wait behind the one in work; `has_long_read`: a long read, or the rest of one, waits to be parsed.
+    `has_requests`: whole requests wait behind the one in work; `has_long_read`: a long read, or the rest of one, waits to be parsed;
+    `is_held`: too much has been read of too many (`long_reads.py`).
     """
-    return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read
+    return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read and not is_held
 
 
 class Step(StrEnum):

@@ -12,6 +12,7 @@ from hashrange.server.access_log import AccessLog
 from hashrange.server.deadlines import Timed, end_if_late
 from hashrange.server.hints import HttpsHint
 from hashrange.server.incoming import Handle, Incoming
+from hashrange.server.long_reads import LongReads
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.room import Room
 from hashrange.server.unread import Unread
@@ -42,6 +43,7 @@ class Connections:
         self.outgoing = Outgoing()
         self.room = Room()
         self.unread = Unread()
+        self.long_reads = LongReads()
         self.open: set[Member] = set()
         self.turned_away: set[Member] = set()
         """Those above the limit that still read why."""
@@ -59,6 +61,7 @@ class Connections:
         """From now on, requests are read, and replies written, together at the end of a turn of `loop`."""
         self.incoming.hold(loop)
         self.outgoing.hold(loop)
+        self.long_reads.take_turns(loop.call_soon)
 
     def everyone(self) -> list[Member]:
         """Every connection that is not closed yet."""

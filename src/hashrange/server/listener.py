@@ -12,9 +12,9 @@ from hashrange.errors import HashrangeError
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
 from hashrange.server.clients import Clients, host_of_connection
-from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential, read_credentials
+from hashrange.server.first_read import FirstRead
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
@@ -74,7 +74,7 @@ class Server:
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
         self.service.take_turns(loop)
-        protocol: Callable[[], asyncio.Protocol] = partial(Connection, self.connections)
+        protocol: Callable[[], asyncio.BaseProtocol] = partial(FirstRead, self.connections)
         if self.handshakes is not None:
             self.handshakes.take_turns(loop)
             protocol = partial(Handshake, self.handshakes)

@@ -9,7 +9,6 @@ import pytest
 from hashrange.server import connection_states as states
 from hashrange.server.connection_states import (
     BETWEEN,
-    BLOCKED,
     BUSY,
     CLOSE,
     ENDED,
@@ -105,8 +104,7 @@ def test_each_step_has_its_event() -> None:
 
 
 def test_a_client_is_heard_while_nothing_is_in_the_way() -> None:
-    assert is_listened_to(BETWEEN, FLOWING, has_requests=False, has_long_read=False)
-    assert not is_listened_to(BETWEEN, BLOCKED, has_requests=False, has_long_read=False)
-    assert not is_listened_to(WAITING, FLOWING, has_requests=False, has_long_read=False)
-    assert not is_listened_to(BETWEEN, FLOWING, has_requests=True, has_long_read=False)
-    assert not is_listened_to(INSIDE, FLOWING, has_requests=False, has_long_read=True)
+    for receiving, sending in product(Receiving, Sending):
+        for has_requests, has_long_read, is_held in product((False, True), repeat=3):
+            is_free = sending is FLOWING and receiving is not WAITING and not (has_requests or has_long_read or is_held)
+            assert is_listened_to(receiving, sending, has_requests, has_long_read, is_held) == is_free

@@ -32,6 +32,7 @@ from hashrange.server.connection_states import (
 )
 from hashrange.server.connections import Connections
 from hashrange.server.incoming import Respond
+from hashrange.server.long_reads import LongReads
 from hashrange.server.reading import PIECE_BYTES, Reading
 from hashrange.server.room import SMALL_BYTES, Room
 from hashrange.wire.http import CONTINUE, Request
@@ -43,6 +44,8 @@ CLIENTS = 4
 ROOM_BYTES = 160_000
 BODY_BYTES_MAX = 150_000
 """Of this walk: a large body in chunks takes nearly all of the room, and two others do."""
+TURN_BYTES = 100_000
+"""Of long reads: one and a half of the longest."""
 GARBAGE = b"GARBAGE\r\n\r\n"
 DEADLINE_STATUS = {408, 503}
 
@@ -175,6 +178,7 @@ class Walk:
         self.in_work: list[tuple[Request, Respond]] = []
         self.connections = Connections(self.handle, self.clock, connections_max=CLIENTS)
         self.connections.room = Room(ROOM_BYTES)
+        self.connections.long_reads = LongReads(TURN_BYTES)
         self.connections.take_turns(loop)
         self.clients = [Client(self.connections, chance) for _ in range(CLIENTS)]
         self.everybody = list(self.clients)
@@ -256,7 +260,8 @@ class Walk:
         has_room = connection.share not in self.connections.room._waiting
         assert has_room == (connection.receiving is not WAITING)
         long_reads = [data for data in incoming._long.get(connection, ()) if data and len(data) > PIECE_BYTES]
-        is_in_the_way = bool(connection.ready or connection.reading.rest or long_reads)
+        is_held = connection in self.connections.long_reads._held
+        is_in_the_way = bool(connection.ready or connection.reading.rest or long_reads or is_held)
         assert (connection.input is PAUSED) == (client.transport.is_blocked or not has_room or is_in_the_way)
 
     def finish(self) -> None:
@@ -284,6 +289,8 @@ class Walk:
         shared = self.connections.room
         assert (shared._free_bytes, shared._beginnings_bytes, shared.is_wanted) == (ROOM_BYTES, 0, False)
         assert self.connections.unread._bytes == 0
+        long_reads = self.connections.long_reads
+        assert not (long_reads._listened or long_reads._held)
 
     def check_end(self, client: Client) -> None:
         """Nothing is left to do for it, and it could send everything."""

@@ -1,0 +1,193 @@
+"""What many clients send at length is read in several turns; those who send little are listened to meanwhile."""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hashrange.server.connection import Connection
+from hashrange.server.first_read import FirstRead
+from hashrange.server.listener import Server
+from hashrange.server.long_reads import RELEASED_TOGETHER, TURN_BYTES, LongReads
+from hashrange.server.reading import PIECE_BYTES
+from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
+from tests.unit.server.listening import play, request_bytes
+
+__all__ = ["play"]
+
+LONG = 256_000
+CLIENTS = 24
+"""Together they send 7 MB."""
+
+
+class Sender:
+    """A connection that counts how often it was told."""
+
+    def __init__(self) -> None:
+        self.is_held = False
+        self.told: list[bool] = []
+
+    def listen(self) -> None:
+        self.told.append(self.is_held)
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
+
+
+@pytest.fixture
+def long_reads(turns: Turns) -> LongReads:
+    counted = LongReads(3 * LONG)
+    counted.take_turns(turns.call_soon)
+    return counted
+
+
+def test_who_sends_long_is_held_once_a_turn_has_brought_enough(turns: Turns, long_reads: LongReads) -> None:
+    senders = [Sender() for _ in range(20)]
+    for sender in senders:
+        long_reads.note(sender, LONG - 1)
+        turns.turn()
+    assert not any(sender.told for sender in senders)
+    for sender in (senders[5], senders[3]):
+        long_reads.note(sender, LONG)
+    assert not any(sender.is_held for sender in senders)
+    long_reads.note(senders[4], LONG)
+    assert all(sender.is_held for sender in senders)
+    order = [sender for sender in senders if sender not in (senders[5], senders[3], senders[4])]
+    order += [senders[5], senders[3], senders[4]]
+    released = 0
+    while released < len(senders):
+        turns.turn()
+        released += RELEASED_TOGETHER
+        assert [sender.is_held for sender in order] == [place >= released for place in range(len(order))]
+    assert [sender.told for sender in senders] == [[True, False]] * 20
+    assert not turns.due
+
+
+def test_who_is_held_already_is_held_as_long_as_before(turns: Turns, long_reads: LongReads) -> None:
+    """What was read of it before it was held may be told later, as under TLS."""
+    first, second = Sender(), Sender()
+    for sender in (first, second):
+        long_reads.note(sender, 3 * LONG)
+    long_reads.note(first, 3 * LONG)
+    assert [first.told, second.told] == [[True], [True]]
+    turns.turn()
+    assert [first.is_held, second.is_held] == [False, False]
+    assert not turns.due
+
+
+def test_who_is_gone_is_never_told(turns: Turns, long_reads: LongReads) -> None:
+    listened, held = Sender(), Sender()
+    for sender in (listened, held):
+        long_reads.note(sender, 1)
+    long_reads.forget(listened)
+    long_reads.note(Sender(), 3 * LONG)
+    long_reads.forget(held)
+    turns.turn()
+    assert (listened.told, held.told) == ([], [True])
+
+
+def test_a_connection_that_is_held_goes_on_in_a_later_turn() -> None:
+    world = FrontEnd()
+    turns = Turns()
+    loop: Any = turns
+    world.connections.take_turns(loop)
+    request = world.request()
+    (quick, _), (long, transport) = world.connect(), world.connect()
+    world.connections.long_reads.note(long, TURN_BYTES)
+    assert not transport.reads
+    quick.data_received(request)
+    turns.turn()
+    assert transport.reads
+    long.connection_lost(None)
+    quick.connection_lost(None)
+
+
+class SwitchingTransport(FakeTransport):
+    """Notes who is the protocol, and that nobody changes it while something is read."""
+
+    protocol: Any = None
+
+    def set_protocol(self, protocol: Any) -> None:
+        assert not self.reads
+        self.protocol = protocol
+
+
+def first_read(world: FrontEnd, size_bytes: int, data: bytes) -> tuple[Connection, SwitchingTransport]:
+    """A connection whose client has sent its first bytes: so many of `data`."""
+    protocol, transport = FirstRead(world.connections), SwitchingTransport()
+    protocol.connection_made(transport)
+    protocol.get_buffer(-1)[:size_bytes] = data[:size_bytes]
+    protocol.buffer_updated(size_bytes)
+    assert transport.reads
+    return transport.protocol, transport
+
+
+def test_the_first_piece_of_a_client_is_read_as_any_other() -> None:
+    world = FrontEnd()
+    data = world.request()
+    connection, transport = first_read(world, len(data), data)
+    assert transport.written.startswith(b"HTTP/1.1 200")
+    connection.data_received(data)
+    assert transport.written.count(b"HTTP/1.1 200") == 2
+
+
+def test_a_client_that_fills_its_first_piece_sends_long(turns: Turns) -> None:
+    world = FrontEnd()
+    loop: Any = turns
+    world.connections.take_turns(loop)
+    data = world.request(b" " * PIECE_BYTES)
+    filled, _ = first_read(world, PIECE_BYTES, data)
+    unfilled, _ = first_read(world, PIECE_BYTES - 1, data)
+    world.connections.long_reads.note(Sender(), TURN_BYTES)
+    assert (filled.is_held, unfilled.is_held) == (True, False)
+
+
+def test_what_many_send_at_once_is_read_in_several_turns(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Counter[int]()
+    first: dict[int, int] = {}
+    turn = 0
+    receive = Connection.data_received
+
+    def received(connection: Connection, data: bytes) -> None:
+        first.setdefault(id(connection), len(data))
+        read[turn] += len(data)
+        receive(connection, data)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        loop = asyncio.get_running_loop()
+        request = request_bytes(body=b'{"TableName":"music","Note":"' + b"x" * 300_000 + b'"}')
+
+        def tick() -> None:
+            nonlocal turn
+            turn += 1
+            loop.call_soon(tick)
+
+        async def ask(client: socket.socket) -> bytes:
+            await loop.sock_sendall(client, request)
+            reply = await loop.sock_recv(client, 100)
+            reply += await loop.sock_recv(client, 100_000)
+            return reply
+
+        tick()
+        clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(CLIENTS)]
+        for _ in range(2):
+            for client in clients:
+                client.setblocking(False)
+            answers = await asyncio.gather(*map(ask, clients))
+            assert [answer[:12] for answer in answers] == [b"HTTP/1.1 200"] * CLIENTS
+        for client in clients:
+            client.close()
+
+    monkeypatch.setattr(Connection, "data_received", received)
+    play(scenario)
+    assert len(first) == CLIENTS
+    assert max(first.values()) <= PIECE_BYTES
+    assert sum(read.values()) > 2 * CLIENTS * 300_000
+    assert max(read.values()) < TURN_BYTES + LONG + CLIENTS * PIECE_BYTES
