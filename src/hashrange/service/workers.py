@@ -23,7 +23,7 @@ SLICE_SECONDS = 0.002
 """So much long work is done in one turn of the loop."""
 SHARE_SECONDS = 0.0005
 """So much may be done for each of the other requests of a turn whose slice is used up."""
-LARGE_TOGETHER_BYTES = 8 * 1024 * 1024
+LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
 """So much JSON of large pieces is in work at a time, or one piece of any size; others wait before they decode theirs. Decoded, it takes 30 times as much at worst."""
 LARGE_WAITING_MAX = 64
 """So many may wait before they make a large piece, each with what it is made of; others had better begin anew later."""
