@@ -6,7 +6,7 @@ dropped. So a figure holds everything from the bytes of a request to the bytes o
 threads and settings of the collector, but not the kernel's part, which no commit changes and which is most of the noise.
 
 It must stay independent of Hashrange's modules, or commits cannot be compared across a change of theirs: it uses the command line,
-`loop.create_server` and `asyncio.Protocol`, nothing else. CHANNEL is the file descriptor of a socket; over it come commands, one line of
+`loop.create_server` and the protocols of asyncio, nothing else. CHANNEL is the file descriptor of a socket; over it come commands, one line of
 JSON each, and each has one line in reply (`Served.obey`).
 """
 
@@ -32,7 +32,7 @@ _content_length = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 class Wire(asyncio.Transport):
     """A client's end of one connection: takes a whole reply, tells `on_reply`, keeps its bytes until the next request."""
 
-    def __init__(self, protocol: asyncio.Protocol, on_reply: Callable[["Wire"], None]) -> None:
+    def __init__(self, protocol: asyncio.BaseProtocol, on_reply: Callable[["Wire"], None]) -> None:
         super().__init__()
         self.reply = b""
         self._missing_bytes = 0
@@ -42,13 +42,32 @@ class Wire(asyncio.Transport):
         self._unread = b""
         protocol.connection_made(self)
 
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """The server's protocol from now on."""
+        self._protocol = protocol
+
     def ask(self, request: bytes) -> None:
         """Hand the server a request."""
         self.reply = b""
         if self._is_paused:
             self._unread += request
         else:
-            self._protocol.data_received(request)
+            self._deliver(request)
+
+    def _deliver(self, data: bytes) -> None:
+        """As one read of the socket does, or several for a protocol with a buffer of its own."""
+        while isinstance(self._protocol, asyncio.BufferedProtocol) and data and not self._is_paused:
+            buffer = memoryview(self._protocol.get_buffer(len(data)))
+            size = min(len(buffer), len(data))
+            buffer[:size] = data[:size]
+            data = data[size:]
+            self._protocol.buffer_updated(size)
+        if not data:
+            return
+        if self._is_paused:
+            self._unread = data + self._unread
+        elif isinstance(self._protocol, asyncio.Protocol):
+            self._protocol.data_received(data)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """A reply, or a part of one."""
@@ -73,7 +92,7 @@ class Wire(asyncio.Transport):
         self._is_paused = False
         if self._unread:
             data, self._unread = self._unread, b""
-            asyncio.get_running_loop().call_soon(self._protocol.data_received, data)
+            asyncio.get_running_loop().call_soon(self._deliver, data)
 
     def is_closing(self) -> bool:
         return self._is_closing
@@ -99,7 +118,7 @@ class Served:
     """The server, as whoever leads it sees it."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, connect: Callable[[], asyncio.Protocol], channel: socket.socket
+        self, loop: asyncio.AbstractEventLoop, connect: Callable[[], asyncio.BaseProtocol], channel: socket.socket
     ) -> None:
         self._loop = loop
         self._connect = connect
@@ -202,7 +221,9 @@ def lead(channel: socket.socket) -> None:
         loop_class = asyncio.BaseEventLoop
     listen = loop_class.create_server
 
-    async def create_server(loop: Any, connect: Callable[[], asyncio.Protocol], *arguments: Any, **options: Any) -> Any:
+    async def create_server(
+        loop: Any, connect: Callable[[], asyncio.BaseProtocol], *arguments: Any, **options: Any
+    ) -> Any:
         server = await listen(loop, connect, *arguments, **options)
         Served(loop, connect, channel)
         return server
