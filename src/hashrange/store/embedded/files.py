@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from hashrange.errors import StorageError
 from hashrange.settings import SettingUnusable
@@ -296,10 +296,21 @@ def read_manifest(folder: str) -> bytes:
     return read_if_there(os.path.join(folder, os.path.basename(name))) if name else b""
 
 
-def open_to_overwrite(path: str) -> BinaryIO:
-    """A file, made if it is missing, whose bytes are replaced one by one: without a buffer, and nothing is synced. Raises OSError."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
-    return open(descriptor, "wb", buffering=0)
+def open_to_overwrite(path: str) -> int:
+    """The descriptor of a file, which is made if it is missing. Raises OSError."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+
+
+def overwrite(descriptor: int, content: bytes) -> None:
+    """Write to the beginning of a file; nothing is synced. Raises OSError."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, content)
+
+
+def close_file(descriptor: int) -> None:
+    """Let go of a file that was opened for overwriting."""
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
 
 
 def remove_file(path: str) -> None:

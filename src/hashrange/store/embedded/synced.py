@@ -10,7 +10,7 @@ comes after that number may be a torn tail (`recovery.py`).
 
 import contextlib
 from struct import Struct
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from hashrange.errors import StorageLost
@@ -41,7 +41,8 @@ class SyncedFile:
     def __init__(self, folder: Folder) -> None:
         """The data folder whose engine is synced. Nothing is opened or made yet."""
         self._folder = folder
-        self._file: BinaryIO | None = None
+        self._descriptor = -1
+        """Below 0, the file is not open."""
         self._log_number = 0
         self._next_look_seconds = float("-inf")
 
@@ -53,11 +54,10 @@ class SyncedFile:
                 self._next_look_seconds = now_seconds + LOOK_SECONDS
                 self._log_number = files.newest_log_number(self._folder.engine)
                 self.close()
-                self._file = files.open_to_overwrite(files.synced_file(self._folder.data))
-            if self._file is not None:
+                self._descriptor = files.open_to_overwrite(files.synced_file(self._folder.data))
+            if self._descriptor >= 0:
                 checksum = crc32(_numbers.pack(sequence, self._log_number))
-                self._file.seek(0)
-                self._file.write(_mark.pack(sequence, self._log_number, checksum))
+                files.overwrite(self._descriptor, _mark.pack(sequence, self._log_number, checksum))
             return self._log_number > 0 or not is_look
         return True
 
@@ -68,9 +68,9 @@ class SyncedFile:
 
     def close(self) -> None:
         """Nothing more is noted."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            files.close_file(descriptor)
 
 
 def read_synced(folder: Folder) -> Synced | None:
