@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection
 
 from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Step, Token, Transacted
 from hashrange.tables.change import Plan
@@ -71,7 +72,7 @@ def write_until_killed(folder: str, writers: int, pipe: Connection) -> None:
     """Entry of the process. Reports [writer, number] for what is durable."""
 
     async def write(store: EmbeddedStore, tables: list[OpenTable], writer: int) -> None:
-        number = number_of(await store.get(tables[0].source, counter_key(writer), consistent=True))
+        number = number_of(await settled(store.get(tables[0].source, counter_key(writer), consistent=True)))
         while True:
             number += 1
             await transact_one(store, tables, writer, number)

@@ -20,6 +20,7 @@ import rocksdict
 from hashrange.clock import SystemClock
 from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, engine, files, open_store
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import durable, row_of, table_maker
@@ -64,10 +65,10 @@ def is_deleted_by(number: int, counter: int) -> bool:
 
 async def write_one(store: EmbeddedStore, table: OpenTable, writer: int, number: int) -> None:
     """All commits of one number."""
-    await store.mutate(table, entry_key(writer, number), lambda _: entry_row(writer, number))
+    await settled(store.mutate(table, entry_key(writer, number), lambda _: entry_row(writer, number)))
     if number % DELETE_EVERY == 0:
-        await store.mutate(table, entry_key(writer, number - DELETE_BACK), lambda _: None)
-    await store.mutate(table, counter_key(writer), lambda _: counter_row(number))
+        await settled(store.mutate(table, entry_key(writer, number - DELETE_BACK), lambda _: None))
+    await settled(store.mutate(table, counter_key(writer), lambda _: counter_row(number)))
 
 
 Send = Callable[[object], None]
@@ -75,7 +76,7 @@ Send = Callable[[object], None]
 
 async def writer_loop(store: EmbeddedStore, table: OpenTable, writer: int, send: Send) -> None:
     """Write for ever, reporting ["A", writer, number] for what is durable."""
-    number = number_of(await store.get(table.source, counter_key(writer), consistent=True))
+    number = number_of(await settled(store.get(table.source, counter_key(writer), consistent=True)))
     while True:
         number += 1
         await write_one(store, table, writer, number)
@@ -155,7 +156,7 @@ def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> N
                 number += 1
         except StorageError as error:
             pipe.send(("failed", number, type(error).__name__))
-        row = await store.get(table.source, counter_key(0), consistent=True)
+        row = await settled(store.get(table.source, counter_key(0), consistent=True))
         await durable(store)
         pipe.send(("reads", number_of(row), ""))
         try:
@@ -165,7 +166,7 @@ def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> N
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         while True:
             try:
-                row = await store.get(table.source, counter_key(0), consistent=True)
+                row = await settled(store.get(table.source, counter_key(0), consistent=True))
                 await write_one(store, table, 0, number_of(row) + 1)
                 break
             except StorageError:

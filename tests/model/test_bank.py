@@ -21,6 +21,7 @@ from hashrange.errors import (
 )
 from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
+from hashrange.soon import settled
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
 from hashrange.store.pause import PAUSE
@@ -50,7 +51,7 @@ class HalvingStore(SuspendingStore):
             assert key is not None
             await self.suspend()
             try:
-                changes.append(await self.inner.mutate(table, key, plan))
+                changes.append(await settled(self.inner.mutate(table, key, plan)))
             except ApiError as refusal:
                 reasons: list[ApiError | None] = [None] * len(steps)
                 reasons[len(changes)] = refusal
@@ -61,7 +62,7 @@ class HalvingStore(SuspendingStore):
         rows = []
         for table, key in places:
             await self.suspend()
-            rows.append(await self.inner.get(table.source, key, consistent=True))
+            rows.append(await settled(self.inner.get(table.source, key, consistent=True)))
         return rows
 
 

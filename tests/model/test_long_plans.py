@@ -15,6 +15,7 @@ from hashrange.clock import VirtualClock
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
+from hashrange.soon import settled
 from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
 from hashrange.store.interface import Step
@@ -91,7 +92,7 @@ class Counting:
             names = self.chance.sample(NAMES, self.chance.randint(1, 4))
             kind = self.chance.random()
             if kind < 0.4:
-                self.hub.do(self.store.mutate(table_of(self.store), self.key(names[0]), self.add(names[0])))
+                self.hub.do(settled(self.store.mutate(table_of(self.store), self.key(names[0]), self.add(names[0]))))
                 self.acknowledged[names[0]] += 1
             else:
                 steps = [Step(table_of(self.store), self.key(name), self.add(name)) for name in names]

@@ -9,6 +9,7 @@ import msgspec
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError
 from hashrange.operations.registry import OPERATIONS
+from hashrange.soon import Soon
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import WholeStore
 from tests.model.item_model import ModelTable, Refused
@@ -19,11 +20,13 @@ from tests.support.stores import as_distributed
 TABLE = "model"
 
 
-def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def drive(soon: Soon[Any]) -> Any:
     """Run an operation to its end, whatever turns it gives away."""
+    if not isinstance(soon, Coroutine):
+        return soon
     while True:
         try:
-            waits_for = coroutine.send(None)
+            waits_for = soon.send(None)
         except StopIteration as stop:
             body: bytes = stop.value
             return body

@@ -17,6 +17,7 @@ from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import settled
 from hashrange.tables.capacity import item_read_units
 from hashrange.wire.rules import RequestRules, RequiredMember, SpecialForm
 
@@ -42,7 +43,7 @@ async def has_item(scope: Scope, request: HasItemRequest, meter: Meter) -> Reply
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     consistent = request.ConsistentRead is True
-    row = await scope.store.get(table.source, table.lookup_key(key_item), consistent=consistent)
+    row = await settled(scope.store.get(table.source, table.lookup_key(key_item), consistent=consistent))
     meter.append(Usage(table, request.TableName, item_read_units(row, consistent=consistent)))
     return {"HasItem": row is not None}
 

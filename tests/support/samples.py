@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from hashrange.items.types import Row
 from hashrange.store.interface import Statistics, WholeStore
@@ -35,14 +35,19 @@ def row_of(size_bytes: int, fill: bytes = b"x") -> Row:
     return Row(b"\x01" + size_bytes.to_bytes(4, "big") + fill)
 
 
-def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Drive a coroutine that must not suspend."""
+@overload
+def finish(soon: Coroutine[Any, Any, T]) -> T: ...
+@overload
+def finish(soon: T) -> T: ...
+def finish(soon: Any) -> Any:
+    """The result of what must not suspend."""
+    if not isinstance(soon, Coroutine):
+        return soon
     try:
-        coroutine.send(None)
+        soon.send(None)
     except StopIteration as stop:
-        result: T = stop.value
-        return result
-    coroutine.close()
+        return stop.value
+    soon.close()
     raise AssertionError("the coroutine suspended")
 
 

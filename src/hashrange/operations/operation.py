@@ -18,6 +18,7 @@ from hashrange.clock import Clock
 from hashrange.operations.meter import CapacityForm, Meter
 from hashrange.operations.naming import by_no_table
 from hashrange.settings import Settings
+from hashrange.soon import Soon, settled
 from hashrange.store.interface import Maintenance, Store, WholeStore
 from hashrange.wire.rules import NO_RULES, RequestRules
 
@@ -41,9 +42,9 @@ class Scope:
         self.tables = store.catalog.tables(account, region)
 
 
-Run = Callable[..., Coroutine[Any, Any, Any]]
+Run = Callable[..., Soon[Any]]
 """run(scope, request), of operations that consume capacity run(scope, request, meter): plans and commits one request and returns its
-reply; refuses by raising an ApiError, or Malformed, already while the coroutine is made where that is not an `async def` itself."""
+reply, a dict or None, or a coroutine that brings it; refuses by raising an ApiError, or Malformed."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -75,5 +76,5 @@ class Operation(msgspec.Struct, frozen=True):
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
 
     def start(self, scope: Scope, request: Any, meter: Meter) -> Coroutine[Any, Any, Any]:
-        """The coroutine that plans and commits this request."""
-        return self.run(scope, request) if self.capacity is None else self.run(scope, request, meter)
+        """A coroutine that plans and commits this request."""
+        return settled(self.run(scope, request) if self.capacity is None else self.run(scope, request, meter))

@@ -12,6 +12,7 @@ from hashrange.errors import ResourceNotFoundException, TableNotFoundException
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
 from hashrange.operations.operation import Operation, Run, Scope
+from hashrange.soon import settled
 from hashrange.store.interface import Catalog
 
 
@@ -41,12 +42,12 @@ def _looking_again(operation: Operation, catalog: Catalog) -> Run:
             if missing:
                 await catalog.look_up(scope.account, scope.region, missing)
         try:
-            return await run(scope, request, *meters)
+            return await settled(run(scope, request, *meters))
         except (ResourceNotFoundException, TableNotFoundException):
             if not await catalog.look_up(scope.account, scope.region, names_in(request)):
                 raise
         for meter in meters:
             meter.clear()
-        return await run(scope, request, *meters)
+        return await settled(run(scope, request, *meters))
 
     return run_twice

@@ -132,17 +132,22 @@ class Service:
         operation = call.operation
         try:
             if operation.capacity is None:
-                coroutine = operation.run(call.scope, call.request)
+                soon = operation.run(call.scope, call.request)
             else:
                 meter = call.meter = Meter()
-                coroutine = operation.run(call.scope, call.request, meter)
-            waits_for = coroutine.send(None)
+                soon = operation.run(call.scope, call.request, meter)
+            if soon.__class__ is dict:
+                reply = soon
+            else:
+                waits_for = soon.send(None)
+                Driver(soon, waits_for, partial(self._end, call), self.workers)
+                return
         except StopIteration as stop:
-            self._succeed(call, stop.value)
+            reply = stop.value
         except Exception as error:  # noqa: BLE001 - the one place that hears what operations raise
             self._refuse(call, error)
-        else:
-            Driver(coroutine, waits_for, partial(self._end, call), self.workers)
+            return
+        self._succeed(call, reply)
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
         """An operation that had suspended has ended."""

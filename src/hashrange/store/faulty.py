@@ -6,16 +6,16 @@ For what stands above a store: how operations take its errors. How an engine fai
 import random
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec
 
 from hashrange.errors import HashrangeError, StorageBusy
+from hashrange.soon import settled
 from hashrange.store.interface import WholeStore
 from hashrange.store.wrapped import WrappedStore
 
 Method = Literal["get", "page", "mutate", "transact", "snapshot_get"]
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class FaultyStore(WrappedStore):
@@ -46,10 +46,8 @@ class FaultyStore(WrappedStore):
         self._faults.clear()
         self._busy_probability = 0.0
 
-    def _may_fail(
-        self, name: Method, method: Callable[P, Coroutine[Any, Any, T]]
-    ) -> Callable[P, Coroutine[Any, Any, T]]:
-        async def call(*arguments: P.args, **options: P.kwargs) -> T:
+    def _may_fail(self, name: Method, method: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
+        async def call(*arguments: P.args, **options: P.kwargs) -> Any:
             self.calls[name] += 1
             after_calls, error = self._faults.get(name, (0, None))
             if error is None and self._chance() < self._busy_probability:
@@ -57,6 +55,6 @@ class FaultyStore(WrappedStore):
             if error is not None and self.calls[name] > after_calls:
                 self.faults += 1
                 raise error
-            return await method(*arguments, **options)
+            return await settled(method(*arguments, **options))
 
         return call

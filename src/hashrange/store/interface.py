@@ -22,6 +22,7 @@ import msgspec
 
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
+from hashrange.soon import Soon
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
@@ -181,7 +182,7 @@ class Store(Protocol):
         """What is told of their changes."""
         ...
 
-    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+    def get(self, source: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`. `source` is a table's or index's 6-byte id (`Table.source`)."""
         ...
 
@@ -189,9 +190,9 @@ class Store(Protocol):
         """Rows of `span` until one of the limits is reached; the row that reaches it is included. Long rows may end a page earlier."""
         ...
 
-    async def mutate(
+    def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
-    ) -> Change:
+    ) -> Soon[Change]:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
 
         `request_id` names this call and no other: by it the store finds out what became of it. None: the store gives it one.

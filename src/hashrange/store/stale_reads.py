@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 
 from hashrange.items.types import Key, Row
+from hashrange.soon import settled
 from hashrange.store.interface import Step, Token, Transacted, WholeStore
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
@@ -33,7 +34,7 @@ class StaleReads(WrappedStore):
 
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row, or sometimes the one before the last change when `consistent` is false."""
-        row = await self._inner.get(source, key, consistent=consistent)
+        row = await settled(self._inner.get(source, key, consistent=consistent))
         if consistent or self._chance() >= STALE_READ_PROBABILITY:
             return row
         before = self._before.get((source, key), row)
@@ -44,7 +45,7 @@ class StaleReads(WrappedStore):
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
         """As the inner store; the old row may be read for a while."""
-        change = await self._inner.mutate(table, key, plan, request_id, origin)
+        change = await settled(self._inner.mutate(table, key, plan, request_id, origin))
         self._remember(change)
         return change
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
+from hashrange.soon import settled
 from hashrange.store.interface import (
     Backfill,
     Backfilled,
@@ -164,7 +165,7 @@ class SuspendingStore:
     async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
         """As the inner store, between pauses."""
         await self.suspend()
-        row = await self.inner.get(source, key, consistent=consistent)
+        row = await settled(self.inner.get(source, key, consistent=consistent))
         await self.suspend()
         return row
 
@@ -192,7 +193,7 @@ class SuspendingStore:
             change = await self._outcomes.carry_out(
                 request_id,
                 f"a write to the table {table.name}",
-                lambda: self.inner.mutate(table, key, _twice(plan), request_id, origin),
+                lambda: settled(self.inner.mutate(table, key, _twice(plan), request_id, origin)),
             )
         finally:
             self._writing[place] -= 1
@@ -218,7 +219,7 @@ class SuspendingStore:
             await self.suspend()
             while self.chance(LOST_RACE_PROBABILITY):
                 rows = [
-                    None if key is None else await self.inner.get(table.source, key, consistent=True)
+                    None if key is None else await settled(self.inner.get(table.source, key, consistent=True))
                     for table, key, _ in steps
                 ]
                 # These rows are of no one point in time, or it is a replay.
@@ -319,7 +320,7 @@ class SuspendingStore:
 
     async def _lose_race(self, table: OpenTable, key: Key, plan: Plan) -> None:
         """Plan against the row of now, throw the result away. A refusal stands: its commit would not have raced."""
-        row = await self.inner.get(table.source, key, consistent=True)
+        row = await settled(self.inner.get(table.source, key, consistent=True))
         _planned(plan, row)
         self.lost_races += 1
         await self.suspend()

@@ -18,6 +18,7 @@ from hashrange.jobs.stream_shards import StreamShards
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
+from hashrange.soon import Soon
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.interface import WholeStore
@@ -32,11 +33,13 @@ Item = dict[str, Any]
 Steered = VirtualClock | SetClock
 
 
-def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def drive(soon: Soon[Any]) -> Any:
     """Run to the end, whatever turns it gives away."""
+    if not isinstance(soon, Coroutine):
+        return soon
     while True:
         try:
-            waits_for = coroutine.send(None)
+            waits_for = soon.send(None)
         except StopIteration as stop:
             return stop.value
         assert waits_for is None

@@ -13,6 +13,7 @@ from hashrange.operations.items import batch_get_item, batch_write_item, scan
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql import batch_execute_statement
 from hashrange.operations.transactions import transact_get_items
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.faulty import FaultyStore, Method
 from hashrange.tables.open_table import OpenTable
@@ -189,7 +190,7 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
         calls += 1
         if calls == 2:
             raise TransactionConflictException("Transaction is ongoing for the item")
-        return await mutate(*arguments)
+        return await settled(mutate(*arguments))
 
     monkeypatch.setattr(store, "mutate", refused_once)
     reply = finish(started(scope, batch_write_item.OPERATION, writes("a", 3)))

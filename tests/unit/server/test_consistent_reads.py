@@ -10,6 +10,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.operations.registry import ANSWERED
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
 from tests.support.samples import durable, finish, row_of
 from tests.unit.server.harness import FrontEnd, replies
@@ -131,7 +132,7 @@ def test_late_entries_are_their_tables_own(world: World, monkeypatch: pytest.Mon
     opened = world.store.catalog.find("000000000000", "us-east-1", "indexed")
     assert opened is not None
     row = b'\x01\x00\x00\x00\x09{"g":{"S":"x"},"pk":{"S":"q"}}'
-    writing = world.store.mutate(opened, opened.item_key({"pk": {"S": "q"}}), lambda _: row)  # type: ignore[arg-type,return-value]
+    writing = settled(world.store.mutate(opened, opened.item_key({"pk": {"S": "q"}}), lambda _: row))  # type: ignore[arg-type,return-value]
     with pytest.raises(StopIteration):
         while True:
             writing.send(None)

@@ -13,6 +13,7 @@ import rocksdict
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull
 from hashrange.items.types import Key, Row
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import engine as engine_module
 from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
@@ -165,10 +166,10 @@ def test_a_stall_delays_the_request_which_then_plans_again(patient: Patient, run
         return row_of(10, b"late")
 
     async def scenario() -> None:
-        delayed = asyncio.ensure_future(patient.store.mutate(patient.table, KEY, late))
+        delayed = asyncio.ensure_future(settled(patient.store.mutate(patient.table, KEY, late)))
         await asyncio.sleep(0)
         patient.engine.faults["put"].clear()
-        await patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"between"))
+        await settled(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"between")))
         await delayed
 
     run(scenario())
@@ -194,7 +195,7 @@ def test_patience_ends(patient: Patient, run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("hashrange.store.embedded.site.STALL_DELAYS_SECONDS", STALL_DELAYS_SECONDS[:2])
     patient.engine.faults["put"] = [STALL] * 3
     with pytest.raises(StorageBusy):
-        run(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))
+        run(settled(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late"))))
     assert patient.get() == row_of(10, b"first"), "a stall is no failure of the store"
 
 
@@ -202,7 +203,9 @@ def test_whoever_was_suspended_over_a_reopening_must_begin_again(patient: Patien
     patient.engine.faults["put"] = [STALL]
 
     async def scenario() -> None:
-        delayed = asyncio.ensure_future(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))
+        delayed = asyncio.ensure_future(
+            settled(patient.store.mutate(patient.table, KEY, lambda _: row_of(10, b"late")))
+        )
         await asyncio.sleep(0)
         patient.engine.faults["get"] = [BROKEN]
         with pytest.raises(StorageError):
@@ -262,7 +265,9 @@ def test_stalls_of_the_real_engine_are_waited_out(
 
     async def write(number: int) -> None:
         nonlocal suspended
-        coroutine = store.mutate(table, Key(b"%06d" % number), partial(put, row_of(400, chance.randbytes(400))))
+        coroutine = settled(
+            store.mutate(table, Key(b"%06d" % number), partial(put, row_of(400, chance.randbytes(400))))
+        )
         try:
             coroutine.send(None)
         except StopIteration:

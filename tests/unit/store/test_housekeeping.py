@@ -9,6 +9,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, files, open_store
 from hashrange.store.embedded.catalog import RECLAIMED_BYTES_MIN
 from hashrange.tables.open_table import OpenTable
@@ -29,7 +30,7 @@ async def fill(store: EmbeddedStore, name: str) -> OpenTable:
     assert table is not None
     for number in range(ROWS):
         row = row_of(ROW_BYTES, Random(number).randbytes(ROW_BYTES))
-        await store.mutate(table, Key(b"%06d" % number), partial(put, row))
+        await settled(store.mutate(table, Key(b"%06d" % number), partial(put, row)))
     return table
 
 

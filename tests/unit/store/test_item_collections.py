@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from hashrange.errors import ItemCollectionSizeLimitExceededException, StorageCorruption, StorageError
 from hashrange.items.keys import encode_partition
+from hashrange.soon import settled
 from hashrange.store.embedded import layout
 from hashrange.store.interface import Step, Token, TransactionRefused
 from tests.support.engines import FaultyEngine
@@ -143,7 +144,9 @@ def test_a_stalled_write_counts_again(tmp_path: Path, run: Run) -> None:
 
     async def scenario() -> None:
         new = row_of_item(item("a", 30))
-        delayed = asyncio.ensure_future(world.store.mutate(world.table, world.key(item("a", 30)), lambda _: new))
+        delayed = asyncio.ensure_future(
+            settled(world.store.mutate(world.table, world.key(item("a", 30)), lambda _: new))
+        )
         await asyncio.sleep(0)
         world.put(item("b", 40))
         await delayed

@@ -12,6 +12,7 @@ from hashrange.errors import StorageBusy
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, commits, late_entries, layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.draft import Draft
@@ -77,7 +78,7 @@ def write(store: EmbeddedStore, name: str, g: str, length: int) -> Coroutine[Any
     """Put an item."""
     table, item = table_of(store), item_of(name, g, length)
     row = encode_row(*check_item(item))
-    return store.mutate(table, table.item_key(item), lambda _: row)
+    return settled(store.mutate(table, table.item_key(item), lambda _: row))
 
 
 def begin(coroutine: Coroutine[Any, Any, Any], turns: int = 1) -> None:

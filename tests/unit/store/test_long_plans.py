@@ -1,7 +1,7 @@
 """Plans that give way: what others have done meanwhile is seen before the commit, and a plan that lost once does not lose again."""
 
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from hashrange.errors import IdempotentParameterMismatchException, ResourceNotFo
 from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
+from hashrange.soon import Soon, settled
 from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Step, Token
@@ -84,7 +85,7 @@ def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: Embedded
 
     claims = store._commits._claims
     put(store, table, A, row_of(10, b"one"))
-    write = Other(store.mutate(table, A, plan))
+    write = Other(lambda: store.mutate(table, A, plan))
     write.step()
     assert [one() for one in made] == [None]
     claims.release([table.source + A])
@@ -107,8 +108,13 @@ def delete(store: EmbeddedStore, table: OpenTable) -> None:
 class Other:
     """A write of somebody else, a step at a time."""
 
-    def __init__(self, write: Coroutine[Any, Any, object]) -> None:
-        self.write = write
+    def __init__(self, write: Callable[[], Soon[object]]) -> None:
+        """Begins with the first step."""
+
+        async def writing() -> object:
+            return await settled(write())
+
+        self.write = writing()
         self.is_done = False
 
     def step(self) -> None:
@@ -122,9 +128,9 @@ class Other:
 def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, A, row_of(10, b"one"))
     others = [
-        Other(store.mutate(table, A, lambda _: row_of(10, b"three"))),
-        Other(store.transact([Step(table, B, lambda _: row_of(10)), Step(table, A, lambda row: row)], None)),
-        Other(store.mutate(table, B, lambda _: row_of(10, b"elsewhere"))),
+        Other(lambda: store.mutate(table, A, lambda _: row_of(10, b"three"))),
+        Other(lambda: store.transact([Step(table, B, lambda _: row_of(10)), Step(table, A, lambda row: row)], None)),
+        Other(lambda: store.mutate(table, B, lambda _: row_of(10, b"elsewhere"))),
     ]
 
     def interfere() -> None:
@@ -171,7 +177,7 @@ def test_a_transaction_looks_at_all_its_rows_again(store: EmbeddedStore, table: 
 
 
 def test_a_transaction_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: OpenTable) -> None:
-    other = Other(store.mutate(table, B, lambda _: row_of(10, b"late")))
+    other = Other(lambda: store.mutate(table, B, lambda _: row_of(10, b"late")))
 
     def interfere() -> None:
         other.step()
@@ -231,7 +237,7 @@ def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStor
     """Whoever claims a row takes for granted that it stays: a plan that began before must see the claim."""
     claims = store._commits._claims
     plan = LongPlan(lambda: claims.take([table.source + A]))
-    writing = store.mutate(table, A, plan)
+    writing = settled(store.mutate(table, A, plan))
     for _ in range(3):
         writing.send(None)
     assert get(store, table, A) is None

@@ -233,7 +233,9 @@ async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
             unprocessed.append(position)
             continue
         try:
-            row = await get(source, key, consistent=consistent)
+            row = get(source, key, consistent=consistent)
+            if row is not None and not isinstance(row, bytes):
+                row = await row
         except StorageBusy as error:
             room.stall, room.is_full = error, True
             unprocessed.append(position)

@@ -8,8 +8,7 @@ table that is named twice, by name and by ARN, is one table; an item collection 
 whose earlier writes stay and whose later ones are not done.
 """
 
-from collections.abc import Coroutine
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -34,6 +33,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import RequestRules, SpecialForm
@@ -92,7 +92,9 @@ async def batch_write_item(scope: Scope, request: BatchWriteItemRequest, meter: 
             _leave_over(left_over, action)
             continue
         try:
-            change = await _commit(scope, action, table, key, meter)
+            change = _commit(scope, action, table, key, meter)
+            if not isinstance(change, Change):
+                change = await change
         except TransactionConflictException:
             _leave_over(left_over, action)
         except THROTTLED as error:
@@ -160,7 +162,7 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
     return places
 
 
-def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Coroutine[Any, Any, Change]:
+def _commit(scope: Scope, action: Action, table: OpenTable, key: Key, meter: Meter) -> Soon[Change]:
     """Write one item, with the table as it is now: others ran between two slices."""
     current = find_active_table(scope, action.table_name)
     if current is None or current.table_id != table.table_id:

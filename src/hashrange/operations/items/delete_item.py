@@ -4,9 +4,6 @@ Order of checks: mixing of parameters → Key values → ReturnValues → Expect
 condition.
 """
 
-from collections.abc import Coroutine
-from typing import Any
-
 import msgspec
 
 from hashrange.operations import shapes
@@ -18,6 +15,7 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon
 from hashrange.wire.rules import RequestRules
 
 
@@ -43,7 +41,7 @@ RULES = RequestRules(
 )
 
 
-def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Coroutine[Any, Any, Reply]:
+def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Soon[Reply]:
     """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
     action = check_by_key("delete", RULES, request, legacy, request.ReturnValues)

@@ -4,11 +4,15 @@ Order of checks: mixing of parameters → Key values → AttributesToGet repeats
 schema.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
-from hashrange.items.types import Item
+from hashrange.expressions.projection import Projection
+from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
@@ -23,6 +27,8 @@ from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon
+from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import RequestRules
 
 
@@ -41,7 +47,7 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 RULES = RequestRules(forms=forms.TABLE_NAME, falls_back=True)
 
 
-async def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Reply:
+def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]:
     """The item whole or projected; no `Item` when there is none."""
     table = find_active_table(scope, request.TableName)
     projection = key = None
@@ -68,8 +74,27 @@ async def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Reply
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
     consistent = request.ConsistentRead is True
-    row = await scope.store.get(table.source, key, consistent=consistent)
+    row = scope.store.get(table.source, key, consistent=consistent)
+    if row is not None and not isinstance(row, bytes):
+        return _brought(row, projection, table, request, meter)
     meter.append(ReadUsage(table, request.TableName, row, consistent))
+    return _reply(row, projection)
+
+
+async def _brought(
+    coming: Coroutine[Any, Any, Row | None],
+    projection: Projection | None,
+    table: OpenTable,
+    request: GetItemRequest,
+    meter: Meter,
+) -> Reply:
+    """The same, of a store that has to wait."""
+    row = await coming
+    meter.append(ReadUsage(table, request.TableName, row, request.ConsistentRead is True))
+    return _reply(row, projection)
+
+
+def _reply(row: Row | None, projection: Projection | None) -> Reply:
     if row is None:
         return {}
     return {"Item": row if projection is None else project_row(projection, row)}

@@ -16,6 +16,7 @@ from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
+from hashrange.soon import settled
 from hashrange.steps import spend
 from hashrange.store.interface import Store
 from hashrange.store.pause import FIRST_SLICE, hand_back
@@ -173,7 +174,7 @@ async def _fetch_items(
     items = []
     for count, entry in enumerate(entries, 1):
         key = table.lookup_key(key_of(table.keys, decode_row(entry)))
-        row = await store.get(table.source, key, consistent=consistent)
+        row = await settled(store.get(table.source, key, consistent=consistent))
         if row is None:
             continue
         items.append(row)

@@ -5,9 +5,6 @@ condition) → table → key schema → index keys' types → key attributes amo
 update → size of the item collection.
 """
 
-from collections.abc import Coroutine
-from typing import Any
-
 import msgspec
 
 from hashrange.messages.requests import RETURN_VALUES_UNKNOWN
@@ -20,6 +17,7 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon
 from hashrange.wire.rules import RequestRules, SpecialForm
 
 
@@ -51,7 +49,7 @@ RULES = RequestRules(
 )
 
 
-def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Coroutine[Any, Any, Reply]:
+def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Soon[Reply]:
     """Commit the changed item; the reply holds what ReturnValues asks for."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
     action = check_update(RULES, request, legacy)

@@ -1,7 +1,7 @@
 """How is a planned write of one item carried out, and what does its reply hold? Attributes, and figures of its item collection."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Coroutine, Iterable
+from typing import Any, Protocol
 
 from hashrange.errors import ItemRefusal, ResourceNotFoundException
 from hashrange.expressions.update import Update
@@ -14,6 +14,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import ChangeUsage, Meter, Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon, settled
 from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import write_units
 from hashrange.tables.change import Change, Plan
@@ -34,35 +35,55 @@ class WriteRequest(Protocol):
     def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: N802
 
 
-async def write_item(scope: Scope, request: WriteRequest, action: Action, meter: Meter) -> Reply:
+def write_item(scope: Scope, request: WriteRequest, action: Action, meter: Meter) -> Soon[Reply]:
     """Carry out the write of a single item, and reply. Raises the first fault that only the table tells, and as `commit_write`."""
     table = find_active_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     key, plan = plan_action(table, action)
-    try:  # as `commit_write`, whose coroutine would cost 0.25 µs
-        change = await scope.store.mutate(table, key, plan, new_request_id())
-    except ItemRefusal as refusal:
-        meter.append(_refused(table, request.TableName, refusal))
-        raise
-    meter.append(ChangeUsage(table, request.TableName, change))
-    reply: Reply = {}
-    if request.ReturnValues is not None:
-        attributes = returned_attributes(request.ReturnValues, change, action.update)
-        if attributes is not None:
-            reply["Attributes"] = attributes
-    if request.ReturnItemCollectionMetrics == "SIZE" and table.has_item_collections:
+    change = commit_write(scope, table, key, plan, request.TableName, meter)
+    if isinstance(change, Change) and request.ReturnItemCollectionMetrics is None:
+        return _reply(request, action, change)
+    return _whole_reply(scope, request, action, change)
+
+
+def _reply(request: WriteRequest, action: Action, change: Change) -> Reply:
+    """What a write returns, without figures of its item collection."""
+    if request.ReturnValues is None:
+        return {}
+    attributes = returned_attributes(request.ReturnValues, change, action.update)
+    return {} if attributes is None else {"Attributes": attributes}
+
+
+async def _whole_reply(scope: Scope, request: WriteRequest, action: Action, change: Soon[Change]) -> Reply:
+    """The same with those figures, once the write is in."""
+    change = await settled(change)
+    reply = _reply(request, action, change)
+    if request.ReturnItemCollectionMetrics == "SIZE" and change.table.has_item_collections:
         reply["ItemCollectionMetrics"] = await _collection_metrics(scope, change, action.item)
     return reply
 
 
-async def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str, meter: Meter) -> Change:
+def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str, meter: Meter) -> Soon[Change]:
     """Carry out a write of one item, and tell what it consumes; `name` is the table as the reply names it.
 
     Raises what the plan refuses with, which consumes as much as a write of the item that is there, and what `Store.mutate` raises.
     """
     try:
-        change = await scope.store.mutate(table, key, plan, new_request_id())
+        change = scope.store.mutate(table, key, plan, new_request_id())
+    except ItemRefusal as refusal:
+        meter.append(_refused(table, name, refusal))
+        raise
+    if not isinstance(change, Change):
+        return _committed(change, table, name, meter)
+    meter.append(ChangeUsage(table, name, change))
+    return change
+
+
+async def _committed(coming: Coroutine[Any, Any, Change], table: OpenTable, name: str, meter: Meter) -> Change:
+    """The same, of a store that has to wait."""
+    try:
+        change = await coming
     except ItemRefusal as refusal:
         meter.append(_refused(table, name, refusal))
         raise

@@ -28,7 +28,7 @@ from hashrange.operations.items.actions import locate, plan_action
 from hashrange.operations.items.writes import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql.reads import bound_read, is_key_read, locate_read, read_item
+from hashrange.operations.partiql.reads import bound_read, is_key_read, item_of, locate_read
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -39,6 +39,7 @@ from hashrange.operations.partiql.statements import (
 from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.reasons import CODES, message_of
+from hashrange.soon import settled
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
@@ -155,16 +156,17 @@ async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
     plan = bound_read(table, asked.statement)
     if not is_key_read(plan):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    item, row = await read_item(scope, plan, asked.values, consistent=asked.consistent)
+    key = locate_read(plan, asked.values)
+    row = await settled(scope.store.get(plan.source.source, key, consistent=asked.consistent))
     meter.append(ReadUsage(table, table.name, row, asked.consistent))
-    return item
+    return item_of(plan, asked.values, row)
 
 
 async def _write(scope: Scope, write: Write, meter: Meter) -> Row | None:
     """One write, likewise. What it returns is a row, so that no decoded item piles up."""
     table = find_statement_table(scope, write.statement)
     key, plan = plan_action(table, bind_write(table, write, None))
-    change = await commit_write(scope, table, key, plan, table.name, meter)
+    change = await settled(commit_write(scope, table, key, plan, table.name, meter))
     item = returned_item(write.statement, change)
     return part_row(item) if isinstance(item, dict) else item
 

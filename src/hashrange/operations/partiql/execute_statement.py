@@ -5,14 +5,15 @@ statement's text → number of parameters → their values → static checks →
 its table do not agree on → NextToken.
 """
 
-from typing import Annotated
+from collections.abc import Coroutine
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
-from hashrange.items.types import Value
+from hashrange.items.types import Row, Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import plan_action
@@ -21,7 +22,7 @@ from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, read_item, read_spans
+from hashrange.operations.partiql.reads import bound_read, item_of, locate_read, read_spans
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -31,6 +32,8 @@ from hashrange.operations.partiql.statements import (
 )
 from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Rows
+from hashrange.soon import Soon
+from hashrange.tables.change import Change
 
 
 class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,26 +48,46 @@ class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
 
 
-async def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Meter) -> Reply:
+def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Meter) -> Soon[Reply]:
     """The page of a SELECT, or what RETURNING asks for."""
     parameters = request.Parameters
     statement = compile_statement(request.Statement, parameters)
     if statement.kind != "SELECT":
         if statement.kind == "EXISTS":
             raise ValidationException(EXISTS_ALONE)
-        return await _write(scope, request, statement, meter)
+        return _write(scope, request, statement, meter)
 
     values = statement.values(parameters)
     table = find_statement_table(scope, statement)
     plan = bound_read(table, statement)
     if plan.kind != "lookup":
-        return await _select_page(scope, request, plan, values, meter)
+        return _select_page(scope, request, plan, values, meter)
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    item, row = await read_item(scope, plan, values, consistent=consistent)
+    row = scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
+    if row is not None and not isinstance(row, bytes):
+        return _brought(row, plan, values, consistent, meter)
     meter.append(ReadUsage(table, table.name, row, consistent))
-    return {"Items": Rows(() if item is None else (item,))}
+    return _item_reply(item_of(plan, values, row))
+
+
+async def _brought(
+    coming: Coroutine[Any, Any, Row | None],
+    plan: ReadPlan,
+    values: dict[str, Value],
+    consistent: bool,
+    meter: Meter,
+) -> Reply:
+    """The item of a lookup, of a store that has to wait."""
+    row = await coming
+    table = plan.source.table
+    meter.append(ReadUsage(table, table.name, row, consistent))
+    return _item_reply(item_of(plan, values, row))
+
+
+def _item_reply(row: Row | None) -> Reply:
+    return {"Items": Rows(() if row is None else (row,))}
 
 
 async def _select_page(
@@ -85,16 +108,24 @@ async def _select_page(
     return reply
 
 
-async def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement, meter: Meter) -> Reply:
+def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement, meter: Meter) -> Soon[Reply]:
     write = check_write(statement, request.Parameters)
     if request.NextToken is not None:
         raise ValidationException(TOKEN_FOR_WRITE)
     table = find_statement_table(scope, statement)
     action = bind_write(table, write, request.ReturnValuesOnConditionCheckFailure)
     key, plan = plan_action(table, action)
-    change = await commit_write(scope, table, key, plan, table.name, meter)
+    change = commit_write(scope, table, key, plan, table.name, meter)
+    return _returned(statement, change) if isinstance(change, Change) else _returned_later(statement, change)
+
+
+def _returned(statement: Statement, change: Change) -> Reply:
     item = returned_item(statement, change)
     return {"Items": Items(() if item is None else (item,))}
+
+
+async def _returned_later(statement: Statement, coming: Coroutine[Any, Any, Change]) -> Reply:
+    return _returned(statement, await coming)
 
 
 OPERATION = Operation(

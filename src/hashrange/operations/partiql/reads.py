@@ -69,20 +69,10 @@ def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
     return plan.source.table.lookup_key(key_item)
 
 
-async def read_item(
-    scope: Scope, plan: ReadPlan, values: dict[str, Value], *, consistent: bool
-) -> tuple[Row | None, Row | None]:
-    """A lookup's item, if it is there and fits, and the row that was read."""
-    row = await scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
-    if row is None:
-        return None, None
-    return item_of(plan, values, row), row
-
-
-def item_of(plan: ReadPlan, values: dict[str, Value], row: Row) -> Row | None:
-    """What a SELECT returns of a row, EMPTY_PART if it chooses nothing; None when the row does not fit its conditions."""
+def item_of(plan: ReadPlan, values: dict[str, Value], row: Row | None) -> Row | None:
+    """What a SELECT returns of a row, EMPTY_PART if it chooses nothing; None when there is no row, or it does not fit the conditions."""
     condition, projection = plan.condition, plan.projection
-    if condition is None and projection is None:
+    if row is None or (condition is None and projection is None):
         return row
     item = decode_row(row)
     if condition is not None and not condition.test(item, values):

@@ -24,6 +24,7 @@ from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
+from hashrange.soon import Soon
 from hashrange.steps import Undisturbed, gave_way, spend
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
@@ -78,10 +79,10 @@ class Commits:
 
     # --- the three kinds ------------------------------------------------------------------------
 
-    async def mutate(
+    def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
-    ) -> Change:
-        """As `Store.mutate`. Suspends only when the engine is stalled, or a long plan was overtaken; then it begins anew.
+    ) -> Soon[Change]:
+        """As `Store.mutate`. Waits only when the engine is stalled, or a long plan was overtaken, and then begins anew; or for what the commit has left.
 
         Here an outcome is never unknown, so nobody asks for it by `request_id`.
         """
@@ -89,12 +90,11 @@ class Commits:
         if not self._claims.rows:
             try:
                 change = self._mutate(table, key, plan, origin, has_claim=False)
-                if self._finish is not None:
-                    await self._finished()
-                return change
             except (Stalled, Overtaken) as failed:
                 reason = _without_frames(failed)
-        return await self._again(
+            else:
+                return change if self._finish is None else self._finished(change)
+        return self._again(
             (table.source + key,), lambda has_claim: self._mutate(table, key, plan, origin, has_claim=has_claim), reason
         )
 
@@ -146,20 +146,18 @@ class Commits:
                     await self._claims.others_done(places)
                 try:
                     made = attempt(has_claim)
-                    if self._finish is not None:
-                        await self._finished()
-                    return made
+                    return made if self._finish is None else await self._finished(made)
                 except (Stalled, Overtaken) as failed:
                     reason = _without_frames(failed)
         finally:
             if has_claim:
                 self._claims.release(places)
 
-    async def _finished(self) -> None:
-        """Wait for what the commit that has just been written has left."""
+    def _finished(self, made: T) -> Coroutine[Any, Any, T]:
+        """What was made, once what the commit that has just been written has left is done too."""
         finish, self._finish = self._finish, None
         assert finish is not None
-        await finish(self.commit)
+        return _behind(finish(self.commit), made)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
         """The same before anybody is served, so that everything may wait for a stalled engine. Raises the engine's bare exceptions."""
@@ -356,6 +354,11 @@ class Commits:
         for call in draft.afterwards:
             call()
         self._finish = draft.finish
+
+
+async def _behind(rest: Coroutine[Any, Any, None], made: T) -> T:
+    await rest
+    return made
 
 
 def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:

@@ -125,8 +125,8 @@ class EmbeddedStore:
 
     # --- rows ------------------------------------------------------------------------------------
 
-    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
-        """The row at `key`. Never suspends. Raises StorageError."""
+    def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+        """The row at `key`, at once. Raises StorageError."""
         site = self.site
         try:
             return site.reads.row(site.engine, source + key)

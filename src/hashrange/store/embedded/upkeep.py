@@ -8,6 +8,7 @@ from typing import TypeVar
 from hashrange.errors import ResourceNotFoundException, StorageBusy, ValidationException
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.types import Key
+from hashrange.soon import settled
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
@@ -199,7 +200,7 @@ class Upkeep:
             with suppress(ValidationException):
                 steps = [Step(table, key, plan) for key in keys]
                 return (await self._commits.transact(steps, None, origin="ttl")).changes
-        return [await self._commits.mutate(table, key, plan, origin="ttl") for key in keys]
+        return [await settled(self._commits.mutate(table, key, plan, origin="ttl")) for key in keys]
 
     async def _look_at_queues(self, look: Callable[[Engine], T]) -> T:
         """What `look` finds in queues of expiries. Deleted rows that stand in the way are compacted away, once."""
