@@ -83,4 +83,5 @@ KINDS = (
     Kind("empty-maps-400000", lambda: tiny_maps(400_000), (REFUSED,)),
     Kind("short-texts-600000", lambda: short_texts(600_000), (REFUSED,)),
     Kind("chunks-of-1-byte-65000", chunks, ("200",)),
+    Kind("chunks-of-1-byte-8-clients", chunks, ("200",), clients=8),
 )

@@ -7,6 +7,7 @@ from torture.kinds.needs import TABLE, key, large_key
 
 BATCH_PUTS, BATCH_ELEMENTS = 25, 50_000
 BLANKS = 16_600_000
+BLANKS_OF_MEMBERS, GZIP_MEMBERS = 15_500_000, 1_000
 
 
 def put(attributes: dict[str, str], parts: dict[str, bytes]) -> Hostile:
@@ -84,6 +85,14 @@ def blanks_and_emoji() -> Hostile:
     return Hostile("Scan", body, len(body))
 
 
+def blanks_of_members() -> Hostile:
+    """Blanks whose gzip has as many members as one may have, each of them short."""
+    body = b'{"TableName":"%b",%b"Unknown":1}' % (TABLE.encode(), b" " * BLANKS_OF_MEMBERS)
+    size_bytes = len(body) // GZIP_MEMBERS + 1
+    members = [gzip.compress(body[at : at + size_bytes], 1, mtime=0) for at in range(0, len(body), size_bytes)]
+    return Hostile("Scan", b"".join(members), len(body), (("Content-Encoding", "gzip"),))
+
+
 KINDS = (
     Kind("put-list-800000", put_list, (REFUSED,)),
     Kind("put-list-800000-gzip", lambda: gzipped(put_list()), (REFUSED,)),
@@ -95,4 +104,5 @@ KINDS = (
     Kind("parameters-900000", parameters, (REFUSED,)),
     Kind("blanks-16mb-emoji", blanks_and_emoji, ("200",)),
     Kind("batch-25x50000", batch, ("200",)),
+    Kind("blanks-of-1000-members", blanks_of_members, ("200",), clients=20),
 )

@@ -36,6 +36,12 @@ def put_attributes(count: int) -> Hostile:
     return spliced("PutItem", {"TableName": TABLE, "Item": "@item"}, {"item": item})
 
 
+def put_wide(count: int) -> Hostile:
+    """As many attributes as a body of 1 MB can name, all of them empty."""
+    item = json_map(names_of(b"", count), b'{"S":""}')[:-1] + b',"pk":{"S":"w"},"sk":{"S":"w"}}'
+    return spliced("PutItem", {"TableName": TABLE, "Item": "@item"}, {"item": item})
+
+
 def put_map(count: int) -> Hostile:
     """The same, one level deeper."""
     names = json_map(unlucky(count), b'{"S":"u"}')
@@ -68,6 +74,7 @@ KINDS = (
     Kind("add-number-set-90000", add_numbers, ("200",), (NUMBERS,)),
     Kind("attributes-10000-unlucky", lambda: put_attributes(10_000), ("200",)),
     Kind("attributes-40000-unlucky", lambda: put_attributes(40_000), ("200",)),
+    Kind("attributes-60000-empty", lambda: put_wide(60_000), ("200",), clients=8),
     Kind("map-40000-unlucky", lambda: put_map(40_000), ("200",)),
     Kind("put-empty-lists-99000", lambda: put_empty(b'{"L":[]}', 99_000), ("200",)),
     Kind("put-empty-values-330000", lambda: put_empty(b"{}", 330_000), (REFUSED,)),

@@ -304,7 +304,7 @@ class Connection(asyncio.Protocol):
             self.receiving, self.answering, self.sending, self.input, bool(self.ready), bool(reading.rest), reading.wants_continue
         )  # fmt: skip
         if step is states.ASK_FOR_TURN:
-            self.connections.incoming.add(self, b"")
+            self.connections.incoming.add(self, b"", is_long=not self.ready)
             return
         if step is states.SEND_REFUSAL:
             self.send_refusal()

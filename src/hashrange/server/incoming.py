@@ -104,7 +104,7 @@ class Incoming:
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._waiting: deque[tuple[Source, bytes | None]] = deque()
         self._long: dict[Source, list[bytes | None]] = {}
-        """Long reads, and what came of their connections behind them. Nobody listens to these until all of it is parsed."""
+        """Long reads, begun or not, and what came of their connections behind them. Nobody listens to these until all of it is parsed."""
         self._new: deque[tuple[Source, Request]] = deque()
         """Requests of new connections, which go behind those of known ones."""
         self._dear: deque[tuple[Source, Request]] = deque()
@@ -117,12 +117,12 @@ class Incoming:
         """From now on, wait for the end of a turn of `loop`."""
         self._call_soon = loop.call_soon
 
-    def add(self, source: Source, data: bytes | None) -> None:
+    def add(self, source: Source, data: bytes | None, *, is_long: bool = False) -> None:
         """Read `data` and answer what it completes, soon; at once when no other connection is open.
 
-        No data: only look for requests. None: the client sends nothing more.
+        No data: only look for requests, or, if it `is_long`, go on with a long read. None: the client sends nothing more.
         """
-        if (data and len(data) > PIECE_BYTES) or (self._long and source in self._long):
+        if is_long or (data and len(data) > PIECE_BYTES) or (self._long and source in self._long):
             self._long.setdefault(source, []).append(data)
         else:
             self._waiting.append((source, data))

@@ -25,7 +25,7 @@ from hashrange.messages.reads import (
 )
 from hashrange.tables.entry_keys import partition_bytes
 from hashrange.tables.keys import check_key_value
-from hashrange.tables.open_table import ReadSource
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange
 from hashrange.tables.schema import KeySchema, KeyType
 from hashrange.tables.source_id import HASH_BYTES
@@ -134,36 +134,36 @@ def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes
     raise AssertionError(term.operator)
 
 
-def start_key(source: ReadSource, start_item: Item) -> Key:
+def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of an ExclusiveStartKey whose values are checked already."""
     if len(start_item) != len(source.start_names) or any(name not in start_item for name in source.start_names):
         raise ValidationException(START_KEY_INVALID)
-    types = source.table.schema.attribute_types
+    types = table.schema.attribute_types
     wrong = {name for name in source.start_names if types[name] not in start_item[name]}
     if wrong:
         is_of_source = not wrong.isdisjoint(source.keys.partition_names + source.keys.sort_names)
         raise ValidationException(
             START_KEY_SCHEMA if is_of_source else START_KEY_VALUE.format(message=START_KEY_SCHEMA)
         )
-    return _start_key_bytes(source, start_item)
+    return _start_key_bytes(table, source, start_item)
 
 
-def scan_start_key(source: ReadSource, start_item: Item) -> Key:
+def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The same for a Scan, which words every fault in one way."""
     try:
         if source.index is not None and len(start_item) != len(source.start_names):
             raise ValidationException(START_KEY_SCHEMA)
-        return _start_key_bytes(source, start_item)
+        return _start_key_bytes(table, source, start_item)
     except ValidationException as refusal:
         raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
 
 
-def _start_key_bytes(source: ReadSource, start_item: Item) -> Key:
+def _start_key_bytes(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     if source.entry_key is None:
-        return source.table.lookup_key(start_item)
-    table_keys = source.table.keys
+        return table.lookup_key(start_item)
+    table_keys = table.keys
     names = table_keys.partition_names + table_keys.sort_names
-    item_key = source.table.lookup_key({name: start_item[name] for name in names if name in start_item})
+    item_key = table.lookup_key({name: start_item[name] for name in names if name in start_item})
     key = source.entry_key(start_item, item_key)
     if key is None:
         _check_index_key_values(source.keys, start_item)

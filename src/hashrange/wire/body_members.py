@@ -15,6 +15,7 @@ from hashrange.limits import REQUEST_MEMBERS_MAX
 from hashrange.messages.requests import TOO_MANY_MEMBERS
 from hashrange.steps import spend, spend_decoding
 from hashrange.wire.piecewise import decode_in_pieces
+from hashrange.wire.wide_maps import convert_in_pieces
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
     spend_decoding(len(text))
     if not has_many:
         return decoder.decode(text)
-    return msgspec.convert(decode_in_pieces(text, msgspec.json.decode), decoder.type)
+    return convert_in_pieces(decode_in_pieces(text, msgspec.json.decode), decoder.type)
 
 
 def has_many_members(body: bytes) -> bool:

@@ -329,7 +329,7 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
-    large_from_bytes = room_bytes - LARGE_BYTES
+    large_from_bytes = BODY_BYTES_MAX + 1 - LARGE_BYTES  # of the whole body, of which this may be a short member
     is_more_made = False
     while not decompressor.eof:
         look()

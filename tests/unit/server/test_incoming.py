@@ -159,13 +159,16 @@ def test_of_a_long_read_no_more_is_parsed_than_completes_a_request(front: FrontE
     connection, transport = front.connect()
     count = 30_000 // len(piece)
     connection.data_received(piece * count)
-    for answered in range(count + 3):
+    answered = 0
+    while answered < count + 3:
         turns.turn()
-        assert len(replies(transport.take())) == 1
-        assert len(connection.ready) <= PIECE_BYTES // len(piece) + 1
-        assert transport.reads == (answered == count + 2)
+        answers = len(replies(transport.take()))
+        assert 1 <= answers <= 2, "one of those that wait, and one of a long read"
         if answered == 0:
             connection.data_received(piece * 3)  # what the loop had read before it was told to pause
+        answered += answers
+        assert len(connection.ready) <= PIECE_BYTES // len(piece) + 1
+        assert transport.reads == (answered == count + 3)
 
 
 @pytest.mark.parametrize("framing", ["length", "chunks", "expected chunks"])

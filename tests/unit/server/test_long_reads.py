@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from hashrange.server.connection import Connection
+from hashrange.server.connections import Connections
 from hashrange.server.first_read import FirstRead
+from hashrange.server.incoming import GROUP_MAX
 from hashrange.server.listener import Server
 from hashrange.server.long_reads import RELEASED_TOGETHER, TURN_BYTES, LongReads
 from hashrange.server.reading import PIECE_BYTES
+from tests.support.working import HurriedClock
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
 from tests.unit.server.listening import play, request_bytes
 
@@ -191,3 +194,28 @@ def test_what_many_send_at_once_is_read_in_several_turns(
     assert max(first.values()) <= PIECE_BYTES
     assert sum(read.values()) > 2 * CLIENTS * 300_000
     assert max(read.values()) < TURN_BYTES + LONG + CLIENTS * PIECE_BYTES
+
+
+def test_long_reads_go_on_one_at_a_time() -> None:
+    """A body of chunks of one byte: each of many clients parses some pieces, then others have their turn."""
+    turns = Turns()
+    loop: Any = turns
+    connections = Connections(lambda calls: None, HurriedClock())
+    connections.take_turns(loop)
+    head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    clients = []
+    for _ in range(GROUP_MAX):
+        client = Connection(connections)
+        client.connection_made(FakeTransport())
+        client.data_received(head + b"1\r\nx\r\n" * 40_000)
+        clients.append(client)
+    left = [len(client.reading.rest) for client in clients]
+    while turns.due:
+        turns.turn()
+        now_left = [client.unread_bytes + len(client.reading.rest) for client in clients]
+        if all(not client.unread_bytes for client in clients):
+            assert sum(now != before for now, before in zip(now_left, left, strict=True)) <= 2
+        left = now_left
+    assert not any(left)
+    for client in clients:
+        client.connection_lost(None)

@@ -90,7 +90,7 @@ class World:
 
 
 def source_of(table: OpenTable) -> ReadSource:
-    return ReadSource(table.source, table, None, table.keys, ("pk", "sk"), ("pk", "sk"), None)
+    return ReadSource(table.source, None, table.keys, ("pk", "sk"), ("pk", "sk"), None)
 
 
 def term(source: ReadSource, value: str) -> KeyTerm:

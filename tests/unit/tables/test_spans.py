@@ -147,7 +147,7 @@ def test_an_exclusive_start_narrows_in_the_direction_of_the_span() -> None:
         span = query_span(source_of(table), terms, is_reverse=is_reverse)
         for place, key in enumerate(keys):
             rest = continue_query(
-                source_of(table), terms, span, start_key(source_of(table), items[place]), items[place]
+                source_of(table), terms, span, start_key(table, source_of(table), items[place]), items[place]
             )
             assert rest == narrow(span, key)
             assert rest.is_reverse is is_reverse
@@ -175,7 +175,7 @@ def test_a_scan_continues_in_its_own_segment_only() -> None:
     table = make_table("S", None)
     for name in "abcdef":
         item: Item = {"pk": {"S": name}}
-        key = scan_start_key(source_of(table), item)
+        key = scan_start_key(table, source_of(table), item)
         homes = []
         for segment in range(4):
             span = scan_span(segment, 4)

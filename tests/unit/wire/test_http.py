@@ -7,6 +7,7 @@ import zlib
 import pytest
 
 from hashrange import steps
+from hashrange.steps import LARGE_BYTES
 from hashrange.wire import http
 from hashrange.wire.http import (
     BODY_BYTES_MAX,
@@ -134,6 +135,18 @@ def test_inflating_gives_way(count: int, monkeypatch: pytest.MonkeyPatch) -> Non
         body = gzip.compress(body, 0 if number < count - 1 else 9)
     assert len(decode_body(body, b", ".join([b"gzip"] * count))) == size
     assert len(looks) >= 32 * count
+
+
+@pytest.mark.parametrize("count", [1, 3, 900])
+@pytest.mark.parametrize("size_bytes", [LARGE_BYTES // 2, 4 * LARGE_BYTES])
+def test_few_large_bodies_are_inflated_at_a_time_whatever_they_are_made_of(
+    count: int, size_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced: list[int] = []
+    monkeypatch.setattr(steps, "_queue", announced.append)
+    member = gzip.compress(b" " * (size_bytes // count))
+    assert len(decode_body(member * count, b"gzip")) == size_bytes // count * count
+    assert announced == ([BODY_BYTES_MAX] if size_bytes > LARGE_BYTES else [])
 
 
 def test_one_byte_more_than_a_body_may_have_is_refused() -> None:

@@ -44,7 +44,7 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.tables.open_table import ReadSource
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
 from hashrange.wire.rules import RequestRules, SpecialForm
 
@@ -101,12 +101,12 @@ async def query(scope: Scope, request: QueryRequest, meter: Meter) -> Reply:
             _check_legacy_count(asked.terms, maximum)
         _check_count(asked.terms, maximum)
 
-    start = None if asked.start_item is None else start_key(source, asked.start_item)
+    start = None if asked.start_item is None else start_key(table, source, asked.start_item)
     span = query_span(source, asked.terms, is_reverse=request.ScanIndexForward is False)
     if start is not None and asked.start_item is not None:
         span = continue_query(source, asked.terms, span, start, asked.start_item)
     if asked.filter is not None:
-        _check_filter(source, asked.filter, is_legacy=request.QueryFilter is not None)
+        _check_filter(table, source, asked.filter, is_legacy=request.QueryFilter is not None)
     if asked.projection is not None:
         check_key_paths(table, asked.projection.nested_attributes)
     if request.Select is not None:
@@ -117,8 +117,8 @@ async def query(scope: Scope, request: QueryRequest, meter: Meter) -> Reply:
     fetches = fetches_items(request, source, asked.projection, asked.filter)
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
     wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
-    page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
-    meter.append(page_usage(source, page, request.TableName, consistent=consistent))
+    page = await read_page(scope, table, source, span, request.Limit, wanted, consistent=consistent)
+    meter.append(page_usage(table, source, page, request.TableName, consistent=consistent))
     return page_reply(source, page, is_count=is_count)
 
 
@@ -217,9 +217,9 @@ def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
         raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
 
 
-def _check_filter(source: ReadSource, condition: Condition, *, is_legacy: bool) -> None:
+def _check_filter(table: OpenTable, source: ReadSource, condition: Condition, *, is_legacy: bool) -> None:
     """Refuse a filter on the key attributes of what is queried."""
-    check_key_paths(source.table, condition.nested_attributes)
+    check_key_paths(table, condition.nested_attributes)
     for name in source.keys.partition_names + source.keys.sort_names:
         if name in condition.attributes:
             message = QUERY_FILTER_ON_KEY if is_legacy else FILTER_ON_KEY

@@ -22,7 +22,7 @@ from hashrange.store.interface import Store
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import item_read_units, read_units
 from hashrange.tables.keys import key_of
-from hashrange.tables.open_table import ReadSource
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.span import Span
 from hashrange.tables.spans import narrow
 
@@ -99,6 +99,7 @@ class _JsonRoom:
 
 async def read_page(
     scope: Scope,
+    table: OpenTable,
     source: ReadSource,
     span: Span,
     limit: int | None,
@@ -128,7 +129,7 @@ async def read_page(
         rows = evaluated = page.rows
         if wanted.fetches_items:
             rows, evaluated = await _fetch_items(
-                store, source, page.rows, fetched_left_bytes, room.left_bytes, consistent=consistent
+                store, table, page.rows, fetched_left_bytes, room.left_bytes, consistent=consistent
             )
             fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
@@ -167,10 +168,9 @@ def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
 
 
 async def _fetch_items(
-    store: Store, source: ReadSource, entries: list[Row], left_bytes: int, left_json_bytes: int, *, consistent: bool
+    store: Store, table: OpenTable, entries: list[Row], left_bytes: int, left_json_bytes: int, *, consistent: bool
 ) -> tuple[list[Row], list[Row]]:
-    """The items of a local index's entries, whole, up to the one that fills so many bytes or so much JSON, and the entries up to there."""
-    table = source.table
+    """The items of entries of the table's local index, whole, up to the one that fills so many bytes or so much JSON, and the entries up to there."""
     items = []
     for count, entry in enumerate(entries, 1):
         key = table.lookup_key(key_of(table.keys, decode_row(entry)))
@@ -202,12 +202,12 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
     return count
 
 
-def page_usage(source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> Usage:
+def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> Usage:
     """What the page is charged, on the arm of what was read. `table_name` is how the request names the table."""
     units = read_units(page.size_bytes, consistent=consistent)
     if source.index is None:
-        return Usage(source.table, table_name, units)
-    return Usage(source.table, table_name, page.fetched_units, ((source.index, units),))
+        return Usage(table, table_name, units)
+    return Usage(table, table_name, page.fetched_units, ((source.index, units),))
 
 
 def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool) -> Reply:

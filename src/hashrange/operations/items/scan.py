@@ -77,7 +77,7 @@ async def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Reply:
     source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:
-        span = continue_scan(span, scan_start_key(source, start_item), request.Segment, request.TotalSegments)
+        span = continue_scan(span, scan_start_key(table, source, start_item), request.Segment, request.TotalSegments)
     if condition is not None:
         check_key_paths(table, condition.nested_attributes)
     if projection is not None:
@@ -89,8 +89,8 @@ async def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Reply:
     fetches = fetches_items(request, source, projection, condition)
     returned = returned_projection(request, source, projection, fetches=fetches)
     wanted = Wanted(condition, values, returned, is_count, fetches)
-    page = await read_page(scope, source, span, request.Limit, wanted, consistent=consistent)
-    meter.append(page_usage(source, page, request.TableName, consistent=consistent))
+    page = await read_page(scope, table, source, span, request.Limit, wanted, consistent=consistent)
+    meter.append(page_usage(table, source, page, request.TableName, consistent=consistent))
     return page_reply(source, page, is_count=is_count)
 
 

@@ -81,7 +81,7 @@ async def _brought(
 ) -> Reply:
     """The item of a lookup, of a store that has to wait."""
     row = await coming
-    table = plan.source.table
+    table = plan.table
     meter.append(ReadUsage(table, table.name, row, consistent))
     return _item_reply(item_of(plan, values, row))
 
@@ -94,7 +94,7 @@ async def _select_page(
     scope: Scope, request: ExecuteStatementRequest, plan: ReadPlan, values: dict[str, Value], meter: Meter
 ) -> Reply:
     """A page of what Query and Scan read."""
-    table = plan.source.table
+    table = plan.table
     start = None
     if request.NextToken is not None:
         start = read_token(table, request.Statement, request.Parameters, request.NextToken)

@@ -138,7 +138,7 @@ async def _read(scope: Scope, lookups: list[Lookup], meter: Meter) -> Reply:
     reasons: list[ApiError | None] = []
     for lookup in lookups:
         try:
-            places.append((lookup.plan.source.table, locate_read(*lookup)))
+            places.append((lookup.plan.table, locate_read(*lookup)))
             reasons.append(None)
         except ValidationException as refusal:
             reasons.append(refusal)

@@ -52,6 +52,7 @@ class KeyBranch(NamedTuple):
 class ReadPlan(NamedTuple):
     """What a SELECT reads of its table, values left open as tokens."""
 
+    table: OpenTable
     source: ReadSource
     kind: Literal["lookup", "query", "scan"]
     partitions: tuple[str, ...]
@@ -116,6 +117,7 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
     is_whole = bool(partitions) and (sort_name is None or (sort_term is not None and sort_term.operator == "="))
     is_lookup = source.index is None and len(partitions) == 1 and is_whole
     return ReadPlan(
+        table,
         source,
         "lookup" if is_lookup else "query" if partitions else "scan",
         partitions,

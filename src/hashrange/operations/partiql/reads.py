@@ -66,7 +66,7 @@ def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
     key_item = {keys.partition_names[0]: values[plan.partitions[0]]}
     if plan.sort_term is not None:
         key_item[plan.sort_term.attribute] = values[plan.sort_term.tokens[0]]
-    return plan.source.table.lookup_key(key_item)
+    return plan.table.lookup_key(key_item)
 
 
 def item_of(plan: ReadPlan, values: dict[str, Value], row: Row | None) -> Row | None:
@@ -105,6 +105,7 @@ async def read_spans(
     while True:
         page = await read_page(
             scope,
+            plan.table,
             source,
             _span(plan, choices[number], last_key),
             limit,
@@ -122,20 +123,19 @@ async def read_spans(
             limit -= page.scanned_count
         if page.last_evaluated is not None:
             continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_names))
-            return Page(items, _usage(source, own_units, fetched_units), continuation)
+            return Page(items, _usage(plan.table, source, own_units, fetched_units), continuation)
         number, last_key = number + 1, None
         if number == len(choices):
-            return Page(items, _usage(source, own_units, fetched_units), None)
+            return Page(items, _usage(plan.table, source, own_units, fetched_units), None)
         if left_bytes <= 0 or left_json_bytes <= 0 or limit == 0:
-            return Page(items, _usage(source, own_units, fetched_units), Continuation(number, None))
+            return Page(items, _usage(plan.table, source, own_units, fetched_units), Continuation(number, None))
         spans_left -= 1
         if not spans_left:
             spans_left = slice_spans = await hand_back(scope.clock.monotonic, slice_spans, SLICE_SPANS_MAX)
 
 
-def _usage(source: ReadSource, own_units: float, fetched_units: float) -> Usage:
+def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units: float) -> Usage:
     """What a page is charged, a table's own units or those of the index that was read and of items fetched for its entries."""
-    table = source.table
     if source.index is None:
         return Usage(table, table.name, own_units)
     return Usage(table, table.name, fetched_units, ((source.index, own_units),))
@@ -177,9 +177,15 @@ def _span(plan: ReadPlan, terms: list[KeyTerm] | None, last_key: Item | None) ->
     source = plan.source
     if terms is None:
         span = scan_span(None, None)
-        return span if last_key is None else continue_scan(span, scan_start_key(source, last_key), None, None)
+        return (
+            span if last_key is None else continue_scan(span, scan_start_key(plan.table, source, last_key), None, None)
+        )
     span = query_span(source, terms, is_reverse=plan.is_reverse)
-    return span if last_key is None else continue_query(source, terms, span, start_key(source, last_key), last_key)
+    return (
+        span
+        if last_key is None
+        else continue_query(source, terms, span, start_key(plan.table, source, last_key), last_key)
+    )
 
 
 def _partition_values(plan: ReadPlan, values: dict[str, Value]) -> list[Value]:

@@ -25,7 +25,7 @@ from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_stored_entry
 from hashrange.tables.open_table import ReadSource
-from hashrange.tables.source_id import table_id_of
+from hashrange.tables.source_id import source_id, table_id_of
 
 LATE_BYTES_MIN = 1_000_000
 """Of entries in one commit: with so many they are late."""
@@ -162,7 +162,7 @@ def late_writes(
 
 
 def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | None:
-    row = engine.get(index.table.source + late.key)
+    row = engine.get(source_id(table_id_of(index.source)) + late.key)
     if row is None:
         return None
     entry = derive_stored_entry(index, Key(late.key), Row(row))

@@ -1,0 +1,97 @@
+"""Nothing that a request has made waits for the collector, which would hold everybody up: references let go of it."""
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.errors import ApiError
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import OPERATIONS
+from hashrange.store.embedded import open_store
+from tests.support.asking import run_operation
+from tests.support.samples import finish
+from tests.support.scopes import scope_of
+
+TABLE = {"TableName": "orders"}
+KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
+ITEM = KEY | {"a": {"S": "x"}, "l": {"L": [{"N": "1"}] * 3}}
+INDEXES = 3
+ATTRIBUTES = ("pk", "sk", *(f"a{number}" for number in range(INDEXES)))
+PROJECTION = {"ProjectionType": "ALL"}
+NAMES = {"#a": "a"}
+CREATE = {
+    **TABLE,
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ATTRIBUTES],
+    "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    "GlobalSecondaryIndexes": [
+        {"IndexName": f"by-{name}", "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}], "Projection": PROJECTION}
+        for name in ATTRIBUTES[2:]
+    ],
+}
+REQUESTS: list[tuple[str, dict[str, Any]]] = [
+    ("CreateTable", CREATE),
+    ("DescribeTable", TABLE),
+    ("PutItem", {**TABLE, "Item": ITEM}),
+    ("PutItem", {**TABLE, "Item": ITEM, "ConditionExpression": "attribute_not_exists(pk)"}),
+    ("GetItem", {**TABLE, "Key": KEY, "ProjectionExpression": "#a, l[0]", "ExpressionAttributeNames": NAMES}),
+    ("UpdateItem", {**TABLE, "Key": KEY, "UpdateExpression": "SET a0 = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}}),
+    ("Query", {**TABLE, "IndexName": "by-a0", "KeyConditionExpression": "a0 = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}}),
+    ("Scan", {**TABLE, "FilterExpression": "size(l) > :n", "ExpressionAttributeValues": {":n": {"N": "1"}}}),
+    ("BatchGetItem", {"RequestItems": {"orders": {"Keys": [KEY]}}}),
+    ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": ITEM}}]}}),
+    ("TransactWriteItems", {"TransactItems": [{"Put": {**TABLE, "Item": ITEM}}], "ClientRequestToken": "token"}),
+    ("TransactGetItems", {"TransactItems": [{"Get": {**TABLE, "Key": KEY}}]}),
+    ("ExecuteStatement", {"Statement": "SELECT * FROM orders WHERE pk = 'p' AND sk = 's'"}),
+    ("ExecuteStatement", {"Statement": "INSERT INTO orders VALUE {'pk': 'p', 'sk': 's'}"}),
+    ("DeleteItem", {**TABLE, "Key": KEY}),
+    ("UpdateTable", {**TABLE, "StreamSpecification": {"StreamEnabled": False}}),
+    ("DeleteTable", TABLE),
+]  # fmt: skip
+
+
+@pytest.fixture
+def scope() -> Iterator[Scope]:
+    clock = SystemClock()
+    store = open_store(None, clock, None)
+    yield scope_of(store, clock)
+    store.close_now()
+
+
+def ask_all(scope: Scope, leavings: dict[str, set[str]] | None = None) -> None:
+    """Every request; what each leaves for the collector is added by its operation's name: classes of ours, and names of functions."""
+    for name, members in REQUESTS:
+        try:
+            finish(run_operation(scope, OPERATIONS[name], members))
+        except ApiError as refusal:
+            assert "Condition" in refusal.code or "Duplicate" in refusal.code
+        if leavings is None:
+            continue
+        gc.collect()
+        found = {
+            getattr(one, "__qualname__", type(one).__qualname__)
+            for one in gc.garbage
+            if str(getattr(one, "__module__", "")).startswith("hashrange")
+        }
+        gc.garbage.clear()
+        if found:
+            leavings[name] = found
+
+
+def test_no_request_leaves_anything_to_the_collector(scope: Scope) -> None:
+    ask_all(scope)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    leavings: dict[str, set[str]] = {}
+    try:
+        ask_all(scope, leavings)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert leavings == {}
