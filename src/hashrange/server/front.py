@@ -11,8 +11,10 @@ for more than one of them. Only so many are in work at a time, for a request tak
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
 
 from hashrange.server.incoming import Respond
 from hashrange.service.call import Call
@@ -35,8 +37,8 @@ class WireProtocol(Protocol):
     """One way to ask, as far as this file knows it."""
 
     @property
-    def targets(self) -> Collection[bytes]:
-        """The values of X-Amz-Target that are its own."""
+    def targets(self) -> "Mapping[bytes, Prepare]":
+        """The values of X-Amz-Target that are its own, and what prepares their requests, as `prepare`."""
 
     @property
     def quick_targets(self) -> Mapping[bytes, bool]:
@@ -46,15 +48,15 @@ class WireProtocol(Protocol):
         """Is this request for it, by its method, host, path, content type or signing scope?"""
 
     def prepare(self, request: Request, respond: Respond) -> Call | None:
-        """A call for the service; None: the request is answered without one, now or later. Never raises; may give way."""
+        """Of a request that it claims: a call for the service; None: the request is answered without one, now or later. Never raises; may give way."""
 
 
 Prepare = Callable[[Request, Respond], Call | None]
 Arrived = tuple[Prepare, Request, Respond]
 
 
-class _Target(NamedTuple):
-    """Who prepares the requests of one target."""
+class _Target(msgspec.Struct, frozen=True, gc=False):
+    """Who prepares the requests of one target. A struct only because its members are read in half the time of a tuple's."""
 
     prepare: Prepare
     is_quick: bool
@@ -79,11 +81,9 @@ class Front:
         self._monotonic = service.clock.monotonic
         self._protocols = protocols
         self._targets: dict[bytes | None, _Target] = {
-            target: _Target(
-                protocol.prepare, target in protocol.quick_targets, protocol.quick_targets.get(target, False)
-            )
+            target: _Target(prepare, target in protocol.quick_targets, protocol.quick_targets.get(target, False))
             for protocol in protocols
-            for target in protocol.targets
+            for target, prepare in protocol.targets.items()
         }
         self._quick = _Line()
         self._others = _Line()
@@ -147,13 +147,13 @@ class Front:
         behind: list[Call] = []
         while requests:
             request, respond = requests.popleft()
-            layout = request.layout
+            layout, size_bytes = request.layout, len(request.body)
             target = targets.get(request.values[layout.target])
             if target is None:
                 others.append((self._choose(request), request, respond))
-            elif not target.is_quick or len(request.body) > QUICK_BYTES or layout.content_encoding >= 0:
+            elif not target.is_quick or size_bytes > QUICK_BYTES or layout.content_encoding >= 0:
                 others.append((target.prepare, request, respond))
-            elif len(request.body) > QUICKEST_BYTES or (is_crowd and not target.is_read):
+            elif size_bytes > QUICKEST_BYTES or (is_crowd and not target.is_read):
                 quick.append((target.prepare, request, respond))
             else:
                 call = target.prepare(request, respond)

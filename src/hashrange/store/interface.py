@@ -186,7 +186,7 @@ class Store(Protocol):
         """The row at `key`. `source` is a table's or index's 6-byte id (`Table.source`)."""
         ...
 
-    async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
+    def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included. Long rows may end a page earlier."""
         ...
 

@@ -172,7 +172,7 @@ class SuspendingStore:
     async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """As the inner store, between pauses."""
         await self.suspend()
-        page = await self.inner.page(source, span, limit_rows, limit_bytes, consistent=consistent)
+        page = await settled(self.inner.page(source, span, limit_rows, limit_bytes, consistent=consistent))
         await self.suspend()
         return page
 

@@ -11,6 +11,7 @@ import pytest
 
 from hashrange.errors import StorageError, StorageFull, StorageLost
 from hashrange.items.types import Key
+from hashrange.soon import settled
 from hashrange.store.embedded import engine, files, health, open_store
 from hashrange.store.embedded.reading import CHUNK_ROWS
 from hashrange.store.interface import Statistics
@@ -278,7 +279,7 @@ def test_a_page_that_was_begun_before_a_reopening_ends_behind_it(
     for key in keys:
         patient.put(key, key)
     run(durable(patient.store))
-    reads = patient.store.page(patient.table.source, Span(b"", b"z"), 10**6, 10**6, consistent=True)
+    reads = settled(patient.store.page(patient.table.source, Span(b"", b"z"), 10**6, 10**6, consistent=True))
     monkeypatch.setattr("hashrange.store.embedded.store.PAGE_SECONDS_MAX", -1.0)
     reads.send(None)
     fill(patient)

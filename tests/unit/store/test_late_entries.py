@@ -131,7 +131,7 @@ def test_consistent_reads_of_its_indexes_wait(store: EmbeddedStore) -> None:
     begin(writing)
 
     def read(source: bytes, *, consistent: bool) -> Coroutine[Any, Any, Any]:
-        return store.page(source, scan_span(None, None), 10, 10_000, consistent=consistent)
+        return settled(store.page(source, scan_span(None, None), 10, 10_000, consistent=consistent))
 
     assert len(finish(read(table.source, consistent=True)).rows) == 1
     local = table.indexes[-1].source

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.items.types import Key, Row
+from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store, reading
 from hashrange.store.embedded.reading import FIRST_ROWS, READ_BYTES
 from hashrange.store.interface import Page
@@ -166,7 +167,7 @@ def test_a_long_page_lets_others_run_and_misses_nothing(run: Run, loop: asyncio.
     async def both() -> Page:
         nonlocal done
         beside = asyncio.ensure_future(others())
-        page = await store.page(table.source, ALL, MANY, MANY, consistent=True)
+        page = await settled(store.page(table.source, ALL, MANY, MANY, consistent=True))
         done = True
         await beside
         return page
@@ -187,7 +188,9 @@ def test_many_deleted_rows_do_not_hold_the_loop(
         finish(store.mutate(table, Key(key), lambda _: None))
     last = b"000000" if is_reverse else b"999999"
     fill(store, table, [last])
-    coroutine = store.page(table.source, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
+    coroutine = settled(
+        store.page(table.source, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
+    )
     assert coroutine.send(None) is None, "the first suspension is a bare yield"
     page = run(_go_on(coroutine))
     assert keys_of(page) == [last]

@@ -37,13 +37,14 @@ from hashrange.operations.items.projections import (
     requested_projection,
     returned_projection,
 )
-from hashrange.operations.items.read_page import Wanted, page_reply, page_usage, read_page
+from hashrange.operations.items.read_page import Wanted, read_reply
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
 from hashrange.wire.rules import RequestRules, SpecialForm
@@ -85,7 +86,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
     start_item: Item | None
 
 
-async def query(scope: Scope, request: QueryRequest, meter: Meter) -> Reply:
+def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     """One page of matching items."""
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
@@ -117,9 +118,9 @@ async def query(scope: Scope, request: QueryRequest, meter: Meter) -> Reply:
     fetches = fetches_items(request, source, asked.projection, asked.filter)
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
     wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
-    page = await read_page(scope, table, source, span, request.Limit, wanted, consistent=consistent)
-    meter.append(page_usage(table, source, page, request.TableName, consistent=consistent))
-    return page_reply(source, page, is_count=is_count)
+    return read_reply(
+        scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
+    )
 
 
 def _compile(request: QueryRequest) -> _Asked:

@@ -5,6 +5,9 @@ read in slices with the event loop handed back in between. Items that are fetche
 in the same way (our choice: what is known of the service does not say).
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 import msgspec
 
 from hashrange.expressions.condition import Condition
@@ -13,12 +16,12 @@ from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
-from hashrange.operations.meter import Usage
+from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
-from hashrange.soon import settled
+from hashrange.soon import Soon, settled
 from hashrange.steps import spend
-from hashrange.store.interface import Store
+from hashrange.store.interface import Page, Store
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import item_read_units, read_units
 from hashrange.tables.keys import key_of
@@ -97,7 +100,7 @@ class _JsonRoom:
         return rows
 
 
-async def read_page(
+def read_page(
     scope: Scope,
     table: OpenTable,
     source: ReadSource,
@@ -108,24 +111,64 @@ async def read_page(
     consistent: bool,
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
     limit_json_bytes: int = REPLY_JSON_MAX_BYTES,
-) -> ReadPage:
+) -> Soon[ReadPage]:
     """Walk `span` until it, `limit` evaluated rows, 1 MB of them or 32 MB of their JSON are used up (less, behind other spans of the page).
 
     The row that reaches a limit is still on the page.
     """
+    is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
+    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
+    first = scope.store.page(source.source, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=consistent)
+    if (
+        is_raw
+        and isinstance(first, Page)
+        and first.size_bytes <= min(limit_bytes - 1, limit_json_bytes // JSON_SIZES_MAX)
+    ):
+        rows = first.rows
+        if first.last_key is None or len(rows) == rows_left:
+            items = Rows(() if wanted.is_count else rows)
+            last_evaluated = None if first.last_key is None else rows[-1]
+            return ReadPage(items, len(rows), len(rows), first.size_bytes, first.size_bytes, 0.0, last_evaluated, 0)
+    return _read_slices(
+        scope,
+        table,
+        source,
+        span,
+        rows_left,
+        wanted,
+        first,
+        consistent=consistent,
+        limit_bytes=limit_bytes,
+        limit_json_bytes=limit_json_bytes,
+    )
+
+
+async def _read_slices(
+    scope: Scope,
+    table: OpenTable,
+    source: ReadSource,
+    span: Span,
+    rows_left: int,
+    wanted: Wanted,
+    first: Soon[Page],
+    *,
+    consistent: bool,
+    limit_bytes: int,
+    limit_json_bytes: int,
+) -> ReadPage:
+    """A page of several slices, or of rows that are looked at; `first` is the first slice."""
     store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
     if is_raw and not wanted.fetches_items:
         slice_rows_max = RAW_SLICE_ROWS_MAX
-    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
+    page = await settled(first)
     bytes_left = fetched_left_bytes = limit_bytes
     room = _JsonRoom(limit_json_bytes, is_raw=is_raw and not wanted.fetches_items)
     items = Rows()
     count = scanned_count = 0
     fetched_units = 0.0
     while True:
-        page = await store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
         rows = evaluated = page.rows
         if wanted.fetches_items:
             rows, evaluated = await _fetch_items(
@@ -156,6 +199,9 @@ async def read_page(
             )
         span = narrow(span, page.last_key)
         slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
+        page = await settled(
+            store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
+        )
 
 
 def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
@@ -208,6 +254,41 @@ def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name:
     if source.index is None:
         return Usage(table, table_name, units)
     return Usage(table, table_name, page.fetched_units, ((source.index, units),))
+
+
+def read_reply(
+    scope: Scope,
+    table: OpenTable,
+    source: ReadSource,
+    span: Span,
+    limit: int | None,
+    wanted: Wanted,
+    table_name: str,
+    meter: Meter,
+    *,
+    consistent: bool,
+) -> Soon[Reply]:
+    """The reply of a Query or Scan, with what it used. `table_name` is how the request names the table."""
+    page = read_page(scope, table, source, span, limit, wanted, consistent=consistent)
+    if not isinstance(page, ReadPage):
+        return _reply_later(page, table, source, wanted, table_name, meter, consistent=consistent)
+    meter.append(page_usage(table, source, page, table_name, consistent=consistent))
+    return page_reply(source, page, is_count=wanted.is_count)
+
+
+async def _reply_later(
+    coming: Coroutine[Any, Any, ReadPage],
+    table: OpenTable,
+    source: ReadSource,
+    wanted: Wanted,
+    table_name: str,
+    meter: Meter,
+    *,
+    consistent: bool,
+) -> Reply:
+    page = await coming
+    meter.append(page_usage(table, source, page, table_name, consistent=consistent))
+    return page_reply(source, page, is_count=wanted.is_count)
 
 
 def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool) -> Reply:

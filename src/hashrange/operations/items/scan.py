@@ -24,13 +24,14 @@ from hashrange.operations.items.projections import (
     requested_projection,
     returned_projection,
 )
-from hashrange.operations.items.read_page import Wanted, page_reply, page_usage, read_page
+from hashrange.operations.items.read_page import Wanted, read_reply
 from hashrange.operations.items.starts import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.soon import Soon
 from hashrange.tables.spans import continue_scan, scan_span, scan_start_key
 from hashrange.wire.rules import RequestRules
 
@@ -56,7 +57,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeValues: shapes.AttributeMap | None = None
 
 
-async def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Reply:
+def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     """One page of items."""
     table = find_active_table(scope, request.TableName)
     check_parameters(request, SCAN)
@@ -89,9 +90,9 @@ async def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Reply:
     fetches = fetches_items(request, source, projection, condition)
     returned = returned_projection(request, source, projection, fetches=fetches)
     wanted = Wanted(condition, values, returned, is_count, fetches)
-    page = await read_page(scope, table, source, span, request.Limit, wanted, consistent=consistent)
-    meter.append(page_usage(table, source, page, request.TableName, consistent=consistent))
-    return page_reply(source, page, is_count=is_count)
+    return read_reply(
+        scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
+    )
 
 
 def _legacy_filter(request: ScanRequest) -> Condition | None:

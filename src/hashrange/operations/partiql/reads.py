@@ -14,7 +14,7 @@ from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN_MISMATCH
-from hashrange.operations.items.read_page import Wanted, read_page
+from hashrange.operations.items.read_page import ReadPage, Wanted, read_page
 from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.bindings import Bindings
@@ -103,7 +103,7 @@ async def read_spans(
     left_bytes, left_json_bytes = PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
     spans_left = slice_spans = FIRST_SLICE
     while True:
-        page = await read_page(
+        page = read_page(
             scope,
             plan.table,
             source,
@@ -114,6 +114,8 @@ async def read_spans(
             limit_bytes=left_bytes,
             limit_json_bytes=left_json_bytes,
         )
+        if not isinstance(page, ReadPage):
+            page = await page
         items += page.items
         own_units += read_units(page.size_bytes, consistent=consistent)
         fetched_units += page.fetched_units

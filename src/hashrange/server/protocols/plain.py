@@ -5,6 +5,7 @@ Source: operations.md 1.1.
 
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import Any
 
 from hashrange.messages import http as sentences
 from hashrange.server.incoming import Respond
@@ -18,7 +19,7 @@ PREFLIGHT_SECONDS = 172_800
 class Plain:
     """What is no call of an operation."""
 
-    targets = quick_targets = MappingProxyType[bytes, bool]({})
+    targets = quick_targets = MappingProxyType[bytes, Any]({})
 
     def __init__(self, hint_other_service: Callable[[Request], None]) -> None:
         self._hint_other_service = hint_other_service

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
+from hashrange.soon import Soon, settled
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.claims import Claims
@@ -29,6 +30,7 @@ from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.positions import first_position
 from hashrange.store.embedded.read_cache import ReadCache
+from hashrange.store.embedded.reading import PageReader
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stream_reads import StreamReads
@@ -133,18 +135,28 @@ class EmbeddedStore:
         except Exception as error:
             raise site.fail(error) from error
 
-    async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
-        """Rows of `span` until one of the limits is reached; the row that reaches it is included.
+    def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+        """Rows of `span` until one of the limits is reached; the row that reaches it is included. A page that is kept is there at once.
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
-        while consistent and source in self._late_sources:
-            await PAUSE
+        if consistent and source in self._late_sources:
+            return self._page_behind_late_entries(source, span, limit_rows, limit_bytes)
         site = self.site
         reader, was_kept = site.reads.page(site.engine, source, span, limit_rows, limit_bytes)
         self._maintenance.pages_read += not was_kept
         if isinstance(reader, Page):
             return reader
+        return self._read_on(source, span, reader)
+
+    async def _page_behind_late_entries(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page:
+        while source in self._late_sources:
+            await PAUSE
+        return await settled(self.page(source, span, limit_rows, limit_bytes, consistent=True))
+
+    async def _read_on(self, source: bytes, span: Span, reader: PageReader) -> Page:
+        """A page from the engine."""
+        site = self.site
         monotonic = site.clock.monotonic
         generation = self._health.generation
         while True:

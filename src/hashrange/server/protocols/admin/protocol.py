@@ -32,7 +32,7 @@ _log = logging.getLogger("hashrange.server")
 class Admin:
     """The admin API."""
 
-    targets = quick_targets = MappingProxyType[bytes, bool]({})
+    targets = quick_targets = MappingProxyType[bytes, Any]({})
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving

@@ -10,6 +10,7 @@ from hashrange.limits import PARTITIONS_MAX
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
 from hashrange.server.protocols.admin.tables import find_table
+from hashrange.soon import settled
 from hashrange.store.interface import Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
@@ -64,7 +65,7 @@ async def _has_several_keys(store: Store, partition: Partition) -> bool:
     hashes = set()
     for is_reverse in (False, True):
         span = hash_span(partition.hashes, is_reverse=is_reverse)
-        page = await store.page(partition.source, span, 1, 1, consistent=True)
+        page = await settled(store.page(partition.source, span, 1, 1, consistent=True))
         if page.last_key is not None:
             hashes.add(page.last_key[:HASH_BYTES])
     return len(hashes) > 1

@@ -8,7 +8,7 @@ Source: errors.md section 2.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -42,14 +42,6 @@ SIGNING_NAME = "dynamodb"
 _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 
 
-class _Target(NamedTuple):
-    """An operation, and the decoders of its request: of small bodies, and of large ones."""
-
-    operation: Operation
-    decode: Callable[[bytes], Any]
-    decode_large: Callable[[bytes], Any]
-
-
 class DynamoDBJson:
     """The JSON protocol of DynamoDB and DynamoDB Streams."""
 
@@ -65,14 +57,17 @@ class DynamoDBJson:
         self._plain = plain
         self._hint_other_service = hint_other_service
         self._authorize = access.authorize
-        self._targets: dict[bytes | None, _Target] = {
-            f"{operation.service}.{operation.name}".encode(): _target(operation) for operation in operations.values()
-        }
-        self.targets = [target for target in self._targets if target is not None]
-        self.quick_targets = {
-            f"{operation.service}.{operation.name}".encode(): not operation.writes
+        self._named: dict[bytes | None, _Target] = {
+            f"{operation.service}.{operation.name}".encode(): _Target(
+                operation, access.authorize, make_call, self.prepare
+            )
             for operation in operations.values()
-            if operation.is_quick
+        }
+        self.targets = {name: target.prepare for name, target in self._named.items() if name is not None}
+        self.quick_targets = {
+            name: not target.operation.writes
+            for name, target in self._named.items()
+            if name is not None and target.operation.is_quick
         }
 
     def claims(self, request: Request) -> bool:
@@ -80,36 +75,7 @@ class DynamoDBJson:
         return request.method == b"POST" and is_json_content_type(request.header(b"content-type"))
 
     def prepare(self, request: Request, respond: Respond) -> JsonCall | None:
-        """Let the request in and decode it; None: it has a fault, and is answered."""
-        layout = request.layout
-        values = request.values
-        target = self._targets.get(values[layout.target])
-        if (
-            target is None
-            or not (layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH))
-            or request.method != b"POST"
-            or values[layout.content_type] not in CONTENT_TYPES
-        ):
-            return self._prepare_slowly(request, respond)
-        operation, decode, decode_large = target
-        body = request.body
-        try:
-            if len(body) > SURELY_QUICK_BYTES:
-                spend_decoding(len(body))
-            require_utf8(body)
-            scope = self._authorize(request, SIGNING_NAME)
-            if len(body) > SURELY_QUICK_BYTES:
-                if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
-                    return self._prepare_slowly(request, respond)  # so it is decoded once
-                decode = decode_large
-            return self._make_call(scope, operation, decode(body), NOTHING_USED, 0, False, request, respond)
-        except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
-            return self._prepare_slowly(request, respond)
-
-    # --- the slow path --------------------------------------------------------------------------
-
-    def _prepare_slowly(self, request: Request, respond: Respond) -> JsonCall | None:
-        """Answer with the first fault in the service's order; if there is none, there is a call after all."""
+        """The slow path: answer with the first fault in the service's order; if there is none, there is a call after all."""
         if not self.claims(request):
             self._plain.prepare(request, respond)
             return None
@@ -121,7 +87,7 @@ class DynamoDBJson:
                 check_object(body)
             else:
                 decoded = decode_object(body)
-            target = self._targets.get(request.header(b"x-amz-target"))
+            target = self._named.get(request.header(b"x-amz-target"))
             if target is None:
                 raise UnknownOperationException
             operation = target.operation
@@ -143,11 +109,60 @@ class DynamoDBJson:
         return None
 
 
-def _target(operation: Operation) -> _Target:
-    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
-    if operation.pieces is not None:
-        return _Target(operation, decoder.decode, decoder_in_pieces(operation.request, operation.pieces))
-    return _Target(operation, decoder.decode, partial(decode_large, decoder=decoder))
+class _Target:
+    """The requests of one operation."""
+
+    __slots__ = ("_authorize", "_decode", "_decode_large", "_make_call", "_prepare_slowly", "operation")
+
+    def __init__(
+        self,
+        operation: Operation,
+        authorize: Callable[[Request, str], Scope],
+        make_call: type[JsonCall],
+        prepare_slowly: Callable[[Request, Respond], JsonCall | None],
+    ) -> None:
+        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
+        self.operation = operation
+        self._authorize = authorize
+        self._make_call = make_call
+        self._prepare_slowly = prepare_slowly
+        self._decode = decoder.decode
+        self._decode_large = (
+            partial(decode_large, decoder=decoder)
+            if operation.pieces is None
+            else decoder_in_pieces(operation.request, operation.pieces)
+        )
+
+    def prepare(self, request: Request, respond: Respond) -> JsonCall | None:
+        """Let a request in that names the operation, and decode it; None: it has a fault, and is answered."""
+        layout = request.layout
+        values = request.values
+        if (
+            not (layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH))
+            or request.method != b"POST"
+            or values[layout.content_type] not in CONTENT_TYPES
+        ):
+            return self._prepare_slowly(request, respond)
+        body = request.body
+        try:
+            if len(body) > SURELY_QUICK_BYTES:
+                return self._prepare_large(request, respond)
+            require_utf8(body)
+            scope = self._authorize(request, SIGNING_NAME)
+            return self._make_call(scope, self.operation, self._decode(body), NOTHING_USED, 0, False, request, respond)
+        except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
+            return self._prepare_slowly(request, respond)
+
+    def _prepare_large(self, request: Request, respond: Respond) -> JsonCall | None:
+        """The same of a large body. Raises whatever is wrong with it."""
+        body = request.body
+        operation = self.operation
+        spend_decoding(len(body))
+        require_utf8(body)
+        scope = self._authorize(request, SIGNING_NAME)
+        if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
+            return self._prepare_slowly(request, respond)  # so it is decoded once
+        return self._make_call(scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond)
 
 
 def plain_body(request: Request) -> bytes:
