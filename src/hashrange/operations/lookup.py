@@ -11,6 +11,7 @@ from hashrange.errors import Malformed
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.steps import walk
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.states import is_gone, without_gone_indexes
@@ -61,7 +62,7 @@ async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
 async def purge_gone_tables(scope: Scope) -> None:
     """Remove every table of the scope whose deletion deadline has passed."""
     now_seconds = scope.clock.service_time()
-    for table in list(scope.tables.values()):
+    for table in walk(list(scope.tables.values())):
         if is_gone(table.schema, now_seconds):
             await scope.store.catalog.delete(table.schema)
 

@@ -15,6 +15,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.streams import members
 from hashrange.operations.streams.stream import is_there, parse_stream_arn
+from hashrange.steps import sort, walk
 
 
 class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -30,13 +31,13 @@ async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:
     now_seconds = scope.clock.service_time()
     found = {
         one.arn: one
-        for one in scope.store.streams.of(scope.account, scope.region)
+        for one in walk(scope.store.streams.of(scope.account, scope.region))
         if is_there(one, now_seconds) and request.TableName in (None, one.table_name)
     }
     start = request.ExclusiveStartStreamArn
     if start is not None:
         parse_stream_arn(start)
-    arns = sorted([arn for arn in found if start is None or arn > start])
+    arns = sort([arn for arn in found if start is None or arn > start])
     limit = request.Limit or LIST_STREAMS_MAX
     reply: Reply = {
         "Streams": [

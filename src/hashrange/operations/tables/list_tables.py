@@ -10,6 +10,7 @@ from hashrange.operations.lookup import purge_gone_tables
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.steps import sort
 
 
 class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -24,7 +25,7 @@ class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def list_tables(scope: Scope, request: ListTablesRequest) -> Reply:
     """Names after the start name, which need not exist; a last name only when more follow."""
     await purge_gone_tables(scope)
-    names = sorted(scope.tables)
+    names = sort(list(scope.tables))
     if request.ExclusiveStartTableName is not None:
         names = [name for name in names if name > request.ExclusiveStartTableName]
     limit = request.Limit or limits.LIST_TABLES_MAX

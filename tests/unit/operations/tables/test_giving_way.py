@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from tests.support.scopes import scope_of
 from tests.support.working import lines_between_looks
 
 COUNT = 6_000
+TABLES = 600
 LINES_MAX = 5_000
 """Fewer than any walk over COUNT members takes that never looks at the clock; some 0.5 ms."""
 TABLE = "many"
@@ -203,3 +205,16 @@ def test_what_a_refusal_lists_is_sorted_in_pieces(count: int) -> None:
         msgspec.structs.force_setattr(element, "AttributeName", Compared(element.AttributeName))
     scope = scope_with_table()
     assert 0 < lines_between_looks(lambda: perform(scope, "CreateTable", request)) <= 5 * COUNT
+
+
+def test_very_many_tables_and_streams_are_listed_in_pieces() -> None:
+    clock = VirtualClock()
+    scope = scope_of(open_store(None, clock, None), clock)
+    stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    for number in range(TABLES):
+        members = creation(TableName=f"{TABLE}-{number}", StreamSpecification=stream)
+        perform(scope, "CreateTable", msgspec.convert(members, OPERATIONS["CreateTable"].request))
+    clock.advance(1.0)
+    for name, lines_max in (("ListTables", 2 * TABLES), ("ListStreams", 8 * TABLES)):
+        request: Any = OPERATIONS[name].request()
+        assert 0 < lines_between_looks(partial(perform, scope, name, request)) <= lines_max
