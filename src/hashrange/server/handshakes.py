@@ -183,20 +183,21 @@ class Handshake(asyncio.Protocol):
         if not self._has_ended:
             self._transport.resume_reading()
         self._connection.connection_made(transport)
+        self._connection = None
         self._hand_on(len(self._received))
         if self._has_ended and not self._tls.eof_received():
             self._transport.close()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
-        """The handshake is done or has failed."""
-        if task.cancelled():
-            self._transport.abort()
-            return
-        error = task.exception()
-        if error is None:
-            return
-        if not isinstance(error, OSError):
+        """The handshake is done or has failed. Its task is let go of, which holds what failed, and with it this object."""
+        self._task = None
+        error = None if task.cancelled() else task.exception()
+        if error is None and self._connection is None and not task.cancelled():
+            return  # it has been handed over
+        if error is not None and not isinstance(error, OSError):
             _log.error("a TLS handshake met an error of ours; please report it", exc_info=error)
+        if self._connection is not None:
+            self._connection.reading.close()  # nobody will tell it that it is lost
         self._transport.abort()
 
     def _leave(self) -> None:

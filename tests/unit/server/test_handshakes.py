@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import ssl
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +20,10 @@ from hashrange.server.handshakes import (
     record_bytes,
 )
 from hashrange.server.listener import Server, tls_context
+from hashrange.server.process import run_on_best_loop
 from hashrange.server.room import BEGINNINGS_BYTES_MAX
 from hashrange.settings import Settings
+from tests.support.waiting import until
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
 from tests.unit.server.listening import TLS, ask, close, read_reply, request_bytes
 from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
@@ -364,6 +367,44 @@ def test_a_client_that_ends_inside_its_handshake_is_let_go(
         assert not server.handshakes._all
 
     play(scenario, **FILES)
+
+
+@pytest.mark.parametrize(
+    "play", [run_on_best_loop], ids=["best-loop"], indirect=True
+)  # asyncio's own TLS leaves a circle
+@pytest.mark.parametrize("ends_by", ["leaving", "no tls", "half a hello"])
+def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[..., None], ends_by: str) -> None:
+    """OpenSSL has 40 KB for each, and whatever refers to itself in a circle waits long for the collector."""
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        assert server.handshakes is not None
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            hello = Client().hello()
+            writer.write(
+                {"leaving": hello, "no tls": b"\x16\x03\x01\x00\x05hello", "half a hello": hello[:50]}[ends_by]
+            )
+            await writer.drain()
+            if ends_by == "leaving":
+                assert await reader.read(100)
+            await close(writer)
+        await until(lambda: not server.handshakes._all)  # type: ignore[union-attr]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        gc.set_debug(0)
+        found.update(type(one).__qualname__ for one in gc.garbage)
+
+    found: set[str] = set()
+    gc.collect()
+    gc.disable()
+    try:
+        play(scenario, **FILES)
+    finally:
+        gc.garbage.clear()
+        gc.enable()
+    assert found.isdisjoint({"Handshake", "Reading", "HttpRequestParser"})
 
 
 def test_a_client_that_ends_right_behind_its_handshake_is_let_go(play: Callable[..., None]) -> None:
