@@ -21,8 +21,8 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.credentials import ACCOUNT
-from hashrange.server.process import settle_collector
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
+from hashrange.service import collector
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
@@ -158,7 +158,7 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
     clock.advance(BEHIND_SECONDS)
     for number in range(1_000 // ITEMS):
         puts_us(scope, requests("images", number))
-    settle_collector()
+    collector.settle()
     readers = Reader(scope, clock.service_time()), Reader(scope)
     found = [float("inf")] * 2
     for number in range(2 * rounds):
@@ -180,7 +180,7 @@ async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -
     store = open_store(place, clock, asyncio.get_running_loop())
     scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
     make_tables(scope)
-    settle_collector()
+    collector.settle()
     mode = 0 if place is None else 1
     found = least(rounds, scope)
     tell(f"| PutItem of 400 B, replacing, {('memory', 'disk')[mode]} | {found['plain']:.1f} | | |")

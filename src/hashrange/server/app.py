@@ -13,7 +13,8 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
+from hashrange.server.process import handled_signals, run_on_best_loop
+from hashrange.service import collector
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings
 
@@ -40,7 +41,6 @@ async def serve(
         stopping = asyncio.Event()
         with handled_signals(loop, stopping.set):
             try:
-                settle_collector()
                 on_ready(endpoint)
                 await stopping.wait()
             finally:
@@ -50,9 +50,17 @@ async def serve(
 
 
 def run(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """`serve` on the quickest event loop of this platform; returns when the server has stopped.
+    """`serve` in a process of its own, on the quickest event loop of this platform; returns when the server has stopped.
 
     Raises DescriptorsTooFewError too.
     """
+
+    def settle(endpoint: str) -> None:
+        collector.settle()
+        on_ready(endpoint)
+
     connections_max = take_descriptors(settings.max_connections)
-    run_on_best_loop(serve(msgspec.structs.replace(settings, max_connections=connections_max), on_ready))
+    try:
+        run_on_best_loop(serve(msgspec.structs.replace(settings, max_connections=connections_max), settle))
+    finally:
+        collector.release()

@@ -17,6 +17,7 @@ from hashrange.server.credentials import Credential, read_credentials
 from hashrange.server.first_read import FirstRead
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.protocols.http import http_front
+from hashrange.service import collector
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
@@ -121,6 +122,8 @@ class Server:
     def _turn(self) -> None:
         """Sweep, again and again."""
         has_more = self.connections.sweep()
+        if not self.connections.open:
+            collector.look_at_all()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
 
 

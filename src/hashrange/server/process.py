@@ -1,14 +1,10 @@
-"""What does the process need around a server? The quickest event loop, signals, a calm collector."""
+"""What does the process need around a server? The quickest event loop, and signals."""
 
 import asyncio
 import contextlib
-import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
-
-GC_THRESHOLDS = (20_000, 20, 50)
-"""Requests make few cycles: the collector need not look every 700 objects."""
 
 
 def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
@@ -37,12 +33,3 @@ def handled_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -
         for name in names:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(name)
-
-
-def settle_collector() -> None:
-    """Take what the start has made out of the collector's sight, and let it look less often.
-
-    It is not collected before: that takes 8 ms, and finds ten objects.
-    """
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)

@@ -8,7 +8,6 @@ the same. Must not know what the work is. Figures: docs/adr/0023-giving-way.md.
 """
 
 import asyncio
-import gc
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from greenlet import getcurrent, greenlet
 
 from hashrange import steps
 from hashrange.clock import Clock
+from hashrange.service import collector
 from hashrange.steps import LARGE_BYTES
 
 SLICE_SECONDS = 0.002
@@ -119,7 +119,7 @@ class Workers:
         """From now on, leave for ever what has given way, and what gives way later: nobody waits for it any more."""
         self._is_abandoned = True
         if self._large_bytes and self._collects:
-            gc.enable()
+            collector.go_on()
 
     def count_left(self) -> int:
         """How much has given way, and goes on later."""
@@ -136,7 +136,7 @@ class Workers:
             self._large_bytes -= worker.large_bytes
             worker.large_bytes = 0
             if not self._large_bytes and self._collects:
-                gc.enable()
+                collector.go_on()
             self._left += self._queued  # they look again, in their order
             self._queued.clear()
             self._call_turn()
@@ -155,8 +155,7 @@ class Workers:
     def queue(self, worker: Worker, size_bytes: int) -> None:
         """The worker is about to do what cannot be left halfway: first, the others.
 
-        While something large is made the collector rests: it would look at all of it again and again, and find nothing,
-        since requests make few cycles.
+        While something large is made the collector rests (`collector.py`).
         """
         more_bytes = size_bytes - worker.large_bytes
         if size_bytes < LARGE_BYTES or more_bytes <= 0:
@@ -168,8 +167,7 @@ class Workers:
             self._leave(worker, self._queued)
         self._count_waiting(-1)
         if not self._large_bytes:
-            self._collects = gc.isenabled()
-            gc.disable()
+            self._collects = collector.rest()
         worker.large_bytes += more_bytes
         self._large_bytes += more_bytes
 

@@ -1,25 +1,13 @@
 """What the process is given around a server."""
 
 import asyncio
-import gc
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
-from hashrange.server.process import handled_signals, run_on_best_loop, settle_collector
+from hashrange.server.process import handled_signals, run_on_best_loop
 from tests.support.waiting import PATIENCE_SECONDS
-
-
-@pytest.fixture
-def collector() -> Iterator[None]:
-    """Sees everything at first, and is left as it was (tests/conftest.py)."""
-    thresholds = gc.get_threshold()
-    gc.unfreeze()
-    yield
-    gc.freeze()
-    gc.set_threshold(*thresholds)
 
 
 def test_the_best_loop_is_uvloop_where_it_exists() -> None:
@@ -45,9 +33,3 @@ def test_signals_are_heard_and_given_back(name: signal.Signals) -> None:
 
     run_on_best_loop(main())
     assert signal.getsignal(name) in {before, signal.SIG_DFL, signal.default_int_handler}
-
-
-def test_the_collector_no_longer_looks_at_what_the_start_has_made(collector: None) -> None:
-    settle_collector()
-    assert gc.get_freeze_count() > 10_000
-    assert gc.get_threshold()[0] > 700

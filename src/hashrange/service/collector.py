@@ -1,0 +1,76 @@
+"""When does the interpreter's collector look for cycles? Often, and at few objects: it cannot be left, and takes 0.1 ms for each thousand.
+
+References let go of what requests make (`tests/unit/operations/test_garbage.py`), so the collector finds hardly anything, and what it has looked
+at once lives long: opened tables, connections, compiled statements. In a server's own process (`settle`) all of that is set aside at once
+("frozen"), and never looked at again while anybody is served; 2,000 tables of twenty indexes would else take 80 ms each time. When nobody is connected, everything is
+looked at. In other programs' processes nothing is set aside, because their cycles are their own affair.
+While something large is made, the collector rests: it would look at all of it again and again.
+"""
+
+import gc
+
+YOUNG_MAX = 20_000
+"""Objects made, and not freed, before the collector looks at them: 2 ms."""
+_NEVER = 1_000_000_000
+LOOK_AT_ALL_AFTER = 200_000
+"""So many objects set aside are worth a look at everything."""
+
+_is_ours = False
+_former_thresholds = gc.get_threshold()
+_looked_at = 0
+"""Objects set aside when everything was looked at last."""
+
+
+def settle() -> None:
+    """This process is a server's own, and what its start has made stays.
+
+    It is not collected before: that takes 8 ms, and finds ten objects.
+    """
+    global _is_ours, _looked_at, _former_thresholds
+    release()
+    gc.freeze()
+    _former_thresholds = gc.get_threshold()
+    gc.set_threshold(YOUNG_MAX, _NEVER, _NEVER)
+    gc.callbacks.append(_set_aside)
+    _is_ours = True
+    _looked_at = gc.get_freeze_count()
+
+
+def release() -> None:
+    """The server has ended: the collector does as it did before, if the process goes on."""
+    global _is_ours
+    if _is_ours:
+        gc.callbacks.remove(_set_aside)
+        gc.set_threshold(*_former_thresholds)
+        gc.unfreeze()
+        _is_ours = False
+
+
+def rest() -> bool:
+    """Something large is about to be made; True if the collector was to look until now, and `go_on` has to be called."""
+    is_on = gc.isenabled()
+    gc.disable()
+    return is_on
+
+
+def go_on() -> None:
+    """Nothing large is made any more."""
+    if _is_ours:
+        gc.freeze()
+    gc.enable()
+
+
+def look_at_all() -> None:
+    """Nobody is served just now: if much was set aside, look at it. 0.1 s for a million objects."""
+    global _looked_at
+    if _is_ours and gc.get_freeze_count() - _looked_at > LOOK_AT_ALL_AFTER:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        _looked_at = gc.get_freeze_count()
+
+
+def _set_aside(phase: str, _details: dict[str, int]) -> None:
+    """What has outlived one look will be let go of by references."""
+    if phase == "stop":
+        gc.freeze()

@@ -1,0 +1,133 @@
+"""The collector looks at few objects at a time in a server's own process, and does as it likes in any other."""
+
+import asyncio
+import gc
+import os
+import signal
+import weakref
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from hashrange.server import app, listener
+from hashrange.server.listener import Server
+from hashrange.service import collector
+from hashrange.settings import Settings
+from tests.support.waiting import until
+from tests.unit.server.harness import StubStore
+from tests.unit.server.listening import ask, close
+from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
+
+
+class Circle:
+    """It refers to itself, so only the collector lets go of it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture(autouse=True)
+def left_as_it_was() -> Iterator[None]:
+    """The collector sees everything at first (tests/conftest.py freezes what it finds)."""
+    gc.unfreeze()
+    yield
+    collector.release()
+    gc.freeze()
+    gc.enable()
+
+
+def young_and_older() -> int:
+    return len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
+
+
+def test_what_the_start_has_made_and_what_has_been_looked_at_once_is_set_aside() -> None:
+    collector.settle()
+    assert gc.get_freeze_count() > 10_000
+    kept = [[number] for number in range(10 * collector.YOUNG_MAX)]
+    assert gc.get_freeze_count() > 9 * collector.YOUNG_MAX
+    assert young_and_older() < 2 * collector.YOUNG_MAX
+    assert len(kept) == 10 * collector.YOUNG_MAX
+
+
+def test_what_was_made_while_it_rested_is_not_looked_at() -> None:
+    collector.settle()
+    assert collector.rest()
+    kept = [[number] for number in range(10 * collector.YOUNG_MAX)]
+    assert young_and_older() > len(kept)
+    collector.go_on()
+    assert gc.isenabled()
+    assert young_and_older() < 1_000
+    assert not collector.rest() or gc.isenabled() is False
+
+
+def test_in_other_processes_nothing_is_set_aside() -> None:
+    before = gc.get_freeze_count()
+    assert collector.rest()
+    assert not collector.rest()
+    collector.go_on()
+    collector.look_at_all()
+    assert gc.get_freeze_count() == before
+
+
+def test_while_nobody_is_connected_everything_is_looked_at_once_much_was_set_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collector.settle()
+    circle = weakref.ref(Circle())
+    gc.freeze()
+    collector.look_at_all()
+    assert circle() is not None, "little was set aside"
+    monkeypatch.setattr(collector, "LOOK_AT_ALL_AFTER", 100)
+    kept = [[number] for number in range(1_000)]
+    gc.freeze()
+    collector.look_at_all()
+    assert circle() is None
+    looked_at = gc.get_freeze_count()
+    assert looked_at > len(kept)
+    later = weakref.ref(Circle())
+    gc.freeze()
+    collector.look_at_all()
+    assert later() is not None
+
+
+def test_what_it_was_before_it_is_again() -> None:
+    before = gc.get_threshold(), list(gc.callbacks)
+    collector.settle()
+    collector.settle()
+    assert gc.get_threshold() != before[0]
+    collector.release()
+    collector.release()
+    assert (gc.get_threshold(), list(gc.callbacks)) == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_server_is_settled_once_it_has_started_and_not_any_more_once_it_has_ended() -> None:
+    seen: list[object] = []
+
+    def ready(_endpoint: str) -> None:
+        seen.append(collector._set_aside in gc.callbacks)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    app.run(Settings(port=0, data_dir=None), ready)
+    assert seen == [True]
+    assert collector._set_aside not in gc.callbacks
+
+
+def test_a_server_looks_at_everything_only_while_nobody_is_connected(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        await until(lambda: len(looks) > 2)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await ask(reader, writer)
+        await until(lambda: server.connections.open)
+        server.connections.tick_seconds, before = 0.0, len(looks)
+        await until(lambda: server.connections.tick_seconds)
+        assert len(looks) == before
+        await close(writer)
+
+    monkeypatch.setattr(listener, "SWEEP_SECONDS", 0.001)
+    monkeypatch.setattr(collector, "look_at_all", lambda: looks.append(0))
+    play(scenario)
