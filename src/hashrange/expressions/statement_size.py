@@ -15,7 +15,7 @@ from hashrange.expressions.sets import added_members
 from hashrange.expressions.tree import Arithmetic, Operand, Path, SetAction, ValueAction, ValueToken
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item, Value
-from hashrange.steps import walk
+from hashrange.steps import FEW_MEMBERS, walk
 
 _STATEMENT_BYTES = 3
 _WRITE_BYTES = 19
@@ -48,11 +48,13 @@ def measure_statement(
     uses = Counter(tokens).items()
     added = [(compile_path(path.elements), value.token) for path, value in walk(additions)]
 
+    are_few = len(uses) + len(added) <= FEW_MEMBERS
+
     def statement_size_bytes(values: dict[str, Value], item: Item | None = None) -> int:
         size_bytes = fixed_bytes
-        for token, count in walk(uses):
+        for token, count in uses if are_few else walk(uses):
             size_bytes += value_size_bytes(values[token]) * count
-        for get, token in walk(added):
+        for get, token in added if are_few else walk(added):
             size_bytes += _added_bytes(values[token], None if item is None else get(item))
         return size_bytes
 

@@ -13,7 +13,7 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.update_values import Action, Values, remove
 from hashrange.items.types import Item, Value
 from hashrange.messages.expressions import UPDATE_PATH_INVALID
-from hashrange.steps import walk
+from hashrange.steps import FEW_MEMBERS, walk
 
 Elements = tuple[str | int, ...]
 Apply = Callable[[Item, Values], Item]
@@ -27,9 +27,11 @@ def compile_apply(actions: list[tuple[Elements, Action]]) -> Apply:
     top_level = [(str(path[0]), action) for path, action in walk(actions) if len(path) == 1]
     nested = _grow([(path, action) for path, action in walk(actions) if len(path) > 1])
 
+    are_few = len(top_level) <= FEW_MEMBERS
+
     def apply(item: Item, values: Values) -> Item:
         changed = item.copy()
-        for name, action in walk(top_level):
+        for name, action in top_level if are_few else walk(top_level):
             value = action(item.get(name), item, values)
             if value is None:
                 changed.pop(name, None)

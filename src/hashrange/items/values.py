@@ -25,7 +25,7 @@ from hashrange.messages.values import (
     VALUE_EMPTY,
     VALUE_HAS_TWO_TYPES,
 )
-from hashrange.steps import walk
+from hashrange.steps import FEW_MEMBERS, walk
 
 Content = Any
 """What stands behind a type's name in a value; anything that JSON can hold until it is checked."""
@@ -63,7 +63,8 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
 def check_values(values: dict[str, Any]) -> dict[str, Value]:
     """The canonical ExpressionAttributeValues; the older layer words a fault with the token it stands at."""
     changed: dict[str, Value] | None = None
-    for token, value in walk(values.items()):
+    members = values.items()
+    for token, value in members if len(members) <= FEW_MEMBERS else walk(members):
         if value.__class__ is dict and len(value) == 1:
             text = value.get("S")
             if text.__class__ is str and text.isascii():
@@ -112,7 +113,8 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
         raise _nesting_fault(attributes)
     size_bytes = 0
     changed: dict[str, Value] | None = None
-    for name, value in walk(attributes.items()):
+    members = attributes.items()
+    for name, value in members if not level and len(members) <= FEW_MEMBERS else walk(members):
         if not 0 < len(name) <= NAME_SURELY_SHORT:
             if level and not name:
                 raise _NestedNameFault(ATTRIBUTE_NAME_EMPTY)

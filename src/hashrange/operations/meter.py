@@ -21,7 +21,7 @@ from hashrange.tables.capacity import (
 )
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.transaction_capacity import transaction_capacity
+from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
 
 CapacityForm = Literal["one", "by table", "each", "transaction"]
 """How an operation's ConsumedCapacity tells its usages: the only one; a list with one for each table, as the request names it; a list
@@ -78,16 +78,20 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
         return index_units(self.change.entries)
 
 
+class TransactedUsage(ChangeUsage, frozen=True, gc=False):
+    """The same of a change that a transaction made, or looked at."""
+
+    @property
+    def table_units(self) -> float:
+        """Units of the table itself."""
+        return transaction_change_units(self.change)
+
+
 AnyUsage = Usage | ReadUsage | ChangeUsage
+Meter = list[AnyUsage]
+"""What one request has used so far, in the order in which it was told. 0.1 µs to make and to tell once."""
 
-
-class Meter(list[AnyUsage]):
-    """What one request has used so far, in the order in which it was told. 0.15 µs to make and to tell once."""
-
-    __slots__ = ()
-
-
-NOTHING_USED = Meter()
+NOTHING_USED: Meter = []
 """Of a request that has not begun; nobody adds to it."""
 
 

@@ -24,7 +24,7 @@ from hashrange.errors import (
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.jobs.runner import Runner
-from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
+from hashrange.operations.meter import NOTHING_USED, with_capacity
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import jobs_of
@@ -134,7 +134,7 @@ class Service:
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
-                meter = call.meter = Meter()
+                meter = call.meter = []
                 soon = operation.run(call.scope, call.request, meter)
             if soon.__class__ is dict:
                 reply = soon

@@ -17,7 +17,7 @@ from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.partiql import DUPLICATE_ITEM
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 from hashrange.operations.items.conditions import NO_ITEM, check_condition
-from hashrange.steps import walk
+from hashrange.steps import FEW_MEMBERS, walk
 from hashrange.tables.change import Plan, Planned
 from hashrange.tables.index_keys import check_updated_index_keys
 from hashrange.tables.open_table import OpenTable
@@ -148,7 +148,8 @@ def _change(table: OpenTable, update: Update, values: dict[str, Value], item: It
     """An existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes
-    for name in walk(update.attributes):
+    names = update.attributes
+    for name in names if len(names) <= FEW_MEMBERS else walk(names):
         before, after = item.get(name), new.get(name)
         if after is not None and update.may_deepen:
             # With a list or map put into another one, values may be below the deepest level allowed.

@@ -10,11 +10,9 @@ from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
-from hashrange.operations.meter import Meter, Usage
+from hashrange.operations.meter import Meter, TransactedUsage, Usage
 from hashrange.operations.transactions.tokens import replay_units
 from hashrange.store.interface import Step, Transacted
-from hashrange.tables.capacity import index_units
-from hashrange.tables.transaction_capacity import transaction_change_units
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
@@ -32,9 +30,9 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
 def tell_written(meter: Meter, transacted: Transacted, steps: Sequence[Step], names: Sequence[str]) -> None:
     """Tell what a transaction of these steps consumes; `names` are those of their tables in the request. A replay costs what reading its items does."""
     if transacted.report is None:
-        for change, name in zip(transacted.changes, names, strict=True):
-            indexes = index_units(change.entries) if change.entries else ()
-            meter.append(Usage(change.table, name, transaction_change_units(change), indexes, is_write=True))
+        meter += [
+            TransactedUsage(change.table, name, change) for change, name in zip(transacted.changes, names, strict=True)
+        ]
         return
     tables = {step.table.name: (step.table, name) for step, name in zip(steps, names, strict=True)}
     for table_name, units in replay_units(transacted.report).items():
