@@ -93,9 +93,7 @@ class Remote:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
             self._connection.request("POST", "/", body, dict(headers))
-            with (
-                self._connection.getresponse() as reply
-            ):  # closed here: an interrupt during its finalizer would be lost
+            with self._connection.getresponse() as reply:  # an interrupt in its finalizer would be lost
                 date = reply.getheader("Date")
                 self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
                 return reply.status, reply.read()

@@ -14,6 +14,7 @@ from hashrange.server.hints import HttpsHint
 from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.long_reads import LongReads
 from hashrange.server.outgoing import Outgoing
+from hashrange.server.reading import PIECE_BYTES
 from hashrange.server.room import Room
 from hashrange.server.unread import Unread
 from hashrange.wire.http import ReplyWriter
@@ -44,6 +45,8 @@ class Connections:
         self.room = Room()
         self.unread = Unread()
         self.long_reads = LongReads()
+        self.piece = memoryview(bytearray(PIECE_BYTES))
+        """All new connections of this server read into the same bytes, which are copied at once. Another server may be on another thread."""
         self.open: set[Member] = set()
         self.turned_away: set[Member] = set()
         """Those above the limit that still read why."""

@@ -10,9 +10,6 @@ from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.reading import PIECE_BYTES
 
-_piece = memoryview(bytearray(PIECE_BYTES))
-"""All connections read into the same bytes, which are copied at once."""
-
 
 class FirstRead(asyncio.BufferedProtocol):
     """A connection until its client has sent something."""
@@ -28,13 +25,13 @@ class FirstRead(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the piece goes."""
-        return _piece
+        return self._connection.connections.piece
 
     def buffer_updated(self, nbytes: int) -> None:
         """The client has sent its first bytes: from now on, its connection is the protocol."""
         connection = self._connection
         transport = connection.transport
-        data = bytes(_piece[:nbytes])
+        data = bytes(connection.connections.piece[:nbytes])
         transport.pause_reading()  # for protocols with and without buffers are not changed while one of them reads
         transport.set_protocol(connection)
         transport.resume_reading()

@@ -12,13 +12,13 @@ import gc
 YOUNG_MAX = 20_000
 """Objects made, and not freed, before the collector looks at them: 2 ms."""
 _NEVER = 1_000_000_000
-LOOK_AT_ALL_AFTER = 200_000
-"""So many objects set aside are worth a look at everything."""
+LOOKS_UNTIL_ALL = 10
+"""After so many looks, each of which has set something aside, everything is worth a look."""
 
 _is_ours = False
 _former_thresholds = gc.get_threshold()
-_looked_at = 0
-"""Objects set aside when everything was looked at last."""
+_looks = 0
+"""Since everything was looked at last."""
 
 
 def settle() -> None:
@@ -26,14 +26,14 @@ def settle() -> None:
 
     It is not collected before: that takes 8 ms, and finds ten objects.
     """
-    global _is_ours, _looked_at, _former_thresholds
+    global _is_ours, _looks, _former_thresholds
     release()
     gc.freeze()
     _former_thresholds = gc.get_threshold()
     gc.set_threshold(YOUNG_MAX, _NEVER, _NEVER)
     gc.callbacks.append(_set_aside)
     _is_ours = True
-    _looked_at = gc.get_freeze_count()
+    _looks = 0
 
 
 def release() -> None:
@@ -61,16 +61,17 @@ def go_on() -> None:
 
 
 def look_at_all() -> None:
-    """Nobody is served just now: if much was set aside, look at it. 0.1 s for a million objects."""
-    global _looked_at
-    if _is_ours and gc.get_freeze_count() - _looked_at > LOOK_AT_ALL_AFTER:
+    """Nobody is served just now: if much may have been set aside, look at it. 0.1 s for a million objects."""
+    global _looks
+    if _is_ours and _looks >= LOOKS_UNTIL_ALL:
         gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-        _looked_at = gc.get_freeze_count()
+        gc.collect()  # and sets all of it aside again
+        _looks = 0
 
 
 def _set_aside(phase: str, _details: dict[str, int]) -> None:
     """What has outlived one look will be let go of by references."""
+    global _looks
     if phase == "stop":
         gc.freeze()
+        _looks += 1

@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
+from types import CoroutineType
 from typing import Any, cast
 
 from hashrange.clock import Clock
@@ -130,18 +131,18 @@ class Service:
     def _begin(self, call: Call) -> None:
         """Run the operation; on the embedded store it ends at its first step."""
         operation = call.operation
+        soon: Any
         try:
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
                 meter = call.meter = []
                 soon = operation.run(call.scope, call.request, meter)
-            if soon.__class__ is dict:
-                reply = soon
-            else:
+            if soon.__class__ is CoroutineType:
                 waits_for = soon.send(None)
                 Driver(soon, waits_for, partial(self._end, call), self.workers)
                 return
+            reply = soon
         except StopIteration as stop:
             reply = stop.value
         except Exception as error:  # noqa: BLE001 - the one place that hears what operations raise

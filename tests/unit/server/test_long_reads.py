@@ -139,6 +139,12 @@ def test_the_first_piece_of_a_client_is_read_as_any_other() -> None:
     assert transport.written.count(b"HTTP/1.1 200") == 2
 
 
+def test_servers_on_other_threads_read_into_bytes_of_their_own() -> None:
+    pieces = [FirstRead(FrontEnd().connections).get_buffer(-1) for _ in range(2)]
+    pieces[0][:4] = b"POST"
+    assert bytes(pieces[1][:4]) != b"POST"
+
+
 def test_a_client_that_fills_its_first_piece_sends_long(turns: Turns) -> None:
     world = FrontEnd()
     loop: Any = turns
