@@ -1,9 +1,9 @@
 """How much of what clients send at length is read in one turn? The rest stays in the sockets for later turns.
 
 One pass over the sockets reads up to 256 KB of each that has something: 300 clients that send 400 KB each hold the loop 80 ms, most of it
-for fresh pages of memory. So connections that have ever sent a long read are known here. Once a pass has read so much of them, none
-of them is listened to any more, and in later turns some are at a time, in the order of their last reads. All other connections are
-listened to meanwhile. Of those of whom nothing is known yet only a piece is read (`first_read.py`).
+for fresh pages of memory. So connections that have ever sent a long read are known here. Once one pass has read 2 MB of them, the server
+stops listening to all of them, and in each later turn it listens to eight of them again, in the order of their last reads. It listens to
+all other connections meanwhile. Of a connection of which nothing is known yet, only a piece is read (`first_read.py`).
 This file must not know sockets or requests.
 """
 

@@ -1,9 +1,9 @@
 """When does the interpreter's collector look for cycles? Often, and at few objects: it cannot be left, and takes 0.1 ms for each thousand.
 
-References let go of what requests make (`tests/unit/operations/test_garbage.py`), so the collector finds hardly anything, and what it has looked
-at once lives long: opened tables, connections, compiled statements. In a server's own process (`settle`) all of that is set aside at once
-("frozen"), and never looked at again while anybody is served; 2,000 tables of twenty indexes would else take 80 ms each time. When nobody is connected, everything is
-looked at. In other programs' processes nothing is set aside, because their cycles are their own affair.
+Requests leave no cycles (`tests/unit/operations/test_garbage.py`), so the collector finds hardly anything, and the objects that it has looked
+at once live long: opened tables, connections, compiled statements. In a server's own process (`settle`) these objects are set aside after
+that look ("frozen"), and nobody looks at them again while a client is connected: 2,000 tables of twenty indexes would take 80 ms each time. When no client is connected,
+the collector looks at everything. In other programs' processes nothing is set aside, because their cycles are their own affair.
 While something large is made, the collector rests: it would look at all of it again and again.
 """
 

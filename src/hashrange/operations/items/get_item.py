@@ -4,8 +4,7 @@ Order of checks: mixing of parameters → Key values → AttributesToGet repeats
 schema.
 """
 
-from collections.abc import Coroutine
-from typing import Any
+from functools import partial
 
 import msgspec
 
@@ -27,7 +26,7 @@ from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.soon import Soon
+from hashrange.soon import Soon, then
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import RequestRules
 
@@ -73,28 +72,16 @@ def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]
         key = table.lookup_key(key_item)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
-    consistent = request.ConsistentRead is True
-    row = scope.store.get(table.source, key, consistent=consistent)
+    row = scope.store.get(table.source, key, consistent=request.ConsistentRead is True)
     if row is not None and not isinstance(row, bytes):
-        return _brought(row, projection, table, request, meter)
-    meter.append(ReadUsage(table, request.TableName, row, consistent))
-    return _reply(row, projection)
+        return then(row, partial(_reply, projection, table, request, meter))
+    return _reply(projection, table, request, meter, row)
 
 
-async def _brought(
-    coming: Coroutine[Any, Any, Row | None],
-    projection: Projection | None,
-    table: OpenTable,
-    request: GetItemRequest,
-    meter: Meter,
+def _reply(
+    projection: Projection | None, table: OpenTable, request: GetItemRequest, meter: Meter, row: Row | None
 ) -> Reply:
-    """The same, of a store that has to wait."""
-    row = await coming
     meter.append(ReadUsage(table, request.TableName, row, request.ConsistentRead is True))
-    return _reply(row, projection)
-
-
-def _reply(row: Row | None, projection: Projection | None) -> Reply:
     if row is None:
         return {}
     return {"Item": row if projection is None else project_row(projection, row)}

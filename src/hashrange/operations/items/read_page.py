@@ -5,8 +5,7 @@ read in slices with the event loop handed back in between. Items that are fetche
 in the same way (our choice: what is known of the service does not say).
 """
 
-from collections.abc import Coroutine
-from typing import Any
+from functools import partial
 
 import msgspec
 
@@ -19,7 +18,7 @@ from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
-from hashrange.soon import Soon, settled
+from hashrange.soon import Soon, settled, then
 from hashrange.steps import spend
 from hashrange.store.interface import Page, Store
 from hashrange.store.pause import FIRST_SLICE, hand_back
@@ -271,24 +270,21 @@ def read_reply(
     """The reply of a Query or Scan, with what it used. `table_name` is how the request names the table."""
     page = read_page(scope, table, source, span, limit, wanted, consistent=consistent)
     if not isinstance(page, ReadPage):
-        return _reply_later(page, table, source, wanted, table_name, meter, consistent=consistent)
-    meter.append(page_usage(table, source, page, table_name, consistent=consistent))
-    return page_reply(source, page, is_count=wanted.is_count)
+        return then(page, partial(_told, table, source, table_name, meter, wanted.is_count, consistent))
+    return _told(table, source, table_name, meter, wanted.is_count, consistent, page)
 
 
-async def _reply_later(
-    coming: Coroutine[Any, Any, ReadPage],
+def _told(
     table: OpenTable,
     source: ReadSource,
-    wanted: Wanted,
     table_name: str,
     meter: Meter,
-    *,
+    is_count: bool,
     consistent: bool,
+    page: ReadPage,
 ) -> Reply:
-    page = await coming
     meter.append(page_usage(table, source, page, table_name, consistent=consistent))
-    return page_reply(source, page, is_count=wanted.is_count)
+    return page_reply(source, page, is_count=is_count)
 
 
 def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool) -> Reply:

@@ -5,8 +5,8 @@ statement's text → number of parameters → their values → static checks →
 its table do not agree on → NextToken.
 """
 
-from collections.abc import Coroutine
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -32,7 +32,7 @@ from hashrange.operations.partiql.statements import (
 )
 from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Rows
-from hashrange.soon import Soon
+from hashrange.soon import Soon, then
 from hashrange.tables.change import Change
 
 
@@ -67,27 +67,17 @@ def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Met
     consistent = request.ConsistentRead is True
     row = scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
     if row is not None and not isinstance(row, bytes):
-        return _brought(row, plan, values, consistent, meter)
-    meter.append(ReadUsage(table, table.name, row, consistent))
-    return _item_reply(item_of(plan, values, row))
+        return then(row, partial(_item_reply, plan, values, request, meter))
+    return _item_reply(plan, values, request, meter, row)
 
 
-async def _brought(
-    coming: Coroutine[Any, Any, Row | None],
-    plan: ReadPlan,
-    values: dict[str, Value],
-    consistent: bool,
-    meter: Meter,
+def _item_reply(
+    plan: ReadPlan, values: dict[str, Value], request: ExecuteStatementRequest, meter: Meter, row: Row | None
 ) -> Reply:
-    """The item of a lookup, of a store that has to wait."""
-    row = await coming
-    table = plan.table
-    meter.append(ReadUsage(table, table.name, row, consistent))
-    return _item_reply(item_of(plan, values, row))
-
-
-def _item_reply(row: Row | None) -> Reply:
-    return {"Items": Rows(() if row is None else (row,))}
+    """The item of a lookup, if it is there and fits."""
+    meter.append(ReadUsage(plan.table, plan.table.name, row, request.ConsistentRead is True))
+    item = item_of(plan, values, row)
+    return {"Items": Rows(() if item is None else (item,))}
 
 
 async def _select_page(
@@ -116,16 +106,12 @@ def _write(scope: Scope, request: ExecuteStatementRequest, statement: Statement,
     action = bind_write(table, write, request.ReturnValuesOnConditionCheckFailure)
     key, plan = plan_action(table, action)
     change = commit_write(scope, table, key, plan, table.name, meter)
-    return _returned(statement, change) if isinstance(change, Change) else _returned_later(statement, change)
+    return _returned(statement, change) if isinstance(change, Change) else then(change, partial(_returned, statement))
 
 
 def _returned(statement: Statement, change: Change) -> Reply:
     item = returned_item(statement, change)
     return {"Items": Items(() if item is None else (item,))}
-
-
-async def _returned_later(statement: Statement, coming: Coroutine[Any, Any, Change]) -> Reply:
-    return _returned(statement, await coming)
 
 
 OPERATION = Operation(
