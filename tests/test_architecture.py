@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
 ROWS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon", "steps"},
+    {"errors", "messages", "limits", "clock", "settings", "soon"},
     {"items"},
     {"expressions", "wire"},
     {"tables"},

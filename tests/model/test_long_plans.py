@@ -13,10 +13,10 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.steps import note_way_given
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.soon import settled
-from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
 from hashrange.store.interface import Step
 from hashrange.tables.change import Plan

@@ -6,9 +6,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from hashrange import steps
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
+from hashrange.items import steps
 from hashrange.service.workers import Workers
 
 

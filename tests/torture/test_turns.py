@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange import steps
 from hashrange.clock import VirtualClock
+from hashrange.items import steps
+from hashrange.items.steps import LOOK_STEPS
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.access import Access
 from hashrange.server.connection import Connection
@@ -22,7 +23,6 @@ from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.service.workers import SLICE_SECONDS
 from hashrange.settings import Settings
-from hashrange.steps import LOOK_STEPS
 from hashrange.store.embedded import open_store
 from tests.support.signing import ACCESS_KEY, SECRET_KEY, sign, sign_chunks
 from tests.support.working import Turns

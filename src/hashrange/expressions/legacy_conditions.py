@@ -16,6 +16,7 @@ from hashrange.expressions.predicates import Test, compile_conditions
 from hashrange.expressions.tree import And, Between, Call, Comparison, Membership, Not, Or, Path, ValueToken
 from hashrange.expressions.tree import Condition as ConditionNode
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
+from hashrange.items.steps import walk
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.items.values import check_value
 from hashrange.limits import LEGACY_CONDITIONS_MAX
@@ -35,7 +36,6 @@ from hashrange.messages.expressions import (
     VALUE_FORBIDDEN,
     VALUE_NEEDED,
 )
-from hashrange.steps import walk
 
 LegacyMap = Mapping[str, Mapping[str, Any]]
 """Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as given."""

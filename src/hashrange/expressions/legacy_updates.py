@@ -14,10 +14,10 @@ from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
 from hashrange.expressions.update import Update, assigned_types
 from hashrange.expressions.update_apply import Apply, Elements, compile_apply
 from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
+from hashrange.items.steps import spend, walk
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_name, check_value
 from hashrange.messages.expressions import UPDATE_ADD_TYPE, UPDATE_DELETE_TYPE, UPDATE_VALUE_NEEDED
-from hashrange.steps import spend, walk
 
 _ACTION_STEPS = 5
 _SET_TYPES = ("SS", "NS", "BS")

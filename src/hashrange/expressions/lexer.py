@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
+from hashrange.items.steps import spend
 from hashrange.limits import EXPRESSION_SIZE_MAX_BYTES
 from hashrange.messages.expressions import (
     EMPTY_EXPRESSION,
@@ -17,7 +18,6 @@ from hashrange.messages.expressions import (
     SYNTAX_ERROR,
     UPDATE_SIZE_OLDER,
 )
-from hashrange.steps import spend
 
 NAME = "name"
 PLACEHOLDER = "placeholder"

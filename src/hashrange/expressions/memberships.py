@@ -8,8 +8,8 @@ and make them again.
 from typing import Any
 
 from hashrange.expressions.values import contains
+from hashrange.items.steps import walk
 from hashrange.items.types import Value
-from hashrange.steps import walk
 
 MEMBERS_MIN = 64
 """Looking through so few takes no longer than finding their table."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from hashrange.errors import RequestFault
+from hashrange.items.steps import walk
 from hashrange.items.types import Value
 from hashrange.items.values import NAME_SURELY_SHORT, check_name
 from hashrange.limits import EXPRESSION_TOKEN_MAX_BYTES
@@ -23,7 +24,6 @@ from hashrange.messages.expressions import (
     VALUES_WITHOUT_EXPRESSION,
     VALUES_WITHOUT_EXPRESSION_OLDER,
 )
-from hashrange.steps import walk
 
 Parameters = Sequence[tuple[str, object]]
 """(parameter's name, its value or None), in the order in which the service lists them."""

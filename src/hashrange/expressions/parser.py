@@ -27,8 +27,8 @@ from hashrange.expressions.tree import (
     Path,
     ValueToken,
 )
+from hashrange.items.steps import spend
 from hashrange.items.types import Value
-from hashrange.steps import spend
 
 CONDITION_KEYWORDS = frozenset(("AND", "OR", "NOT", "BETWEEN", "IN"))
 UPDATE_KEYWORDS = frozenset(("SET", "REMOVE", "ADD", "DELETE"))

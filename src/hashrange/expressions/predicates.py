@@ -22,9 +22,9 @@ from hashrange.expressions.tree import (
 )
 from hashrange.expressions.values import ORDERED_TYPES, ORDERS, contains, has_prefix, is_ordered, size_of
 from hashrange.items.paths import resolve_path
+from hashrange.items.steps import look, walk
 from hashrange.items.types import Item, Value
 from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
-from hashrange.steps import look, walk
 
 Values: TypeAlias = dict[str, Value]
 Test = Callable[[Item, Values], bool]

@@ -12,8 +12,8 @@ from typing import Any
 from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import check_disjoint, check_name_defined, check_paths, check_reserved
 from hashrange.expressions.parser import NO_KEYWORDS, Parser
+from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
-from hashrange.steps import walk
 
 Elements = tuple[str | int, ...]
 Project = Callable[[Item], Item]

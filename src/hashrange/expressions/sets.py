@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange.items.numbers import encode_number
+from hashrange.items.steps import sort, walk
 from hashrange.items.types import Value
-from hashrange.steps import sort, walk
 
 _ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": encode_number, "BS": a2b_base64}
 

@@ -14,8 +14,8 @@ from hashrange.expressions.predicates import compile_path
 from hashrange.expressions.sets import added_members
 from hashrange.expressions.tree import Arithmetic, Operand, Path, SetAction, ValueAction, ValueToken
 from hashrange.items.sizes import value_size_bytes
+from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Value
-from hashrange.steps import FEW_MEMBERS, walk
 
 _STATEMENT_BYTES = 3
 _WRITE_BYTES = 19

@@ -36,11 +36,11 @@ from hashrange.expressions.update_values import (
     remove,
 )
 from hashrange.items.sizes import value_size_bytes
+from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
-from hashrange.steps import walk
 
 Elements = tuple[str | int, ...]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.update_values import Action, Values, remove
+from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Value
 from hashrange.messages.expressions import UPDATE_PATH_INVALID
-from hashrange.steps import FEW_MEMBERS, walk
 
 Elements = tuple[str | int, ...]
 Apply = Callable[[Item, Values], Item]

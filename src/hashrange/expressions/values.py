@@ -11,8 +11,8 @@ from typing import AnyStr
 
 from hashrange.items.numbers import number_order
 from hashrange.items.sizes import binary_size_bytes
+from hashrange.items.steps import spend
 from hashrange.items.types import Value
-from hashrange.steps import spend
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
 SURELY_QUICK_LENGTH = 4_096

@@ -4,7 +4,7 @@ from binascii import a2b_base64, b2a_base64
 from typing import Any
 
 from hashrange.errors import Malformed
-from hashrange.steps import spend
+from hashrange.items.steps import spend
 
 PIECE_CHARACTERS = 64 * 1024
 """So much is decoded at a time, in 0.3 ms; a multiple of 4."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from hashrange.items.steps import sort, spend, spend_decoding, together
 from hashrange.items.types import Item
-from hashrange.steps import sort, spend, spend_decoding, together
 
 SURELY_QUICK_BYTES = 4_096
 """An item of this size has so few values that the library writes them in some milliseconds, whatever their order."""

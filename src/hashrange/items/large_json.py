@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from hashrange.items.steps import PIECE_BYTES, spend
 from hashrange.items.types import Item, Value
-from hashrange.steps import PIECE_BYTES, spend
 
 CUT_BYTES = PIECE_BYTES
 """So much is read at once at least; up to twice as much."""

@@ -13,6 +13,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import Any
 
 from hashrange.errors import Malformed, NumberFault, ValidationException
+from hashrange.items.steps import spend
 from hashrange.limits import NUMBER_DIGITS_MAX, NUMBER_EXPONENT_MAX, NUMBER_EXPONENT_MIN
 from hashrange.messages.values import (
     NUMBER_EMPTY_OLDER,
@@ -21,7 +22,6 @@ from hashrange.messages.values import (
     NUMBER_TOO_PRECISE,
     NUMBER_UNDERFLOW,
 )
-from hashrange.steps import spend
 
 _SHORT = NUMBER_DIGITS_MAX
 """Canonical texts up to this length cannot have too many digits or leave the range."""

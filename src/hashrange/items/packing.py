@@ -8,7 +8,7 @@ reading. Must not know rows. The table is fixed in docs/formats/rows.md.
 
 from collections.abc import Iterator
 
-from hashrange.steps import spend
+from hashrange.items.steps import spend
 
 PACKED_AT_ONCE_BYTES = 32 * 1024
 """Each piece of JSON of this length is packed by itself: a text that reaches over its end stays as it is."""

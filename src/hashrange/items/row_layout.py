@@ -9,8 +9,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from hashrange.items.packing import TABLE, TABLE_OF_FORMAT_7, unpack, unpacked_bytes
+from hashrange.items.steps import spend_decoding
 from hashrange.items.types import Row
-from hashrange.steps import spend_decoding
 
 PLAIN_VERSION = 1
 """Of a row that ends with its item."""

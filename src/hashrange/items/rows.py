@@ -26,10 +26,10 @@ from hashrange.items.row_layout import (
     row_json,
     row_json_view,
 )
+from hashrange.items.steps import PIECE_BYTES, look, spend, spend_decoding
 from hashrange.items.types import Item, Row
 from hashrange.limits import ROW_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
-from hashrange.steps import PIECE_BYTES, look, spend, spend_decoding
 
 _VERSION = bytes((PLAIN_VERSION,))
 _PACKED = bytes((PACKED_VERSION,))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from hashrange.errors import Malformed, NumberSetFault, RepeatFault, RequestFault
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
+from hashrange.items.steps import sort, together, walk
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.values import (
     BINARY_SET_REPEATS,
@@ -19,7 +20,6 @@ from hashrange.messages.values import (
     NUMBER_SET_REPEATS_OLDER,
     STRING_SET_REPEATS,
 )
-from hashrange.steps import sort, together, walk
 
 Members = list[str]
 _Order = TypeVar("_Order", str, bytes)

@@ -5,8 +5,8 @@ Source: developer guide, item sizes; number sizes as measured in captures to Oct
 """
 
 from hashrange.items.numbers import number_size_bytes
+from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
-from hashrange.steps import walk
 
 CONTAINER_BYTES = 3
 """A list or map, besides its members."""

@@ -14,6 +14,7 @@ from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import measure_number, normalize_number
 from hashrange.items.sets import check_members, walk_binary_set, walk_number_set, walk_string_set
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
+from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Value
 from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX, NESTING_LEVELS_READ_MAX
 from hashrange.messages.values import (
@@ -25,7 +26,6 @@ from hashrange.messages.values import (
     VALUE_EMPTY,
     VALUE_HAS_TWO_TYPES,
 )
-from hashrange.steps import FEW_MEMBERS, walk
 
 Content = Any
 """What stands behind a type's name in a value; anything that JSON can hold until it is checked."""
@@ -188,7 +188,8 @@ def _deepest_fault(content: Content) -> NestingFault | None:
 
 def _nesting_fault(content: Content) -> NestingFault:
     """`content` is that of the map or list whose members stand too deep."""
-    return NestingFault(NESTING_TOO_DEEP, NESTING_LEVELS_MAX + count_levels(content))
+    levels = NESTING_LEVELS_MAX + count_levels(content)
+    return NestingFault(NESTING_TOO_DEEP, levels)
 
 
 def count_levels(content: Content) -> int:

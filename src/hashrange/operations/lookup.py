@@ -8,10 +8,10 @@ section 2.
 import re
 
 from hashrange.errors import Malformed
+from hashrange.items.steps import walk
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.steps import walk
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.states import is_gone, without_gone_indexes

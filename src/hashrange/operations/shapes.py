@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import Malformed
+from hashrange.items.steps import walk
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
-from hashrange.steps import walk
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from typing import cast
 
+from hashrange.items.steps import look
 from hashrange.server import connection_states as states
 from hashrange.server.access_log import Peer
 from hashrange.server.connection_states import ANSWER, BETWEEN, FLOWING, IDLE, INSIDE, LISTENING, PAUSED, TAKE, WAITING
@@ -20,7 +21,6 @@ from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.server.reading import OFFER, PIECE_BYTES, Reading
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
 from hashrange.server.room import Share
-from hashrange.steps import look
 from hashrange.wire.http import CONTINUE, Request
 
 _log = logging.getLogger("hashrange.server")

@@ -1,7 +1,7 @@
 """How does long work give others their turn? It runs in a worker, a stack of its own that can be left and entered again anywhere.
 
 Work that the server was asked for runs in a worker, a greenlet: usually to its end at once. When a walk finds that its slice
-of time is over (`hashrange.steps`), the worker is left as it stands and the event loop goes on; it is entered again in a later turn.
+of time is over (`hashrange.items.steps`), the worker is left as it stands and the event loop goes on; it is entered again in a later turn.
 What has been left waits in one line, of which each turn of the loop serves as much as fits a slice, so many long requests
 together hold others no longer than one does. All of it happens on the loop's thread: no locks, no other thread, and the order is always
 the same. Must not know what the work is. Figures: docs/adr/0023-giving-way.md.
@@ -14,10 +14,10 @@ from typing import Any
 
 from greenlet import getcurrent, greenlet
 
-from hashrange import steps
 from hashrange.clock import Clock
+from hashrange.items import steps
+from hashrange.items.steps import LARGE_BYTES
 from hashrange.service import collector
-from hashrange.steps import LARGE_BYTES
 
 SLICE_SECONDS = 0.002
 """So much long work is done in one turn of the loop."""

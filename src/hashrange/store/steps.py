@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from hashrange.errors import ApiError, ValidationException, without_frames
 from hashrange.items.row_layout import is_packed, row_json_bytes, row_size_bytes
 from hashrange.items.rows import decode_attributes
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
-from hashrange.steps import PIECE_BYTES
 from hashrange.store.interface import Step, TransactionRefused
 from hashrange.tables.change import Change, Origin, Planned
 from hashrange.tables.entries import derive_entry_writes

@@ -11,9 +11,9 @@ from typing import TypeVar
 import msgspec
 
 from hashrange.errors import ValidationException
+from hashrange.items.steps import spend, spend_decoding
 from hashrange.limits import REQUEST_MEMBERS_MAX
 from hashrange.messages.requests import TOO_MANY_MEMBERS
-from hashrange.steps import spend, spend_decoding
 from hashrange.wire.piecewise import decode_in_pieces
 from hashrange.wire.wide_maps import convert_in_pieces
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
-from hashrange.steps import spend
+from hashrange.items.steps import spend
 from hashrange.wire.sigv4 import Claim
 
 SIGNED_MARKERS = frozenset((b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"))

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from hashrange.errors import ValidationException
+from hashrange.items.steps import spend, together, walk
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
-from hashrange.steps import spend, together, walk
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.render import lower_camel, path_key, render_json, render_value
 from hashrange.wire.rules import Constraint, RequestRules

@@ -15,9 +15,9 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from hashrange.errors import SerializationException, ValidationException
+from hashrange.items.steps import look, spend_decoding
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
-from hashrange.steps import look, spend_decoding
 from hashrange.wire.body_members import has_long_numbers, has_many_members
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.jsontypes import normalise

@@ -14,7 +14,7 @@ import msgspec
 from zlib_ng.zlib_ng import compressobj, crc32  # a checksum at 50 GB/s, where zlib's takes 3 µs for 10 KB
 
 from hashrange.errors import HashrangeError
-from hashrange.steps import LARGE_BYTES, look, spend, spend_decoding
+from hashrange.items.steps import LARGE_BYTES, look, spend, spend_decoding
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024

@@ -14,8 +14,8 @@ from collections.abc import Collection
 from typing import Any, NoReturn
 
 from hashrange.errors import SerializationException
+from hashrange.items.steps import spend, together, walk
 from hashrange.messages import requests as messages
-from hashrange.steps import spend, together, walk
 from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
 
 VALUE_LEVELS_MAX = 64

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+from hashrange.items.steps import TOGETHER_MEMBERS, spend, together, walk
 from hashrange.limits import MEMBERS_LOOKED_AT, TEXTS_LOOKED_AT
-from hashrange.steps import TOGETHER_MEMBERS, spend, together, walk
 from hashrange.wire.shape import Shape
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.steps import PIECE_BYTES, look, spend, walk
+from hashrange.items.steps import PIECE_BYTES, look, spend, walk
 
 Decode = Callable[[bytes], Any]
 """Makes values of a text. Raises msgspec.DecodeError, ValueError or RecursionError."""

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from hashrange.items.steps import spend
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.steps import spend
 from hashrange.wire.jsontypes import VALUE_LEVELS_MAX, VALUE_MEMBERS
 from hashrange.wire.shape import Shape
 

@@ -2,7 +2,7 @@
 
 from codecs import getincrementaldecoder
 
-from hashrange.steps import PIECE_BYTES, spend
+from hashrange.items.steps import PIECE_BYTES, spend
 
 _make_decoder = getincrementaldecoder("utf-8")
 _PIECE_STEPS = 50

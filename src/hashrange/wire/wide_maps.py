@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from hashrange.steps import walk
+from hashrange.items.steps import walk
 
 T = TypeVar("T")
 Struct = type[msgspec.Struct]

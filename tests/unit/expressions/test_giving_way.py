@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from hashrange import steps
 from hashrange.errors import RequestFault
 from hashrange.expressions.cache import Cache
 from hashrange.expressions.condition import compile_condition
@@ -13,6 +12,7 @@ from hashrange.expressions.legacy import attribute_updates
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
+from hashrange.items import steps
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from binascii import a2b_base64, b2a_base64
 
 import pytest
 
-from hashrange import steps
 from hashrange.errors import Malformed, RequestFault
+from hashrange.items import steps
 from hashrange.items.binary import PIECE_CHARACTERS, decode_base64
 from hashrange.items.numbers import normalize_number
 from hashrange.items.sets import walk_binary_set, walk_string_set
+from hashrange.items.steps import TOGETHER_MEMBERS
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.steps import TOGETHER_MEMBERS
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange import steps
+from hashrange.items import steps
 from hashrange.items.packing import PACKED_AT_ONCE_BYTES, TABLE_OF_FORMAT_7, pack, unpack, unpacked_bytes
 from hashrange.items.row_layout import (
     METADATA,

@@ -24,10 +24,10 @@ from hashrange.items.row_layout import (
     with_metadata,
 )
 from hashrange.items.rows import EMPTY_PART, decode_attributes, decode_row, encode_row, part_row
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES, ROW_MAX_BYTES
-from hashrange.steps import PIECE_BYTES
 from tests.unit.items.wire_values import SETTINGS, items
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange import steps
 from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException, StorageBusy, TransactionConflictException, ValidationException
+from hashrange.items import steps
 from hashrange.operations.items import batch_get_item, batch_write_item, scan
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql import batch_execute_statement

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
-from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hashrange import steps
+from hashrange.items import steps
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.workers import Workers

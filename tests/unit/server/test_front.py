@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hashrange import steps
+from hashrange.items import steps
+from hashrange.items.steps import look
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.connection_states import IDLE
@@ -14,7 +15,6 @@ from hashrange.server.front import CROWD, IN_WORK_MAX, PREPARED_TOGETHER, QUICK_
 from hashrange.server.incoming import GROUP_MAX
 from hashrange.server.reading import Reading
 from hashrange.service.workers import SLICE_SECONDS
-from hashrange.steps import look
 from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
 
 HEAVY, LONG, WRITE = "TransactWriteItems", "Scan", "PutItem"

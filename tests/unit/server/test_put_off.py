@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange import steps
+from hashrange.items import steps
 from hashrange.items.row_layout import is_packed
 from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from hashrange import steps
+from hashrange.items import steps
 from hashrange.items.row_layout import PACKED_METADATA_VERSION, PACKED_VERSION, RowMetadata, with_metadata
 from hashrange.items.rows import encode_row, part_row
 from hashrange.items.types import Item, Row

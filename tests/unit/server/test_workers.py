@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from greenlet import getcurrent
 
-from hashrange import steps
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageBusy
+from hashrange.items import steps
+from hashrange.items.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
@@ -20,7 +21,6 @@ from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.service.workers import LARGE_TOGETHER_BYTES, SLICE_SECONDS, Worker, Workers
 from hashrange.settings import Settings
-from hashrange.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
 from hashrange.store.pause import PAUSE
 from tests.support.waiting import until
 from tests.support.working import HurriedClock

@@ -4,9 +4,9 @@ from msgspec.structs import replace
 
 from hashrange.items.row_layout import row_json
 from hashrange.items.rows import decode_row, encode_row
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
-from hashrange.steps import PIECE_BYTES
 from hashrange.store.interface import Step
 from hashrange.store.steps import plan_steps
 from hashrange.tables.change import Change, Planned

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hashrange import steps
 from hashrange.clock import VirtualClock
 from hashrange.errors import IdempotentParameterMismatchException, ResourceNotFoundException
+from hashrange.items import steps
 from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
+from hashrange.items.steps import note_way_given
 from hashrange.items.types import Item, Key, Row
 from hashrange.soon import Soon, settled
-from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.interface import Step, Token
 from hashrange.tables.change import Plan, Planned

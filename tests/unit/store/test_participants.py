@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError, ProvisionedThroughputExceededException, TransactionCanceledException
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
-from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
 from hashrange.store.embedded.upkeep import OUTRUN_MAX

@@ -17,9 +17,9 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.items.rows import encode_row
+from hashrange.items.steps import note_way_given
 from hashrange.items.types import Key, Row
 from hashrange.items.values import check_item
-from hashrange.steps import note_way_given
 from hashrange.store.embedded import EmbeddedStore, draft, engine, layout, open_store
 from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.reading import scan_prefix

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hashrange import steps
 from hashrange.errors import ValidationException
+from hashrange.items import steps
 from hashrange.wire import body_members
 from hashrange.wire.body_members import check_member_count
 from tests.support.working import lines_between_looks

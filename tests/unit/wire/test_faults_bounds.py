@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange import steps
 from hashrange.errors import ApiError, SerializationException, ValidationException
+from hashrange.items import steps
+from hashrange.items.steps import TOGETHER_MEMBERS, look
 from hashrange.limits import MEMBERS_LOOKED_AT, MESSAGE_CHARACTERS_MAX, STRUCTURES_MAX, TEXTS_LOOKED_AT
 from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.protocols.dynamodb_json.errors import error_body
-from hashrange.steps import TOGETHER_MEMBERS, look
 from hashrange.wire import faults
 from hashrange.wire.faults import explain_object, find_fault
 from hashrange.wire.rules import NO_RULES

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hashrange import steps
 from hashrange.errors import SerializationException
+from hashrange.items import steps
+from hashrange.items.steps import TOGETHER_MEMBERS
 from hashrange.operations.registry import OPERATIONS
-from hashrange.steps import TOGETHER_MEMBERS
 from hashrange.wire.constraints import _matches
 from hashrange.wire.jsontypes import VALUE_MEMBERS, normalise
 from hashrange.wire.shape import Bounds, Shape, structure_of

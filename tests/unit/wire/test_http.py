@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from hashrange import steps
-from hashrange.steps import LARGE_BYTES
+from hashrange.items import steps
+from hashrange.items.steps import LARGE_BYTES
 from hashrange.wire import http
 from hashrange.wire.http import (
     BODY_BYTES_MAX,

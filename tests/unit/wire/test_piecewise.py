@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange import steps
-from hashrange.steps import PIECE_BYTES
+from hashrange.items import steps
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.wire import piecewise
 from hashrange.wire.body_members import decode_large
 from hashrange.wire.faults import decode_object

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hashrange import steps
-from hashrange.steps import PIECE_BYTES
+from hashrange.items import steps
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.wire.utf8 import require_utf8
 
 LETTERS = ["é", "€", "\U0001f600"]

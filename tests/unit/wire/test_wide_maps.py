@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from hashrange import steps
+from hashrange.items import steps
 from hashrange.operations.items.batch_write_item import WriteRequest
 from hashrange.operations.items.put_item import PutItemRequest
 from hashrange.operations.partiql.execute_statement import ExecuteStatementRequest

@@ -26,6 +26,7 @@ from hashrange.expressions.tree import (
     Or,
     Path,
 )
+from hashrange.items.steps import spend
 from hashrange.messages.partiql import (
     EXPECTED_AFTER_AND,
     EXPECTED_KEYWORD,
@@ -34,7 +35,6 @@ from hashrange.messages.partiql import (
     UNEXPECTED_TERM,
     UNSUPPORTED_OPERATION,
 )
-from hashrange.steps import spend
 
 _OR, _AND, _NOT, _COMPARE, _ADD = 1, 2, 3, 4, 5
 _COMPARISONS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.partiql.keywords import KEYWORDS
+from hashrange.items.steps import spend
 from hashrange.messages.partiql import NOT_WELL_FORMED, UNREADABLE
-from hashrange.steps import spend
 
 NAME = "name"
 KEYWORD = "keyword"

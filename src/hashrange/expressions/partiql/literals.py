@@ -12,12 +12,12 @@ from hashrange.expressions.partiql.lexer import KEYWORD, NAME, NUMBER, PARAMETER
 from hashrange.expressions.partiql.reader import Reader, type_of_data
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter, SetData
 from hashrange.items.numbers import normalize_number
+from hashrange.items.steps import spend
 from hashrange.items.types import Value
 from hashrange.items.values import check_value
 from hashrange.limits import NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.messages.partiql import BAG_MEMBER, EMPTY_BAG, MIXED_BAG, UNDER_KEY, UNSUPPORTED_DATA
 from hashrange.messages.values import NESTING_TOO_DEEP
-from hashrange.steps import spend
 
 Build = Callable[[Sequence[Value]], Value]
 """The request's parameters → a value, not yet checked."""

@@ -31,6 +31,7 @@ from hashrange.expressions.partiql.tree import (
 )
 from hashrange.expressions.partiql.truths import refuse_type_test
 from hashrange.expressions.tree import Condition, Path
+from hashrange.items.steps import spend
 from hashrange.messages.partiql import (
     ALIAS,
     DELETE_RETURNING,
@@ -52,7 +53,6 @@ from hashrange.messages.partiql import (
     UNSUPPORTED_CLAUSE,
     UNSUPPORTED_OPERATION,
 )
-from hashrange.steps import spend
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
 """Clauses of the language that the service does not have."""

@@ -22,6 +22,7 @@ from hashrange.expressions.partiql.lexer import (
 )
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter
 from hashrange.expressions.tree import And, Between, Call, Comparison, Condition, Membership, Not, Or, Path, ValueToken
+from hashrange.items.steps import spend
 from hashrange.items.values import check_value, type_of
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, STATEMENT_NESTING_MAX
 from hashrange.messages.expressions import TOO_MANY_OPERATORS
@@ -36,7 +37,6 @@ from hashrange.messages.partiql import (
     UNEXPECTED_PATH_COMPONENT,
     UNEXPECTED_TERM,
 )
-from hashrange.steps import spend
 
 _OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "/", "%", "||"))
 """Symbols that are operators wherever they stand, which `*` is not."""

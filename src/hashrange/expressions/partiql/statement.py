@@ -36,10 +36,10 @@ from hashrange.expressions.tree import And, Call, Path
 from hashrange.expressions.tree import Condition as ConditionNode
 from hashrange.expressions.update import Clauses, compile_clauses
 from hashrange.expressions.update import Update as CompiledUpdate
+from hashrange.items.steps import look
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.items.values import check_value
 from hashrange.messages.partiql import PARAMETER_COUNT
-from hashrange.steps import look
 
 Parameters = Sequence[dict[str, Any]]
 """A request's parameters, not yet checked."""

@@ -21,6 +21,7 @@ from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import Projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
+from hashrange.items.steps import grow_reply, spend
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
@@ -40,7 +41,6 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply, Rows, Structure
-from hashrange.steps import grow_reply, spend
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_of

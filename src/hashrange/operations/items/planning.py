@@ -11,13 +11,13 @@ from hashrange.expressions.update import Update
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_change_bytes
+from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.partiql import DUPLICATE_ITEM
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 from hashrange.operations.items.conditions import NO_ITEM, check_condition
-from hashrange.steps import FEW_MEMBERS, walk
 from hashrange.tables.change import Plan, Planned
 from hashrange.tables.index_keys import check_updated_index_keys
 from hashrange.tables.open_table import OpenTable

@@ -13,13 +13,13 @@ from hashrange.expressions.condition import Condition
 from hashrange.expressions.projection import Projection
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes_bytes, rows_json_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
+from hashrange.items.steps import spend
 from hashrange.items.types import Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
 from hashrange.soon import Soon, settled, then
-from hashrange.steps import spend
 from hashrange.store.interface import Page, Store
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import item_read_units, read_units

@@ -83,16 +83,17 @@ def compile_expressions(
     request: ExpressionsRequest, update_text: str | None
 ) -> tuple[WriteExpressions, dict[str, Value]]:
     """The expressions of a request, and the values that they name. Raises RequestFault for the first fault: values → update → condition → what is unused."""
+    condition_text = request.ConditionExpression
     names, raw_values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
+    key = plan_key((update_text, condition_text), names, raw_values)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     update = None if update_text is None else compile_update(update_text, names, values)
     condition = None
-    condition_text = request.ConditionExpression
     if condition_text is not None:
         condition = compile_condition("ConditionExpression", condition_text, names, values)
     check_unused(names, values, update, condition)
     compiled = WriteExpressions(update, condition)
-    _KNOWN.add(plan_key((update_text, condition_text), names, raw_values), compiled)
+    _KNOWN.add(key, compiled)
     return compiled, values
 
 

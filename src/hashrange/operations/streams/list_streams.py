@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.items.steps import sort, walk
 from hashrange.limits import LIST_STREAMS_MAX
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -15,7 +16,6 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.streams import members
 from hashrange.operations.streams.stream import is_there, parse_stream_arn
-from hashrange.steps import sort, walk
 
 
 class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hashrange import limits
 from hashrange.errors import Malformed, ValidationException
+from hashrange.items.steps import sort, walk
 from hashrange.messages import tables as say
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
@@ -17,7 +18,6 @@ from hashrange.operations.tables.members import AttributeDefinition, KeySchemaEl
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import check_encryption, check_stream, check_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
-from hashrange.steps import sort, walk
 
 _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 

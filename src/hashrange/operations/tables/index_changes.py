@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from hashrange.items.steps import walk
 from hashrange.operations.tables.creation import global_index
 from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.steps import walk
 from hashrange.tables.schema import Index, KeyType, Table
 
 

@@ -6,11 +6,11 @@ import msgspec
 from msgspec import Meta
 
 from hashrange import limits
+from hashrange.items.steps import sort
 from hashrange.operations.lookup import purge_gone_tables
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.steps import sort
 
 
 class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from hashrange import limits
 from hashrange.errors import ValidationException
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.tables.members import SSESpecification, StreamSpecification, Tag
-from hashrange.steps import walk
 
 _REPLICATION_OFF = "DISABLED"
 """GlobalTableSettingsReplicationMode of a table without replicas."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 from hashrange import limits
 from hashrange.errors import ValidationException
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
@@ -15,7 +16,6 @@ from hashrange.operations.tables.index_members import (
 )
 from hashrange.operations.tables.members import OnDemandThroughput, ProvisionedThroughput, WarmThroughput
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.steps import walk
 from hashrange.tables.schema import Throughput
 
 TABLE = "table"

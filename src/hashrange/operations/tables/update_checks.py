@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hashrange import limits
 from hashrange.errors import LimitExceededException, ResourceNotFoundException, ValidationException
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.tables.creation import encryption
 from hashrange.operations.tables.creation_checks import (
@@ -36,7 +37,6 @@ from hashrange.operations.tables.throughput_checks import (
     index_subject,
     refuse_maximum,
 )
-from hashrange.steps import walk
 from hashrange.tables.description import warm_units
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
 

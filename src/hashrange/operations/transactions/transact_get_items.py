@@ -14,6 +14,7 @@ from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import Projection, compile_projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.rows import EMPTY_PART
+from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -31,7 +32,6 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.steps import spend
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import RequestRules, SpecialForm
 

@@ -9,7 +9,7 @@
     afterwards  read cache, figures and participants learn that it is in
     barrier     the commit is counted, and synced with others; whoever tells of it waits for that
 
-From reading to writing nothing else runs, but for a plan that takes long and gives way (`hashrange.steps`): then what it was made for is
+From reading to writing nothing else runs, but for a plan that takes long and gives way (`hashrange.items.steps`): then what it was made for is
 looked at again, and from there on nothing gives way. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
 """
 
@@ -22,10 +22,10 @@ import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
+from hashrange.items.steps import Undisturbed, gave_way, spend
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
 from hashrange.soon import Soon
-from hashrange.steps import Undisturbed, gave_way, spend
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
 from hashrange.store.embedded.engine import Engine

@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.steps import look
 from hashrange.items.types import Row
-from hashrange.steps import look
 from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite

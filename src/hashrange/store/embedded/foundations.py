@@ -8,8 +8,8 @@ began to before sees the claim here.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hashrange.items.steps import gave_way
 from hashrange.items.types import Row
-from hashrange.steps import gave_way
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.open_tables import OpenTables

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Key, Row
-from hashrange.steps import PIECE_BYTES
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine

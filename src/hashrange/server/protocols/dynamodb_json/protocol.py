@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from hashrange.errors import CORAL_SERVICE, ApiError, SerializationException, UnknownOperationException
+from hashrange.items.steps import spend_decoding
 from hashrange.messages import http as sentences
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import Operation, Scope
@@ -22,7 +23,6 @@ from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, Js
 from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
-from hashrange.steps import spend_decoding
 from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import check_object, decode_object, explain_object

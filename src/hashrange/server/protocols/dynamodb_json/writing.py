@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from hashrange.items.row_layout import row_json, row_json_view, rows_json
+from hashrange.items.steps import LARGE_BYTES, PIECE_BYTES, grow_reply, look, spend, together
 from hashrange.items.types import Row
 from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
-from hashrange.steps import LARGE_BYTES, PIECE_BYTES, grow_reply, look, spend, together
 from hashrange.tables.stream_records import faces_of, record_json
 
 Text = Any

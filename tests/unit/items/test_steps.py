@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hashrange import steps
+from hashrange.items import steps
 from hashrange.items.numbers import encode_number
-from hashrange.steps import LOOK_STEPS, PIECE_MEMBERS, SORTED_MEMBERS, sort, spend, walk
+from hashrange.items.steps import LOOK_STEPS, PIECE_MEMBERS, SORTED_MEMBERS, sort, spend, walk
 
 
 @pytest.fixture
