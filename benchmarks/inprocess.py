@@ -28,7 +28,7 @@ from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
-from hashrange.wire.http import Request, layout_of
+from hashrange.wire.http import HttpRequest, layout_of
 
 HOST = "127.0.0.1:8000"
 ROUNDS = 5
@@ -68,11 +68,11 @@ class Bench:
         self.loop.run_until_complete(self.store.close())
         self.loop.close()
 
-    def answer(self, requests: Sequence[Request]) -> None:
+    def answer(self, requests: Sequence[HttpRequest]) -> None:
         """Have each request answered, one after the other; every reply must be good."""
         self.loop.run_until_complete(self._answer(requests))
 
-    async def _answer(self, requests: Sequence[Request]) -> None:
+    async def _answer(self, requests: Sequence[HttpRequest]) -> None:
         handle, keep, replies = self.front.handle, self._keep, self._replies
         for request in requests:
             replies.clear()
@@ -123,12 +123,12 @@ class Bench:
         return best_seconds(lambda: self.loop.run_until_complete(run_all()), seconds) / len(decoded)
 
 
-def parse(request: bytes) -> Request:
+def parse(request: bytes) -> HttpRequest:
     """What the HTTP layer makes of those bytes."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(b": ") for line in head.split(b"\r\n")[1:]]
     values: list[bytes | None] = [value for _, _, value in lines]
-    return Request(b"POST", b"/", layout_of(tuple(name for name, _, _ in lines)), [*values, None], body, True)
+    return HttpRequest(b"POST", b"/", layout_of(tuple(name for name, _, _ in lines)), [*values, None], body, True)
 
 
 def best_seconds(run_once: Callable[[], None], seconds: float) -> float:

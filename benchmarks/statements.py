@@ -15,7 +15,7 @@ from benchmarks.inprocess import HOST, Bench, parse
 from benchmarks.items import partition_key, sort_key
 from benchmarks.signing import Signer
 from benchmarks.workloads import read_plan
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 
 ITEMS = 2_000
 REQUESTS = 2_000
@@ -75,7 +75,7 @@ def ratio_of(bench: Bench, pair: Pair) -> tuple[float, float]:
     """CPU µs of the call, and how many times as much the statement costs; every round has requests of its own."""
     signer = Signer(HOST)
 
-    def requests(make: Make) -> list[Request]:
+    def requests(make: Make) -> list[HttpRequest]:
         made = [make(number) for number in range(pair.requests)]
         return [parse(signer.request(operation, json.dumps(members).encode())) for operation, members in made]
 
@@ -87,7 +87,7 @@ def ratio_of(bench: Bench, pair: Pair) -> tuple[float, float]:
     return best[0] * 1e6 / pair.requests, best[1] / best[0]
 
 
-def seconds_once(bench: Bench, ready: list[Request]) -> float:
+def seconds_once(bench: Bench, ready: list[HttpRequest]) -> float:
     """CPU seconds of answering these requests, once: an INSERT can be said only once."""
     before = time.process_time()
     bench.answer(ready)

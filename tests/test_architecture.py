@@ -32,7 +32,7 @@ FILE_ROOMS = (
     "store/embedded/identity.py",
     "store/embedded/threads.py",
     "server/credentials.py",
-    "cli/sources.py",
+    "cli/settings_sources.py",
 )
 """Who may open files. TLS keys are opened by the standard library (server/listener.py)."""
 TIME_ROOM = "clock.py"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.cli.sources import load_settings
+from hashrange.cli.settings_sources import load_settings
 
 TESTS = Path(__file__).parent
 TEXTS = {

@@ -114,7 +114,7 @@ class Settings(msgspec.Struct, frozen=True):
     ] = 65_536
 
 
-Kind = Literal["text", "integer", "number", "switch", "choice"]
+OptionKind = Literal["text", "integer", "number", "switch", "choice"]
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ class Option(msgspec.Struct, frozen=True):
     """Its field in Settings."""
     default: Any
     help: str
-    kind: Kind
+    kind: OptionKind
     unit: str | None = None
     choices: tuple[str, ...] = ()
     least: float = 0
@@ -178,7 +178,7 @@ def options() -> list[Option]:
 def _option(field: msgspec.structs.FieldInfo) -> Option:
     """What one field's annotation says."""
     annotated, meta = field.type.__origin__, field.type.__metadata__[0]
-    kind: Kind
+    kind: OptionKind
     choices: tuple[str, ...] = ()
     if annotated is bool:
         kind = "switch"

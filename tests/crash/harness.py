@@ -116,8 +116,8 @@ def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
     rows = {key[6:]: row for key, row in scan_range(store.engine, *table_range(table.table_id))}
     faults = []
     sizes = sum(int.from_bytes(row[1:5], "big") for row in rows.values())
-    if statistics_of(store, table.source) != (len(rows), sizes):
-        faults.append(f"figures say {statistics_of(store, table.source)}, counted {len(rows)} rows of {sizes} bytes")
+    if statistics_of(store, table.source_id) != (len(rows), sizes):
+        faults.append(f"figures say {statistics_of(store, table.source_id)}, counted {len(rows)} rows of {sizes} bytes")
     numbers: dict[int, set[int]] = defaultdict(set)
     for key, row in rows.items():
         if b"/" in key:

@@ -15,7 +15,7 @@ from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from tests.crash.harness import ROUNDS, context
 from tests.support.participants import TAG, ChangeLog, logged, replayed, source_of, stored
 from tests.support.samples import finish, row_of, table_maker
@@ -45,7 +45,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
         assert finish(store.catalog.replace(table.schema, replace(table.schema, tags={TAG: "filling"})))
     while True:
         rows = {key: chance.choice([None, row_of(chance.randint(1, 99))]) for key in chance.sample(KEYS, 4)}
-        steps = [Step(table, key, lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
+        steps = [TransactionStep(table, key, lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
         if chance.random() < 0.3:
             finish(store.transact(steps, None))
         else:
@@ -56,7 +56,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
             json.dumps([[key.decode(), row and row.decode("latin-1")] for key, row in rows.items()]).encode()
         )
         if store.backfills() and chance.random() < 0.2:
-            finish(store.backfill(store.backfills()[0].source, store.lease(), 3))
+            finish(store.backfill(store.backfills()[0].source_id, store.lease(), 3))
 
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> list[dict[bytes, Row | None]]:

@@ -17,10 +17,10 @@ from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType, Table
-from hashrange.tables.source_id import source_id
+from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import decode_record, keys_of
 from hashrange.tables.streams import SHARD_SECONDS
 from tests.crash.harness import ROUNDS, heard_until_killed
@@ -80,7 +80,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
             key, row = item_row(table, number, chance.randrange(99), chance.randrange(200))
             rows[key] = None if chance.random() < 0.3 else row
         if chance.random() < 0.4:
-            steps = [Step(table, Key(key), lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
+            steps = [TransactionStep(table, Key(key), lambda _, row=row: row) for key, row in rows.items()]  # type: ignore[misc]
             finish(store.transact(steps, None))
         else:
             written, changed = rows.popitem()
@@ -138,7 +138,7 @@ def test_records_and_writes_belong_together(tmp_path: Path) -> None:
         store = open_streamed(str(folder), size_bytes=PARTITION_SIZE_MAX_BYTES)
         table = store.catalog.find(*PLACE)
         assert table is not None
-        there = {key[6:]: row for key, row in scan_prefix(store.engine, source_id(table.table_id))}
+        there = {key[6:]: row for key, row in scan_prefix(store.engine, make_source_id(table.table_id))}
         assert replayed(store, table) == there
         differing = {key for key, row in acknowledged.items() if there.get(key) != row}
         assert len(differing) <= COMMIT_ITEMS, "only one commit may have come after the last that was told"

@@ -33,7 +33,7 @@ def assert_whole(folder: Path, acknowledged: dict[int, int]) -> None:
     found = [dict(scan_range(store.engine, *layout.table_range(table.table_id))) for table in tables]
     for table, rows in zip(tables, found, strict=True):
         sizes = sum(int.from_bytes(row[1:5], "big") for row in rows.values())
-        assert statistics_of(store, table.source) == (len(rows), sizes)
+        assert statistics_of(store, table.source_id) == (len(rows), sizes)
     tokens = {
         engine_key[len(layout.TOKEN_PREFIX) :] for engine_key, _ in scan_prefix(store.engine, layout.TOKEN_PREFIX)
     }
@@ -44,7 +44,7 @@ def assert_whole(folder: Path, acknowledged: dict[int, int]) -> None:
     }
     for writer in range(WRITERS):
         counters = [
-            program.number_of(finish(store.get(table.source, program.counter_key(writer), consistent=True)))
+            program.number_of(finish(store.get(table.source_id, program.counter_key(writer), consistent=True)))
             for table in tables
         ]
         assert counters[0] == counters[1] >= acknowledged.get(writer, 0)

@@ -12,7 +12,7 @@ from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.interface import Step, Token, Transacted
+from hashrange.store.interface import IdempotencyToken, Transacted, TransactionStep
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import durable, row_of, table_maker
@@ -38,9 +38,9 @@ def number_of(row: Row | None) -> int:
     return 0 if row is None else int(row[5:])
 
 
-def token(writer: int, number: int) -> Token:
+def token(writer: int, number: int) -> IdempotencyToken:
     """Of one transaction; it never expires."""
-    return Token(b"%03d/%09d" % (writer, number), DIGEST, 0.0, 1e9, lambda changes: b"%d" % len(changes))
+    return IdempotencyToken(b"%03d/%09d" % (writer, number), DIGEST, 0.0, 1e9, lambda changes: b"%d" % len(changes))
 
 
 async def open_tables(store: EmbeddedStore) -> list[OpenTable]:
@@ -61,9 +61,9 @@ async def transact_one(store: EmbeddedStore, tables: list[OpenTable], writer: in
 
     one, two = tables
     steps = [
-        Step(one, counter_key(writer), put(counter_row(number))),
-        Step(two, counter_key(writer), put(counter_row(number))),
-        Step(two, entry_key(writer, number), put(row_of(number % 700, b"x" * (number % 700)))),
+        TransactionStep(one, counter_key(writer), put(counter_row(number))),
+        TransactionStep(two, counter_key(writer), put(counter_row(number))),
+        TransactionStep(two, entry_key(writer, number), put(row_of(number % 700, b"x" * (number % 700)))),
     ]
     return await store.transact(steps, token(writer, number))
 
@@ -72,7 +72,7 @@ def write_until_killed(folder: str, writers: int, pipe: Connection) -> None:
     """Entry of the process. Reports [writer, number] for what is durable."""
 
     async def write(store: EmbeddedStore, tables: list[OpenTable], writer: int) -> None:
-        number = number_of(await settled(store.get(tables[0].source, counter_key(writer), consistent=True)))
+        number = number_of(await settled(store.get(tables[0].source_id, counter_key(writer), consistent=True)))
         while True:
             number += 1
             await transact_one(store, tables, writer, number)

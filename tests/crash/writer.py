@@ -76,7 +76,7 @@ Send = Callable[[object], None]
 
 async def writer_loop(store: EmbeddedStore, table: OpenTable, writer: int, send: Send) -> None:
     """Write for ever, reporting ["A", writer, number] for what is durable."""
-    number = number_of(await settled(store.get(table.source, counter_key(writer), consistent=True)))
+    number = number_of(await settled(store.get(table.source_id, counter_key(writer), consistent=True)))
     while True:
         number += 1
         await write_one(store, table, writer, number)
@@ -156,7 +156,7 @@ def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> N
                 number += 1
         except StorageError as error:
             pipe.send(("failed", number, type(error).__name__))
-        row = await settled(store.get(table.source, counter_key(0), consistent=True))
+        row = await settled(store.get(table.source_id, counter_key(0), consistent=True))
         await durable(store)
         pipe.send(("reads", number_of(row), ""))
         try:
@@ -166,7 +166,7 @@ def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> N
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         while True:
             try:
-                row = await settled(store.get(table.source, counter_key(0), consistent=True))
+                row = await settled(store.get(table.source_id, counter_key(0), consistent=True))
                 await write_one(store, table, 0, number_of(row) + 1)
                 break
             except StorageError:

@@ -11,7 +11,7 @@ import pytest
 from hashrange.errors import ValidationException
 from hashrange.operations.policies.document import read_document, shown_form, stored_form
 from hashrange.operations.policies.lockout import locks_out
-from hashrange.operations.policies.statements import Kind
+from hashrange.operations.policies.statements import ResourceKind
 from tests.fuzz.mutations import spoiled
 
 DOCUMENTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8
@@ -51,7 +51,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("kind", ["table", "stream"])
-def test_a_spoiled_document_is_canonical_or_refused(kind: Kind) -> None:
+def test_a_spoiled_document_is_canonical_or_refused(kind: ResourceKind) -> None:
     generator = random.Random(SEED)
     read = 0
     for _ in range(DOCUMENTS):

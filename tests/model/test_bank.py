@@ -23,7 +23,7 @@ from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
 from hashrange.soon import settled
 from hashrange.store.embedded import open_store
-from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
+from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId
 from hashrange.store.suspending import SuspendingStore
@@ -44,7 +44,7 @@ class HalvingStore(SuspendingStore):
     """A store that is wrong: a transaction's steps are committed one by one, a snapshot is read row by row."""
 
     async def transact(
-        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
         changes = []
         for table, key, plan in steps:
@@ -62,7 +62,7 @@ class HalvingStore(SuspendingStore):
         rows = []
         for table, key in places:
             await self.suspend()
-            rows.append(await settled(self.inner.get(table.source, key, consistent=True)))
+            rows.append(await settled(self.inner.get(table.source_id, key, consistent=True)))
         return rows
 
 

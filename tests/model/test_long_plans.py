@@ -18,7 +18,7 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Plan
 from tests.support.samples import finish, statistics_of
 from tests.unit.store.test_late_entries import entries, indexed, table_of
@@ -95,14 +95,14 @@ class Counting:
                 self.hub.do(settled(self.store.mutate(table_of(self.store), self.key(names[0]), self.add(names[0]))))
                 self.acknowledged[names[0]] += 1
             else:
-                steps = [Step(table_of(self.store), self.key(name), self.add(name)) for name in names]
+                steps = [TransactionStep(table_of(self.store), self.key(name), self.add(name)) for name in names]
                 self.hub.do(self.store.transact(steps, None))
                 self.acknowledged.update(names)
 
     def write_all(self) -> None:
         """Only transactions of all items, which must stay equal in what they count of them."""
         for _ in range(ROUNDS):
-            steps = [Step(table_of(self.store), self.key(name), self.add(name)) for name in NAMES]
+            steps = [TransactionStep(table_of(self.store), self.key(name), self.add(name)) for name in NAMES]
             self.hub.do(self.store.transact(steps, None))
             self.acknowledged.update(NAMES)
 
@@ -127,10 +127,10 @@ def test_whoever_writes_together_nothing_is_lost_or_torn(seed: int, monkeypatch:
     are_equal = seed % 2 == 0
     writers = [world.write_all if are_equal else world.write] * WRITERS
     hub.run([*writers, lambda: world.read(are_equal=are_equal)])
-    rows = {name: finish(store.get(table_of(store).source, world.key(name), consistent=True)) for name in NAMES}
+    rows = {name: finish(store.get(table_of(store).source_id, world.key(name), consistent=True)) for name in NAMES}
     counts = {name: int(decode_row(row)["n"]["N"]) for name, row in rows.items() if row is not None}
     assert counts == dict(world.acknowledged)
     assert entries(store) == [len(counts)] * len(table_of(store).indexes)
-    assert statistics_of(store, table_of(store).source).item_count == len(counts)
+    assert statistics_of(store, table_of(store).source_id).item_count == len(counts)
     assert not store._commits._claims.rows
     store.close_now()

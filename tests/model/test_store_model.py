@@ -63,7 +63,7 @@ class Walk:
         (action,) = self.chance.choices(list(weights), list(weights.values()))
         action(name, table)
         sizes = [int.from_bytes(row[1:5], "big") for row in self.model.tables.get(name, {}).values()]
-        assert statistics_of(self.store, table.source) == (len(sizes), sum(sizes))
+        assert statistics_of(self.store, table.source_id) == (len(sizes), sum(sizes))
 
     def write(self, name: str, table: OpenTable) -> None:
         """Insert, replace or delete."""
@@ -80,14 +80,14 @@ class Walk:
     def read(self, name: str, table: OpenTable) -> None:
         """One row."""
         key = self.chance.choice(KEYS)
-        row = finish(self.store.get(table.source, Key(key), consistent=self.chance.random() < 0.5))
+        row = finish(self.store.get(table.source_id, Key(key), consistent=self.chance.random() < 0.5))
         assert row == self.model.tables[name].get(key)
 
     def page(self, name: str, table: OpenTable) -> None:
         """A span with limits."""
         span = Span(self.chance.choice(KEYS), self.chance.choice(KEYS), self.chance.random() < 0.5)
         limits = self.chance.randint(1, 20), self.chance.randint(1, 40)
-        page = finish(self.store.page(table.source, span, *limits, consistent=True))
+        page = finish(self.store.page(table.source_id, span, *limits, consistent=True))
         assert (page.rows, page.last_key is None) == self.model.page(name, span, *limits)
 
     def drop(self, name: str, table: OpenTable) -> None:

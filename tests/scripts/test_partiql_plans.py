@@ -6,18 +6,18 @@ local    pk, h (N)         carries the keys and `a`
 many     g and h, sk       has two partition key attributes
 """
 
-from hashrange.expressions.condition import Condition
+from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
-from hashrange.operations.partiql.read_plan import KeyBranch, ReadPlan, plan_read
-from hashrange.operations.partiql.writes import WHERES, bind_write, check_write
+from hashrange.operations.partiql.access_path import AccessPath, KeyBranch, choose_access_path
+from hashrange.operations.partiql.statement_writes import WHERES, bind_write, check_write
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
 from tests.scripts.cases import case_test
 from tests.scripts.partiql_cases import Parameters, show_data, statements_of
 
-KEYS = Projection("KEYS_ONLY")
+KEYS = IndexProjection("KEYS_ONLY")
 TABLE = OpenTable(
     Table(
         table_id=1,
@@ -31,8 +31,8 @@ TABLE = OpenTable(
         active_at_seconds=1.0,
         indexes=(
             Index(1, "global", True, KeySchema(("g",), ("S",), ("h",), ("N",)), KEYS),
-            Index(2, "all", True, KeySchema(("g",), ("S",)), Projection("ALL")),
-            Index(3, "local", False, KeySchema(("pk",), ("S",), ("h",), ("N",)), Projection("INCLUDE", ("a",))),
+            Index(2, "all", True, KeySchema(("g",), ("S",)), IndexProjection("ALL")),
+            Index(3, "local", False, KeySchema(("pk",), ("S",), ("h",), ("N",)), IndexProjection("INCLUDE", ("a",))),
             Index(4, "many", True, KeySchema(("g", "h"), ("S", "N"), ("sk",), ("N",)), KEYS),
         ),
     )
@@ -43,7 +43,7 @@ def evaluate(text: str, parameters: Parameters) -> str:
     statement = compile_statement(text, parameters)
     data = data_of(statement)
     if statement.kind == "SELECT":
-        return show_read(plan_read(TABLE, statement), data)
+        return show_read(choose_access_path(TABLE, statement), data)
     action = bind_write(TABLE, check_write(statement, parameters), None)
     if action.kind == "put":
         return "put, unless it is there"
@@ -58,7 +58,7 @@ def data_of(statement: Statement) -> dict[str, Data]:
     return constants | {token: Parameter(position, "S") for token, position in table.direct}
 
 
-def show_read(plan: ReadPlan, data: dict[str, Data]) -> str:
+def show_read(plan: AccessPath, data: dict[str, Data]) -> str:
     keys = plan.source.keys
     shown = [plan.kind, "t" if plan.source.index is None else plan.source.index.name]
     if plan.branches:
@@ -93,7 +93,7 @@ def show_term(term: Term, data: dict[str, Data]) -> str:
     return f"{term.attribute} {term.operator} {' '.join([show_data(data[token]) for token in term.tokens])}"
 
 
-def show_condition(condition: Condition | None) -> str:
+def show_condition(condition: CompiledCondition | None) -> str:
     return "" if condition is None else f", if {sorted(condition.attributes)} fit"
 
 

@@ -6,13 +6,13 @@ from hashrange.expressions.tree import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Node,
     Not,
     Or,
-    Path,
     ValueToken,
 )
 
@@ -24,11 +24,11 @@ def show_tree(node: Node, show_value: Callable[[ValueToken], str]) -> str:
         return [show_tree(one, show_value) for one in nodes]
 
     match node:
-        case Path():
+        case DocumentPath():
             return show_path(node)
         case ValueToken():
             return show_value(node)
-        case Call():
+        case FunctionCall():
             return f"{node.function}({', '.join(shown(*node.operands))})"
         case Comparison() | Arithmetic():
             left, right = shown(node.left, node.right)
@@ -46,6 +46,6 @@ def show_tree(node: Node, show_value: Callable[[ValueToken], str]) -> str:
             return f"({' or '.join(shown(*node.conditions))})"
 
 
-def show_path(path: Path) -> str:
+def show_path(path: DocumentPath) -> str:
     """`a.b[0]`."""
     return "".join([f"[{e}]" if isinstance(e, int) else f".{e}" for e in path.elements]).removeprefix(".")

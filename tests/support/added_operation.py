@@ -43,7 +43,7 @@ async def has_item(scope: Scope, request: HasItemRequest, meter: Meter) -> Reply
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
     consistent = request.ConsistentRead is True
-    row = await settled(scope.store.get(table.source, table.lookup_key(key_item), consistent=consistent))
+    row = await settled(scope.store.get(table.source_id, table.lookup_key(key_item), consistent=consistent))
     meter.append(Usage(table, request.TableName, item_read_units(row, consistent=consistent)))
     return {"HasItem": row is not None}
 

@@ -2,14 +2,16 @@
 
 from decimal import Context, Decimal
 
-from hashrange.expressions.keycondition import KeyCondition, read_key_condition, shape_key_condition
+from hashrange.expressions.keycondition import CompiledKeyCondition, read_key_condition, shape_key_condition
 from hashrange.items.numbers import normalize_number
 from hashrange.items.types import Value
 
 _EXACT = Context(prec=40, Emin=-1000, Emax=1000)
 
 
-def compile_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> KeyCondition:
+def compile_key_condition(
+    text: str, names: dict[str, str] | None, values: dict[str, Value] | None
+) -> CompiledKeyCondition:
     """Both halves of what a Query does with its key condition."""
     return shape_key_condition(read_key_condition(text, names, values or {}))
 

@@ -39,7 +39,7 @@ SECONDS = {
     "tests/unit/test_dealing.py": 8,
     "tests/model/test_item_collections.py": 7,
     "tests/unit/jobs/test_index_backfill.py": 7,
-    "tests/unit/server/test_room.py": 7,
+    "tests/unit/server/test_receive_budget.py": 7,
     "tests/unit/wire/test_faults_bounds.py": 7,
     "tests/crash/test_collection_kills.py": 6,
     "tests/unit/cli/test_commands.py": 6,

@@ -2,7 +2,7 @@
 
 from collections.abc import MutableMapping
 
-from hashrange.cli.sources import CONFIG_VARIABLE
+from hashrange.cli.settings_sources import CONFIG_VARIABLE
 from hashrange.settings import options
 
 OPTION_VARIABLES = frozenset({CONFIG_VARIABLE, *(option.variable for option in options())})

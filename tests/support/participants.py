@@ -110,7 +110,7 @@ def replayed(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
 
 def stored(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
     """The rows that the table has."""
-    return {engine_key[6:]: row for engine_key, row in scan_prefix(engine, table.source)}
+    return {engine_key[6:]: row for engine_key, row in scan_prefix(engine, table.source_id)}
 
 
 ITEM_BYTES_MAX = 1_000

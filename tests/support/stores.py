@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hashrange.clock import Clock, SystemClock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.opening import open_store
-from hashrange.store.embedded.participant import IndexDelay
+from hashrange.store.embedded.participant import DrawDelay
 from hashrange.store.interface import WholeStore
 from hashrange.store.stale_reads import StaleReads
 from hashrange.store.suspending import SuspendingStore
@@ -27,7 +27,7 @@ def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_
     return as_distributed(_open(time, time.delay, collection_size_max_bytes), SEED, time)
 
 
-def _open(clock: Clock, index_delay: IndexDelay | None, collection_size_max_bytes: int) -> WholeStore:
+def _open(clock: Clock, index_delay: DrawDelay | None, collection_size_max_bytes: int) -> WholeStore:
     """Tables on demand have four partitions, as in the service."""
     return open_store(
         None,

@@ -2,7 +2,7 @@
 
 import os
 
-from hashrange.cli.sources import CONFIG_VARIABLE, load_settings
+from hashrange.cli.settings_sources import CONFIG_VARIABLE, load_settings
 from hashrange.settings import Settings, options
 from tests.support.environment import hide_what_is_outside
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-Item = Mapping[str, Mapping[str, Any]]
+WireItem = Mapping[str, Mapping[str, Any]]
 
 VALUE_CHARACTERS_MAX = 80
-NOTHING: Item = {}
+NOTHING: WireItem = {}
 
 _is_plain_name = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
@@ -23,7 +23,7 @@ _is_plain_name = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 def change_line(record: Mapping[str, Any]) -> str:
     """The line of a stream record, without its end."""
     content = record["dynamodb"]
-    keys: Item = content["Keys"]
+    keys: WireItem = content["Keys"]
     at = datetime.fromtimestamp(content["ApproximateCreationDateTime"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     key = ", ".join(f"{_name(name)} {_value(value)}" for name, value in keys.items())
     by = " by time to live" if record.get("userIdentity", {}).get("PrincipalId") == "dynamodb.amazonaws.com" else ""
@@ -43,7 +43,7 @@ def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
         yield from _differences(old, new, "")
 
 
-def _differences(old: Item, new: Item, path: str) -> Iterator[str]:
+def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
     """Changed, then added, then removed; each in the order of its image."""
     for name, value in new.items():
         before = old.get(name)

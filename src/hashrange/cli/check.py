@@ -4,7 +4,7 @@ import sys
 
 from hashrange.cli.main import DONE, FAILED, count
 from hashrange.cli.output import say
-from hashrange.cli.parsing import Parser, command_parser, parse
+from hashrange.cli.parsing import CommandParser, command_parser, parse
 
 EXAMPLE = """example:
   hashrange check ./hashrange-data
@@ -30,7 +30,7 @@ def run(words: list[str]) -> int:
     return DONE
 
 
-def build_parser() -> Parser:
+def build_parser() -> CommandParser:
     """The command's arguments."""
     parser = command_parser("check", "Verify that a data folder is sound.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")

@@ -7,7 +7,7 @@ mean: developer guide, "Streams" record of 2026. No part of this waits; whoever 
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from hashrange.cli.remote import Refusal
+from hashrange.cli.remote import RefusedRequest
 
 Record = dict[str, Any]
 
@@ -25,7 +25,7 @@ class Asking(Protocol):
         ...
 
     def ask(self, operation: str, service: str = ..., **members: Any) -> Any:
-        """The reply. Raises Refusal."""
+        """The reply. Raises RefusedRequest."""
         ...
 
 
@@ -132,7 +132,7 @@ class Following:
             self._renew(shard)
         try:
             page = self._ask_stream("GetRecords", ShardIterator=shard.iterator, Limit=PAGE_RECORDS_MAX)
-        except Refusal as refusal:
+        except RefusedRequest as refusal:
             if refusal.code != "ExpiredIteratorException":
                 raise
             self._renew(shard)  # the process was stopped for more than a quarter of an hour
@@ -161,7 +161,7 @@ class Following:
     def _ask_stream(self, operation: str, **members: Any) -> Any:
         try:
             return self._server.ask(operation, "streams", **members)
-        except Refusal as refusal:
+        except RefusedRequest as refusal:
             if refusal.code == "ResourceNotFoundException":
                 raise StreamGone from refusal
             raise

@@ -1,4 +1,4 @@
-"""`hashrange inspect DIR`: what does a data folder hold? Tables with figures, or the item at a key."""
+"""`hashrange inspect DIR`: what does a data folder hold? Tables with statistics, or the item at a key."""
 
 import json
 
@@ -6,7 +6,7 @@ import msgspec
 
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
 from hashrange.cli.output import say
-from hashrange.cli.parsing import Parser, command_parser, parse
+from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.errors import ApiError, Malformed
 from hashrange.tables.schema import KeySchema
 
@@ -31,7 +31,7 @@ def run(words: list[str]) -> int:
     return show_item(options.data_dir, options.table, key)
 
 
-def build_parser() -> Parser:
+def build_parser() -> CommandParser:
     """The command's arguments."""
     parser = command_parser("inspect", "Show a data folder's tables, or the item at a key.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
@@ -43,11 +43,11 @@ def build_parser() -> Parser:
 
 
 def show_tables(data_dir: str, only: str | None) -> int:
-    """One line per table: where it is, its keys, its figures."""
+    """One line per table: where it is, its keys, its statistics."""
     from hashrange.store.embedded.inspect import inspect_store
 
     overview = inspect_store(data_dir)
-    tables = [(table, figures) for table, figures in overview.tables if only in {None, table.name}]
+    tables = [(table, statistics) for table, statistics in overview.tables if only in {None, table.name}]
     if only is not None and not tables:
         return refuse(f"{data_dir} has no table {only}; without --table, all are listed.", FAILED)
     tables_text = count(len(overview.tables), "table")
@@ -62,10 +62,10 @@ def show_tables(data_dir: str, only: str | None) -> int:
             table.schema.account,
             table.schema.region,
             key_text(table.keys),
-            f"{figures.item_count:,}",
-            f"{figures.size_bytes:,}",
+            f"{statistics.item_count:,}",
+            f"{statistics.size_bytes:,}",
         )
-        for table, figures in tables
+        for table, statistics in tables
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

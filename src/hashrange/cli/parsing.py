@@ -12,7 +12,7 @@ class UsageError(HashrangeError):
     """The command line cannot be used: the message names the word, the reason and the way out."""
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """argparse's own, which says what is wrong in our way."""
 
     def print_help(self, file: Any = None) -> None:
@@ -41,9 +41,9 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{flag} takes no value: it stands alone{negative}.")
 
 
-def command_parser(name: str, description: str, example: str) -> Parser:
+def command_parser(name: str, description: str, example: str) -> CommandParser:
     """The parser of `hashrange NAME`, without its arguments; options that are not given stay unset."""
-    return Parser(
+    return CommandParser(
         prog=f"hashrange {name}",
         description=description,
         epilog=example,
@@ -54,7 +54,7 @@ def command_parser(name: str, description: str, example: str) -> Parser:
     )
 
 
-def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
     """The arguments; raises UsageError for words that the command does not know, and for values that are missing or too many."""
     try:
         arguments, unknown = parser.parse_known_args(words)

@@ -38,7 +38,7 @@ class RemoteError(HashrangeError):
     """The server cannot be reached, or does not answer as one: the message says which, and the way out."""
 
 
-class Refusal(RemoteError):
+class RefusedRequest(RemoteError):
     """The server refused a request: its code and message."""
 
     def __init__(self, code: str, message: str, sentence: str) -> None:
@@ -65,7 +65,7 @@ class Remote:
         """When the server answered last, in whole seconds of its own time."""
 
     def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
-        """The reply. Raises Refusal when the server refuses, RemoteError when it cannot be asked."""
+        """The reply. Raises RefusedRequest when the server refuses, RemoteError when it cannot be asked."""
         body = json.dumps(members).encode()
         headers = self._signed(f"{TARGETS[service]}.{operation}", body)
         is_kept = self._connection is not None
@@ -143,7 +143,7 @@ class Remote:
             return reply
         code = str(reply["__type"]).rpartition("#")[2]
         message = str(reply.get("message") or reply.get("Message") or "")
-        raise Refusal(code, message, self._refused(operation, code, message))
+        raise RefusedRequest(code, message, self._refused(operation, code, message))
 
     def _refused(self, operation: str, code: str, message: str) -> str:
         """Messages of signatures that do not match have several lines, the first of which says it."""

@@ -7,8 +7,8 @@ from typing import Any
 from hashrange.cli.dynamodb_local import is_dynamodb_local, translate
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import say
-from hashrange.cli.parsing import Parser, command_parser, parse
-from hashrange.cli.sources import CONFIG_VARIABLE, current_environment, load_settings
+from hashrange.cli.parsing import CommandParser, command_parser, parse
+from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, load_settings
 from hashrange.settings import Option, Settings, options
 
 EXAMPLE = """example:
@@ -34,10 +34,10 @@ def run(words: list[str]) -> int:
     start_logging(settings)
     for warning in warnings:
         print(f"hashrange: {warning}", file=sys.stderr)
-    return serve(settings)
+    return start_server(settings)
 
 
-def build_parser() -> Parser:
+def build_parser() -> CommandParser:
     """One flag per option; values stay text, `cli.sources` checks them."""
     description = "Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C."
     parser = command_parser("serve", description, EXAMPLE.format(variable=CONFIG_VARIABLE))
@@ -48,7 +48,7 @@ def build_parser() -> Parser:
     return parser
 
 
-def _add_flag(parser: Parser, option: Option) -> None:
+def _add_flag(parser: CommandParser, option: Option) -> None:
     action: dict[str, Any] = {"metavar": _metavar(option)}
     if option.kind == "switch":
         action = {"action": argparse.BooleanOptionalAction}
@@ -80,7 +80,7 @@ def start_logging(settings: Settings) -> None:
         logging.getLogger("hashrange.access").setLevel(logging.INFO)
 
 
-def serve(settings: Settings) -> int:
+def start_server(settings: Settings) -> int:
     """Run the server. Raises HashrangeError with one sentence when something keeps it from starting."""
     try:
         from hashrange.server.app import run as run_server

@@ -9,9 +9,9 @@ from typing import Any
 from hashrange.cli.following import Following, Record, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import OutputError, say
-from hashrange.cli.parsing import Parser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, Refusal, Remote
-from hashrange.cli.sources import current_environment
+from hashrange.cli.parsing import CommandParser, command_parser, parse
+from hashrange.cli.remote import DEFAULT_ENDPOINT, DEFAULT_REGION, RefusedRequest, Remote
+from hashrange.cli.settings_sources import current_environment
 
 EXAMPLE = """example:
   hashrange tail Users --from-start
@@ -45,7 +45,7 @@ def run(words: list[str]) -> int:
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")  # a terminal may know fewer characters than items have
     try:
-        arn = stream_of(server, options.table)
+        arn = find_stream_arn(server, options.table)
         if arn is None:
             return FAILED
         following = Following(server, arn, is_from_start=options.is_from_start or options.is_once)
@@ -55,7 +55,7 @@ def run(words: list[str]) -> int:
         return follow(following, options)
     except StreamGone:
         return refuse(ended(options.table), FAILED)
-    except Refusal as refusal:
+    except RefusedRequest as refusal:
         if refusal.code == "TrimmedDataAccessException":
             return refuse(TRIMMED.format(table=options.table), FAILED)
         raise
@@ -63,7 +63,7 @@ def run(words: list[str]) -> int:
         server.close()
 
 
-def build_parser() -> Parser:
+def build_parser() -> CommandParser:
     """The command's arguments."""
     parser = command_parser("tail", "Print the changes of a running server's table, as they come.", EXAMPLE)
     parser.set_defaults(endpoint=None, region=None, is_from_start=False, is_once=False, is_json=False)
@@ -138,11 +138,11 @@ def pause() -> None:
         threading.Event().wait(PAUSE_SECONDS)
 
 
-def stream_of(server: Remote, table_name: str) -> str | None:
+def find_stream_arn(server: Remote, table_name: str) -> str | None:
     """ARN of the table's stream; None once it has been said why there is none. Raises RemoteError."""
     try:
         table = server.ask("DescribeTable", TableName=table_name)["Table"]
-    except Refusal as refusal:
+    except RefusedRequest as refusal:
         if refusal.code not in {"ResourceNotFoundException", "ValidationException"}:
             raise
         refuse(

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from hashrange.items.types import Value
 
-Key = tuple[object, ...]
+CacheKey = tuple[object, ...]
 Compiled = TypeVar("Compiled")
 
 ENTRIES_MAX = 1_024
@@ -26,10 +26,10 @@ class Cache(Generic[Compiled]):
     __slots__ = ("characters", "entries")
 
     def __init__(self) -> None:
-        self.entries: dict[Key, Compiled] = {}
+        self.entries: dict[CacheKey, Compiled] = {}
         self.characters = 0
 
-    def add(self, key: Key, compiled: Compiled) -> None:
+    def add(self, key: CacheKey, compiled: Compiled) -> None:
         """Keep `compiled` under `key`, letting the oldest go where the bounds ask for it."""
         if not key or key in self.entries:  # somebody else may have come first while this was compiled
             return

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import fault
-from hashrange.expressions.parser import Parser
+from hashrange.expressions.parser import ExpressionParser
 from hashrange.expressions.reserved import RESERVED_WORDS
-from hashrange.expressions.tree import Arithmetic, Call, Condition, Node, Operand, Path, ValueToken
+from hashrange.expressions.tree import Arithmetic, ConditionNode, DocumentPath, FunctionCall, Node, Operand, ValueToken
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
 from hashrange.messages.expressions import (
     FUNCTION_MISUSED,
@@ -36,12 +36,12 @@ class Notes(Protocol):
     """What every reader notes, of an expression or of a statement."""
 
     kind: str
-    paths: list[Path]
-    conditions: list[Condition]
+    paths: list[DocumentPath]
+    conditions: list[ConditionNode]
     operator_count: int
 
 
-def check_parentheses(parser: Parser) -> None:
+def check_parentheses(parser: ExpressionParser) -> None:
     """Refuse doubled parentheses around one thing."""
     if parser.has_redundant_parentheses:
         raise fault(parser.kind, REDUNDANT_PARENTHESES)
@@ -53,7 +53,7 @@ def check_operator_count(parser: Notes) -> None:
         raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
 
 
-def check_functions_known(parser: Parser, known: Iterable[str]) -> None:
+def check_functions_known(parser: ExpressionParser, known: Iterable[str]) -> None:
     """Refuse names of functions that do not exist."""
     for call in parser.calls:
         if call.function not in known:
@@ -65,7 +65,7 @@ def misuse(kind: str, function: str) -> RequestFault:
     return fault(kind, FUNCTION_MISUSED.format(function=function))
 
 
-def check_reserved(parser: Parser) -> None:
+def check_reserved(parser: ExpressionParser) -> None:
     """Refuse reserved words among the bare names."""
     for name in parser.bare_names:
         if name.upper() in RESERVED_WORDS:
@@ -83,7 +83,7 @@ def check_paths(parser: Notes) -> None:
                 raise fault(parser.kind, INDEX_OUT_OF_RANGE.format(index=element))
 
 
-def check_name_defined(kind: str, path: Path) -> None:
+def check_name_defined(kind: str, path: DocumentPath) -> None:
     """Refuse a path that uses a `#token` without a name."""
     if path.undefined is not None:
         raise fault(kind, UNDEFINED_NAME.format(name=path.undefined))
@@ -100,18 +100,18 @@ def check_operands_defined(kind: str, operands: Iterable[Operand]) -> None:
     pending: list[Operand] = list(operands)[::-1]
     while pending:
         operand = pending.pop()
-        if isinstance(operand, Path):
+        if isinstance(operand, DocumentPath):
             check_name_defined(kind, operand)
         elif isinstance(operand, ValueToken):
             check_value_defined(kind, operand)
-        elif isinstance(operand, Call):
+        elif isinstance(operand, FunctionCall):
             pending.extend(operand.operands[::-1])
         else:
             pending.append(operand.right)
             pending.append(operand.left)
 
 
-def check_operand_count(kind: str, call: Call, count: int) -> None:
+def check_operand_count(kind: str, call: FunctionCall, count: int) -> None:
     """Refuse a function with more or fewer operands than it takes."""
     if len(call.operands) != count:
         raise fault(kind, OPERAND_COUNT.format(operator=call.function, count=len(call.operands)))
@@ -124,9 +124,9 @@ def path_required(kind: str, operator: str) -> RequestFault:
 
 def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]) -> None:
     """Refuse an operator whose first operand, a path, is also one of the others."""
-    if isinstance(first, Path):
+    if isinstance(first, DocumentPath):
         for other in others:
-            if isinstance(other, Path) and other.elements == first.elements:
+            if isinstance(other, DocumentPath) and other.elements == first.elements:
                 raise fault(kind, SAME_OPERAND.format(operator=operator, path=render_path(first.elements)))
 
 
@@ -134,7 +134,7 @@ def operand_type(operand: Node) -> str | None:
     """The type that an operand has whatever the item holds; None when only the item tells."""
     if isinstance(operand, ValueToken):
         return operand.type_name
-    if isinstance(operand, Call):
+    if isinstance(operand, FunctionCall):
         return {"size": "N", "list_append": "L"}.get(operand.function)
     return "N" if isinstance(operand, Arithmetic) else None
 
@@ -156,22 +156,22 @@ class _Step:
 
     __slots__ = ("by_index", "by_name", "first", "is_end", "steps")
 
-    def __init__(self, first: Path) -> None:
+    def __init__(self, first: DocumentPath) -> None:
         self.first = first
         """The first path that came through here."""
         self.is_end = False
         self.steps: dict[str | int, _Step] = {}
-        self.by_name: Path | None = None
+        self.by_name: DocumentPath | None = None
         """The first path that goes on by a name."""
-        self.by_index: Path | None = None
+        self.by_index: DocumentPath | None = None
 
 
-def check_disjoint(kind: str, paths: Iterable[Path]) -> None:
+def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
     """Refuse paths of which one is the other or its beginning; then paths that see a map and a list in one place.
 
     Linear in the elements of all paths.
     """
-    conflict: tuple[Path, Path] | None = None
+    conflict: tuple[DocumentPath, DocumentPath] | None = None
     root: _Step | None = None
     for path in paths:
         if root is None:
@@ -198,5 +198,5 @@ def check_disjoint(kind: str, paths: Iterable[Path]) -> None:
         raise _paths_fault(kind, PATHS_CONFLICT, *conflict)
 
 
-def _paths_fault(kind: str, message: str, one: Path, two: Path) -> RequestFault:
+def _paths_fault(kind: str, message: str, one: DocumentPath, two: DocumentPath) -> RequestFault:
     return fault(kind, message.format(one=render_path(one.elements), two=render_path(two.elements)))

@@ -17,15 +17,14 @@ from hashrange.expressions.checks import (
     check_reserved,
     misuse,
 )
-from hashrange.expressions.parser import CONDITION_KEYWORDS, Parser
+from hashrange.expressions.parser import CONDITION_KEYWORDS, ExpressionParser
 from hashrange.expressions.predicates import Test, compile_conditions
 from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms, run_value_checks
-from hashrange.expressions.tree import Call
-from hashrange.expressions.tree import Condition as ConditionNode
+from hashrange.expressions.tree import ConditionNode, FunctionCall
 from hashrange.items.types import Value
 
 
-class Condition:
+class CompiledCondition:
     """A compiled condition: `test(item, values)`, and what it names. `item` is empty when there is none."""
 
     __slots__ = ("attributes", "kind", "nested_attributes", "test", "used_names", "used_values", "value_checks")
@@ -52,11 +51,13 @@ class Condition:
         """Static checks that depend on a value itself, so that they run for each request."""
 
 
-_CACHE: Cache[Condition] = Cache()
-_cached: Callable[[tuple[object, ...]], Condition | None] = _CACHE.entries.get
+_CACHE: Cache[CompiledCondition] = Cache()
+_cached: Callable[[tuple[object, ...]], CompiledCondition | None] = _CACHE.entries.get
 
 
-def compile_condition(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> Condition:
+def compile_condition(
+    kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
+) -> CompiledCondition:
     """The condition that `text` states; `kind` is the parameter's name, `values` are canonical.
 
     Raises RequestFault for the first static fault. Cached: a hit costs about 1 µs.
@@ -73,9 +74,9 @@ def compile_condition(kind: str, text: str, names: dict[str, str] | None, values
 
 def read_checked_condition(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]
-) -> tuple[Parser, ConditionNode, tuple[ValueCheck, ...]]:
+) -> tuple[ExpressionParser, ConditionNode, tuple[ValueCheck, ...]]:
     """Read and check a condition: the parser with its notes, the tree, and the checks to run for each request."""
-    parser = Parser(kind, text, names, values, CONDITION_KEYWORDS)
+    parser = ExpressionParser(kind, text, names, values, CONDITION_KEYWORDS)
     root = parser.read_condition()
     check_parentheses(parser)
     check_operator_count(parser)
@@ -86,18 +87,18 @@ def read_checked_condition(
     return parser, root, check_terms(parser, values)
 
 
-def _check_placement(parser: Parser) -> None:
+def _check_placement(parser: ExpressionParser) -> None:
     """Refuse a size() that stands alone and a condition function as operand, in the order of the text."""
     wrong = {id(call) for call in parser.operand_calls if call.function != "size"}
-    wrong |= {id(node) for node in parser.conditions if isinstance(node, Call) and node.function == "size"}
+    wrong |= {id(node) for node in parser.conditions if isinstance(node, FunctionCall) and node.function == "size"}
     for call in parser.calls:
         if id(call) in wrong:
             raise misuse(parser.kind, call.function)
 
 
-def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]) -> Condition:
+def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]) -> CompiledCondition:
     parser, root, value_checks = read_checked_condition(kind, text, names, values)
-    return Condition(
+    return CompiledCondition(
         kind,
         compile_conditions(parser.conditions, root),
         paths=[path.elements for path in parser.paths],

@@ -14,14 +14,14 @@ from hashrange.expressions.terms import ValueCheck
 from hashrange.expressions.tree import (
     And,
     Between,
-    Call,
     Comparison,
-    Condition,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Operand,
     Or,
-    Path,
     ValueToken,
 )
 from hashrange.items.types import Value
@@ -51,13 +51,13 @@ class Term(NamedTuple):
 class ReadKeyCondition(NamedTuple):
     """A key condition that reads well and has passed the static checks of all expressions; its shape is not checked."""
 
-    root: Condition
+    root: ConditionNode
     used_names: frozenset[str]
     used_values: frozenset[str]
     value_checks: tuple[ValueCheck, ...]
 
 
-class KeyCondition(NamedTuple):
+class CompiledKeyCondition(NamedTuple):
     """A compiled key condition; no two terms have the same attribute."""
 
     terms: tuple[Term, ...]
@@ -72,15 +72,15 @@ def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str
     return ReadKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
 
 
-def shape_key_condition(read: ReadKeyCondition) -> KeyCondition:
+def shape_key_condition(read: ReadKeyCondition) -> CompiledKeyCondition:
     """The second half: raises RequestFault for the first term that no key condition can have."""
     terms = [_read_term(part) for part in _flatten(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
-    return KeyCondition(tuple(terms), read.used_names, read.used_values, read.value_checks)
+    return CompiledKeyCondition(tuple(terms), read.used_names, read.used_values, read.value_checks)
 
 
-def _flatten(root: Condition) -> Iterable[Condition]:
+def _flatten(root: ConditionNode) -> Iterable[ConditionNode]:
     """The terms that AND joins, in the order of the text, whatever the parentheses."""
     pending = [root]
     while pending:
@@ -91,7 +91,7 @@ def _flatten(root: Condition) -> Iterable[Condition]:
             yield node
 
 
-def _read_term(node: Condition) -> Term:
+def _read_term(node: ConditionNode) -> Term:
     """One term, or the service's word on why it is none."""
     if isinstance(node, Comparison):
         if node.operator == "<>":
@@ -99,7 +99,7 @@ def _read_term(node: Condition) -> Term:
         return _read_comparison(node)
     if isinstance(node, Between):
         return _read_key_first("BETWEEN", node.operand, (node.lower, node.upper))
-    if isinstance(node, Call):
+    if isinstance(node, FunctionCall):
         if node.function != "begins_with":
             raise RequestFault(KEY_OPERATOR_INVALID.format(operator=node.function))
         return _read_key_first("begins_with", node.operands[0], node.operands[1:])
@@ -111,9 +111,9 @@ def _read_comparison(node: Comparison) -> Term:
     """`key operator value`, either way round."""
     operator, left, right = node
     _check_operands((left, right))
-    if isinstance(left, Path) and isinstance(right, ValueToken):
+    if isinstance(left, DocumentPath) and isinstance(right, ValueToken):
         return Term(_key_name(left), operator, (right.token,))
-    if isinstance(left, ValueToken) and isinstance(right, Path):
+    if isinstance(left, ValueToken) and isinstance(right, DocumentPath):
         return Term(_key_name(right), _MIRRORED[operator], (left.token,))
     raise RequestFault(KEY_NO_ATTRIBUTE)
 
@@ -121,8 +121,8 @@ def _read_comparison(node: Comparison) -> Term:
 def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) -> Term:
     """`first BETWEEN … AND …` or `begins_with(first, …)`."""
     _check_operands((first, *others))
-    if not isinstance(first, Path):
-        is_elsewhere = any(isinstance(other, Path) for other in others)
+    if not isinstance(first, DocumentPath):
+        is_elsewhere = any(isinstance(other, DocumentPath) for other in others)
         raise RequestFault(KEY_NOT_FIRST.format(operator=operator) if is_elsewhere else KEY_NO_ATTRIBUTE)
     tokens = tuple([other.token for other in others if isinstance(other, ValueToken)])
     return Term(_key_name(first), operator, tokens)
@@ -130,14 +130,14 @@ def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) 
 
 def _check_operands(operands: tuple[Operand, ...]) -> None:
     """Refuse functions inside a term, paths into attributes, and more than one attribute."""
-    if any(isinstance(operand, Call) for operand in operands):
+    if any(isinstance(operand, FunctionCall) for operand in operands):
         raise RequestFault(KEY_NESTED_OPERATION)
-    paths = [operand for operand in operands if isinstance(operand, Path)]
+    paths = [operand for operand in operands if isinstance(operand, DocumentPath)]
     if any(len(path.elements) > 1 for path in paths):
         raise RequestFault(KEY_NESTED_PATH)
     if len(paths) > 1:
         raise RequestFault(KEY_TWO_ATTRIBUTES)
 
 
-def _key_name(path: Path) -> str:
+def _key_name(path: DocumentPath) -> str:
     return str(path.elements[0])

@@ -10,11 +10,21 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hashrange.errors import RequestFault, ValidationException
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.keycondition import KeyCondition, Term
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.keycondition import CompiledKeyCondition, Term
 from hashrange.expressions.predicates import Test, compile_conditions
-from hashrange.expressions.tree import And, Between, Call, Comparison, Membership, Not, Or, Path, ValueToken
-from hashrange.expressions.tree import Condition as ConditionNode
+from hashrange.expressions.tree import (
+    And,
+    Between,
+    Comparison,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
+    Membership,
+    Not,
+    Or,
+    ValueToken,
+)
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
 from hashrange.items.steps import walk
 from hashrange.items.types import TYPE_NAMES, Value
@@ -79,7 +89,7 @@ class _Asked(NamedTuple):
     arguments: list[Value]
 
 
-def expected_condition(expected: LegacyMap | None, operator: str | None) -> Condition | None:
+def expected_condition(expected: LegacyMap | None, operator: str | None) -> CompiledCondition | None:
     """The condition that Expected and ConditionalOperator state; None when Expected is absent or empty.
 
     Raises RequestFault for the first fault.
@@ -89,14 +99,14 @@ def expected_condition(expected: LegacyMap | None, operator: str | None) -> Cond
     return _condition("Expected", asked, operator)
 
 
-def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> Condition | None:
+def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> CompiledCondition | None:
     """The condition that QueryFilter or ScanFilter (`kind`) states; None when absent or empty. Raises RequestFault."""
     _check_count(filters)
     asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
     return _condition(kind, asked, operator)
 
 
-def key_conditions(conditions: LegacyMap) -> tuple[KeyCondition, dict[str, Value]]:
+def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[str, Value]]:
     """The key condition that KeyConditions states, and the values of its tokens.
 
     Raises RequestFault, and ValidationException for an operator that no key condition has.
@@ -110,7 +120,7 @@ def key_conditions(conditions: LegacyMap) -> tuple[KeyCondition, dict[str, Value
         if operator is None:
             raise ValidationException(KEY_NOT_INDEXABLE)
         terms.append(Term(name, operator, tuple([_keep(values, argument).token for argument in asked.arguments])))
-    return KeyCondition(tuple(terms)), values
+    return CompiledKeyCondition(tuple(terms)), values
 
 
 def _check_count(conditions: LegacyMap | None) -> None:
@@ -174,7 +184,7 @@ def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
 # --- the same trees as expressions' -------------------------------------------------------------
 
 
-def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Condition | None:
+def _condition(kind: str, asked: list[_Asked], operator: str | None) -> CompiledCondition | None:
     """All entries joined by the ConditionalOperator (AND by default)."""
     if operator is not None and len(asked) < 2:
         raise RequestFault(CONDITIONAL_OPERATOR_COUNT if asked else CONDITIONAL_OPERATOR_ALONE)
@@ -187,7 +197,9 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Conditio
     if len(roots) > 1:
         root = Or(tuple(roots)) if operator == "OR" else And(tuple(roots))
         nodes.append(root)
-    return Condition(kind, _bind(compile_conditions(nodes, root), values), paths=[(entry.name,) for entry in asked])
+    return CompiledCondition(
+        kind, _bind(compile_conditions(nodes, root), values), paths=[(entry.name,) for entry in asked]
+    )
 
 
 def _bind(test: Test, own_values: dict[str, Value]) -> Test:
@@ -197,7 +209,7 @@ def _bind(test: Test, own_values: dict[str, Value]) -> Test:
 
 def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
     """One entry's condition; it and its parts are appended to `nodes`, parts first."""
-    path = Path((asked.name,))
+    path = DocumentPath((asked.name,))
     operands = tuple([_keep(values, argument) for argument in walk(asked.arguments)])
     operator = asked.operator
     node: ConditionNode
@@ -208,15 +220,15 @@ def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -
     elif operator == "BETWEEN":
         node = Between(path, operands[0], operands[1])
     elif operator in ("NULL", "NOT_NULL"):
-        node = Call("attribute_exists" if operator == "NOT_NULL" else "attribute_not_exists", (path,))
+        node = FunctionCall("attribute_exists" if operator == "NOT_NULL" else "attribute_not_exists", (path,))
     elif operator == "NOT_CONTAINS":  # a missing attribute satisfies neither CONTAINS nor NOT_CONTAINS
-        contained = Call("contains", (path, *operands))
+        contained = FunctionCall("contains", (path, *operands))
         absent = Not(contained)
-        present = Call("attribute_exists", (path,))
+        present = FunctionCall("attribute_exists", (path,))
         nodes += [contained, absent, present]
         node = And((present, absent))
     else:
-        node = Call("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *operands))
+        node = FunctionCall("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *operands))
     nodes.append(node)
     return node
 

@@ -10,10 +10,11 @@ from typing import Any
 from hashrange.errors import RequestFault
 from hashrange.expressions.legacy_conditions import LegacyMap
 from hashrange.expressions.statement_size import measure_statement
-from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
-from hashrange.expressions.update import Update, assigned_types
-from hashrange.expressions.update_apply import Apply, Elements, compile_apply
-from hashrange.expressions.update_values import Action, compile_add, compile_delete, compile_set, remove
+from hashrange.expressions.tree import DocumentPath, SetAction, ValueAction, ValueToken
+from hashrange.expressions.update import CompiledUpdate, assigned_types
+from hashrange.expressions.update_apply import Apply, compile_apply
+from hashrange.expressions.update_values import Assignment, compile_add, compile_delete, compile_set, remove
+from hashrange.items.paths import Path
 from hashrange.items.steps import spend, walk
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_name, check_value
@@ -24,21 +25,21 @@ _SET_TYPES = ("SS", "NS", "BS")
 _ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
 
 
-def attribute_updates(updates: LegacyMap) -> Update:
+def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
     """The update that AttributeUpdates states, with its own values inside. Raises RequestFault for the first fault.
 
     Without any entry it creates a key-only item where there is none.
     """
     values: dict[str, Value] = {}
-    actions: list[tuple[Elements, Action]] = []
-    removed: list[Path] = []
+    actions: list[tuple[Path, Assignment]] = []
+    removed: list[DocumentPath] = []
     sets: list[SetAction] = []
     additions: list[ValueAction] = []
     deletions: list[ValueAction] = []
     for name, members in walk(updates.items()):
         spend(_ACTION_STEPS)
         check_name(name)
-        path = Path((name,))
+        path = DocumentPath((name,))
         action, value = _read_update(members)
         if value is None:
             removed.append(path)
@@ -57,7 +58,7 @@ def attribute_updates(updates: LegacyMap) -> Update:
             actions.append((path.elements, compile_set(token)))
 
     weigh = measure_statement(sets, removed, additions, deletions)
-    return Update(
+    return CompiledUpdate(
         _bind(compile_apply(actions), values),
         written=[path for path, action in walk(actions) if action is not remove],
         removed=[path.elements for path in walk(removed)],

@@ -25,7 +25,7 @@ from hashrange.messages.expressions import (
     VALUES_WITHOUT_EXPRESSION_OLDER,
 )
 
-Parameters = Sequence[tuple[str, object]]
+NamedParameters = Sequence[tuple[str, object]]
 """(parameter's name, its value or None), in the order in which the service lists them."""
 
 _NAMES = "ExpressionAttributeNames"
@@ -34,7 +34,7 @@ _NAME_TOKEN = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE_TOKEN = re.compile(r":[A-Za-z0-9_]+")
 
 
-class Compiled(Protocol):
+class TokenUser(Protocol):
     """Anything compiled: which tokens it used."""
 
     @property
@@ -48,15 +48,15 @@ class Compiled(Protocol):
         ...
 
 
-def check_parameters(
-    legacy: Parameters, expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None
+def check_expression_parameters(
+    legacy: NamedParameters, expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> None:
     """All checks that come before values and expressions are looked at, in order."""
     check_mixing(legacy, expressions)
     check_maps(expressions, names, values)
 
 
-def check_mixing(legacy: Parameters, expressions: Parameters) -> None:
+def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:
     """Refuse legacy and expression parameters in one request."""
     legacy_given = [name for name, value in legacy if value is not None]
     if legacy_given:
@@ -65,7 +65,7 @@ def check_mixing(legacy: Parameters, expressions: Parameters) -> None:
             raise RequestFault(MIXED_PARAMETERS.format(legacy=", ".join(legacy_given), expressions=", ".join(given)))
 
 
-def check_maps(expressions: Parameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
+def check_maps(expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
     """Refuse names and values that no expression could use, empty maps, and tokens that are none."""
     if names is not None and all(value is None for _, value in expressions):
         raise RequestFault(NAMES_WITHOUT_EXPRESSION)
@@ -100,7 +100,7 @@ def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[s
             raise RequestFault(BAD_KEY.format(parameter=parameter, key=token))
 
 
-def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: Compiled | None) -> None:
+def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: TokenUser | None) -> None:
     """Refuse names, then values, that none of the request's expressions uses."""
     if names:
         unused = set(names)

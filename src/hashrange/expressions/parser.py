@@ -16,15 +16,15 @@ from hashrange.expressions.tree import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
-    Condition,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Node,
     Not,
     Operand,
     Or,
-    Path,
     ValueToken,
 )
 from hashrange.items.steps import spend
@@ -58,7 +58,7 @@ class _Frame:
         """The last value that came out of parentheses of its own."""
 
 
-class Parser:
+class ExpressionParser:
     """Reads one expression's text once; what it noted stays in its attributes for the checks."""
 
     def __init__(
@@ -79,12 +79,12 @@ class Parser:
         self.frames: list[_Frame] = []
 
         self.bare_names: list[str] = []
-        self.paths: list[Path] = []
-        self.calls: list[Call] = []
+        self.paths: list[DocumentPath] = []
+        self.calls: list[FunctionCall] = []
         self.value_tokens: list[ValueToken] = []
-        self.operand_calls: list[Call] = []
+        self.operand_calls: list[FunctionCall] = []
         """Calls that stand where an operand is expected, in the order of the text."""
-        self.conditions: list[Condition] = []
+        self.conditions: list[ConditionNode] = []
         """Every condition, parts before wholes."""
         self.operator_count = 0
         self.has_redundant_parentheses = False
@@ -123,7 +123,7 @@ class Parser:
         if self.tokens[self.position].kind != END:
             self.fail()
 
-    def read_path(self) -> Path:
+    def read_path(self) -> DocumentPath:
         """A document path, names resolved; its first element is not a keyword."""
         spend(_OPERAND_STEPS)
         if self.keyword():
@@ -147,7 +147,7 @@ class Parser:
                 elements.append(int(index.text))
             else:
                 break
-        path = Path(tuple(elements), undefined[0] if undefined else None)
+        path = DocumentPath(tuple(elements), undefined[0] if undefined else None)
         self.paths.append(path)
         return path
 
@@ -181,7 +181,7 @@ class Parser:
 
     # --- conditions and operands ----------------------------------------------------------------
 
-    def read_condition(self) -> Condition:
+    def read_condition(self) -> ConditionNode:
         """A whole condition, up to the end of the text."""
         node = self._read_expression()
         self.expect_end()
@@ -310,7 +310,7 @@ class Parser:
             self._end_argument(frame)
             operands = tuple(frame.arguments)
             if frame.opener == "call":
-                result = Call(frame.subject, operands)
+                result = FunctionCall(frame.subject, operands)
                 self.calls.append(result)
             else:
                 result = Membership(self._as_operand(frame.subject), operands)
@@ -332,7 +332,7 @@ class Parser:
         while operators and _PRECEDENCE[operators[-1]] >= precedence:
             operator = operators.pop()
             last = values.pop()
-            condition: Condition
+            condition: ConditionNode
             if operator in COMPARISONS:
                 condition = Comparison(operator, self._as_operand(values.pop()), self._as_operand(last))
             elif operator == "NOT":
@@ -350,7 +350,7 @@ class Parser:
             self.conditions.append(condition)
             values.append(condition)
 
-    def _join(self, frame: _Frame, operator: str, last: Condition) -> Condition:
+    def _join(self, frame: _Frame, operator: str, last: ConditionNode) -> ConditionNode:
         """One And or Or over a whole chain of the same operator."""
         parts: list[Any] = [last, frame.values.pop()]
         while frame.operators and frame.operators[-1] == operator:
@@ -363,13 +363,13 @@ class Parser:
         """`node`, which stands where an operand must."""
         if isinstance(node, _CONDITIONS):
             self.fail()
-        if isinstance(node, Call):
+        if isinstance(node, FunctionCall):
             self.operand_calls.append(node)
         return node
 
-    def _as_condition(self, node: Node) -> Condition:
+    def _as_condition(self, node: Node) -> ConditionNode:
         """`node`, which stands where a condition must."""
-        if isinstance(node, Call):
+        if isinstance(node, FunctionCall):
             self.conditions.append(node)
             return node
         if not isinstance(node, _CONDITIONS):

@@ -5,19 +5,20 @@ Types of values are part of an expression's cache key, so closures may rely on t
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 from hashrange.expressions.memberships import Memberships
 from hashrange.expressions.tree import (
     And,
     Between,
-    Call,
     Comparison,
-    Condition,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Operand,
-    Path,
+    Values,
     ValueToken,
 )
 from hashrange.expressions.values import ORDERED_TYPES, ORDERS, contains, has_prefix, is_ordered, size_of
@@ -26,7 +27,6 @@ from hashrange.items.steps import look, walk
 from hashrange.items.types import Item, Value
 from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
 
-Values: TypeAlias = dict[str, Value]
 Test = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], Value | None]
 Holds = Callable[[Value, Value], bool]
@@ -38,11 +38,13 @@ _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compile_conditions(conditions: Iterable[Condition], root: Condition) -> Test:
+def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
     """The test of `root`; `conditions` holds it and all its parts, parts first."""
     conditions = list(conditions)
     tests: dict[int, Test] = {}
-    is_repeated = sum([isinstance(node, Call) and node.function == "contains" for node in conditions]) > CONTAINS_FREE
+    is_repeated = (
+        sum([isinstance(node, FunctionCall) and node.function == "contains" for node in conditions]) > CONTAINS_FREE
+    )
     memberships = Memberships() if is_repeated else None
     holds_member = contains if memberships is None else memberships.contains
     for node in conditions:
@@ -63,14 +65,14 @@ def _forgetting(test: Test, memberships: Memberships) -> Test:
     return test_and_forget
 
 
-def _compile_node(node: Condition, tests: dict[int, Test], holds_member: Holds) -> Test:
+def _compile_node(node: ConditionNode, tests: dict[int, Test], holds_member: Holds) -> Test:
     if isinstance(node, Comparison):
         return _compile_comparison(node)
     if isinstance(node, Between):
         return _compile_between(node)
     if isinstance(node, Membership):
         return _compile_membership(node)
-    if isinstance(node, Call):
+    if isinstance(node, FunctionCall):
         return _compile_call(node, holds_member)
     if isinstance(node, Not):
         test = tests[id(node.condition)]
@@ -113,7 +115,7 @@ def compile_path(elements: tuple[str | int, ...]) -> Callable[[Item], Value | No
 
 def _top_level_name(operand: Operand) -> str | None:
     """The attribute that a path of one element names; None for any other operand."""
-    if isinstance(operand, Path) and len(operand.elements) == 1:
+    if isinstance(operand, DocumentPath) and len(operand.elements) == 1:
         name = operand.elements[0]
         return name if isinstance(name, str) else None
     return None
@@ -124,13 +126,13 @@ def compile_operand(operand: Operand) -> Getter:
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
-    if isinstance(operand, Path):
+    if isinstance(operand, DocumentPath):
         name = _top_level_name(operand)
         if name is not None:
             return lambda item, _values: item.get(name)
         elements = operand.elements
         return lambda item, _values: resolve_path(item, elements)
-    assert isinstance(operand, Call)
+    assert isinstance(operand, FunctionCall)
     assert operand.function == "size", f"{operand.function} is no function of operands"
     sized = compile_operand(operand.operands[0])
 
@@ -153,7 +155,7 @@ def _compile_comparison(node: Comparison) -> Test:
         return _compile_equality(left, right)
     if operator == "<>":
         equals = _compile_equality(left, right)
-        sizes = [compile_operand(operand) for operand in (left, right) if isinstance(operand, Call)]
+        sizes = [compile_operand(operand) for operand in (left, right) if isinstance(operand, FunctionCall)]
         if sizes:  # something without a size makes any comparison false
             return lambda item, values: not equals(item, values) and None not in [size(item, values) for size in sizes]
         return lambda item, values: not equals(item, values)
@@ -290,13 +292,13 @@ def _compile_long_membership(node: Membership) -> Test:
 # --- functions ----------------------------------------------------------------------------------
 
 
-def _compile_call(call: Call, holds_member: Holds) -> Test:
+def _compile_call(call: FunctionCall, holds_member: Holds) -> Test:
     compile_function = CONDITION_COMPILERS.get(call.function)
     assert compile_function is not None, f"{call.function} is a function of conditions that has no meaning"
     return compile_function(call, holds_member)
 
 
-def _compile_exists(call: Call, _holds_member: Holds) -> Test:
+def _compile_exists(call: FunctionCall, _holds_member: Holds) -> Test:
     name = _top_level_name(call.operands[0])
     if name is not None:
         return lambda item, _values: name in item
@@ -304,7 +306,7 @@ def _compile_exists(call: Call, _holds_member: Holds) -> Test:
     return lambda item, values: get(item, values) is not None
 
 
-def _compile_not_exists(call: Call, _holds_member: Holds) -> Test:
+def _compile_not_exists(call: FunctionCall, _holds_member: Holds) -> Test:
     name = _top_level_name(call.operands[0])
     if name is not None:
         return lambda item, _values: name not in item
@@ -312,7 +314,7 @@ def _compile_not_exists(call: Call, _holds_member: Holds) -> Test:
     return lambda item, values: get(item, values) is None
 
 
-def _compile_type(call: Call, _holds_member: Holds) -> Test:
+def _compile_type(call: FunctionCall, _holds_member: Holds) -> Test:
     get, second = compile_operand(call.operands[0]), call.operands[1]
     assert isinstance(second, ValueToken)
     token = second.token
@@ -324,15 +326,15 @@ def _compile_type(call: Call, _holds_member: Holds) -> Test:
     return test_type
 
 
-def _compile_begins_with(call: Call, _holds_member: Holds) -> Test:
+def _compile_begins_with(call: FunctionCall, _holds_member: Holds) -> Test:
     return _compile_pair(call, has_prefix)
 
 
-def _compile_contains(call: Call, holds_member: Holds) -> Test:
+def _compile_contains(call: FunctionCall, holds_member: Holds) -> Test:
     return _compile_pair(call, holds_member)
 
 
-def _compile_pair(call: Call, holds: Holds) -> Test:
+def _compile_pair(call: FunctionCall, holds: Holds) -> Test:
     """Does `holds` say yes of the call's two operands? No when one is missing."""
     get_first, get_second = compile_operand(call.operands[0]), compile_operand(call.operands[1])
 
@@ -343,7 +345,7 @@ def _compile_pair(call: Call, holds: Holds) -> Test:
     return test_function
 
 
-CONDITION_COMPILERS: dict[str, Callable[[Call, Holds], Test]] = {
+CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Holds], Test]] = {
     "attribute_exists": _compile_exists,
     "attribute_not_exists": _compile_not_exists,
     "attribute_type": _compile_type,

@@ -11,23 +11,23 @@ from typing import Any
 
 from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import check_disjoint, check_name_defined, check_paths, check_reserved
-from hashrange.expressions.parser import NO_KEYWORDS, Parser
+from hashrange.expressions.parser import NO_KEYWORDS, ExpressionParser
+from hashrange.items.paths import Path
 from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
 
-Elements = tuple[str | int, ...]
 Project = Callable[[Item], Item]
 
 Chosen = dict[str | int, Any]
 """A tree of chosen paths: element → Chosen, or None where all is chosen. Keys of one level are of one kind."""
 
 
-class Projection:
+class CompiledProjection:
     """A compiled projection: `project(item)`, and what it names."""
 
     __slots__ = ("attributes", "nested_attributes", "project", "used_names", "used_values")
 
-    def __init__(self, paths: Iterable[Elements], used_names: frozenset[str] = frozenset()) -> None:
+    def __init__(self, paths: Iterable[Path], used_names: frozenset[str] = frozenset()) -> None:
         paths = list(paths)
         self.project = compile_project(paths)
         """A new item with only what the paths choose; parts are shared with the given one."""
@@ -39,11 +39,13 @@ class Projection:
         self.used_values: frozenset[str] = frozenset()
 
 
-_CACHE: Cache[Projection] = Cache()
-_cached: Callable[[tuple[object, ...]], Projection | None] = _CACHE.entries.get
+_CACHE: Cache[CompiledProjection] = Cache()
+_cached: Callable[[tuple[object, ...]], CompiledProjection | None] = _CACHE.entries.get
 
 
-def compile_projection(text: str, names: dict[str, str] | None, kind: str = "ProjectionExpression") -> Projection:
+def compile_projection(
+    text: str, names: dict[str, str] | None, kind: str = "ProjectionExpression"
+) -> CompiledProjection:
     """The projection that `text` states; raises RequestFault for the first fault. Cached: a hit costs about 0.5 µs."""
     key = cache_key(kind, text, names, None)
     projection = _cached(key)
@@ -53,28 +55,28 @@ def compile_projection(text: str, names: dict[str, str] | None, kind: str = "Pro
     return projection
 
 
-def project_attributes(names: list[str]) -> Projection:
+def project_attributes(names: list[str]) -> CompiledProjection:
     """The projection of top-level attributes by name (AttributesToGet), dots taken literally."""
     key = tuple(names)
     projection = _cached((key,))
     if projection is None:
-        projection = Projection([(name,) for name in names])
+        projection = CompiledProjection([(name,) for name in names])
         _CACHE.add((key,), projection)
     return projection
 
 
-def _compile(kind: str, text: str, names: dict[str, str] | None) -> Projection:
-    parser = Parser(kind, text, names, None, NO_KEYWORDS)
+def _compile(kind: str, text: str, names: dict[str, str] | None) -> CompiledProjection:
+    parser = ExpressionParser(kind, text, names, None, NO_KEYWORDS)
     read_projection(parser)
     check_reserved(parser)
     check_paths(parser)
     for path in parser.paths:
         check_name_defined(kind, path)
     check_disjoint(kind, parser.paths)
-    return Projection([path.elements for path in parser.paths], frozenset(parser.used_names))
+    return CompiledProjection([path.elements for path in parser.paths], frozenset(parser.used_names))
 
 
-def read_projection(parser: Parser) -> None:
+def read_projection(parser: ExpressionParser) -> None:
     """Read all paths; the parser notes them."""
     parser.read_path()
     while parser.is_symbol(","):
@@ -83,7 +85,7 @@ def read_projection(parser: Parser) -> None:
     parser.expect_end()
 
 
-def compile_project(paths: list[Elements]) -> Project:
+def compile_project(paths: list[Path]) -> Project:
     """The function that keeps only what the paths, which do not overlap, choose."""
     if all(len(path) == 1 for path in walk(paths)):
         names = list(dict.fromkeys([str(path[0]) for path in walk(paths)]))

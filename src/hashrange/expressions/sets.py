@@ -33,7 +33,7 @@ def union(type_name: str, members: list[str], more: list[str]) -> Value:
     return {type_name: sort(members + added, _ORDER[type_name])} if added else {type_name: members}
 
 
-def difference(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
+def without_members(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
     """The set of the members that are not in `fewer`; None when none is left, as no set may be empty."""
     gone = set(fewer)
     kept = [member for member in walk(members) if member not in gone]

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from hashrange.expressions.predicates import compile_path
 from hashrange.expressions.sets import added_members
-from hashrange.expressions.tree import Arithmetic, Operand, Path, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import Arithmetic, DocumentPath, Operand, SetAction, ValueAction, ValueToken
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Value
@@ -32,7 +32,7 @@ class StatementSize(Protocol):
 
 
 def measure_statement(
-    sets: list[SetAction], removals: list[Path], additions: list[ValueAction], deletions: list[ValueAction]
+    sets: list[SetAction], removals: list[DocumentPath], additions: list[ValueAction], deletions: list[ValueAction]
 ) -> StatementSize:
     """The function that weighs a statement: its fixed part is summed once, values are added per request."""
     tokens: list[str] = []
@@ -75,7 +75,7 @@ def _element_bytes(element: str | int) -> int:
     return len(str(element).encode("utf-8", "surrogatepass"))
 
 
-def _target_bytes(path: Path) -> int:
+def _target_bytes(path: DocumentPath) -> int:
     first, *later = path.elements
     return _element_bytes(first) + sum([4 + _element_bytes(element) for element in later])
 
@@ -88,7 +88,7 @@ def _operand_bytes(value: Operand, tokens: list[str]) -> int:
         operand = pending.pop()
         if isinstance(operand, ValueToken):
             tokens.append(operand.token)
-        elif isinstance(operand, Path):
+        elif isinstance(operand, DocumentPath):
             size_bytes += 1 + sum([14 + _element_bytes(element) for element in operand.elements])
         elif isinstance(operand, Arithmetic):
             size_bytes += _OPERATOR_BYTES[operand.operator]

@@ -15,7 +15,16 @@ from hashrange.expressions.checks import (
     path_required,
 )
 from hashrange.expressions.lexer import fault
-from hashrange.expressions.tree import Between, Call, Comparison, Condition, Membership, Operand, Path, ValueToken
+from hashrange.expressions.tree import (
+    Between,
+    Comparison,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
+    Membership,
+    Operand,
+    ValueToken,
+)
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
@@ -86,7 +95,7 @@ def _render_value(value: Value) -> str:
     return f"{{{type_name}:{scalar}}}"
 
 
-def _check_term(kind: str, node: Condition) -> ValueCheck | None:
+def _check_term(kind: str, node: ConditionNode) -> ValueCheck | None:
     """Check one comparison or function; And, Or and Not have nothing of their own."""
     if isinstance(node, Comparison):
         _check_operands(kind, (node.left, node.right))
@@ -101,7 +110,7 @@ def _check_term(kind: str, node: Condition) -> ValueCheck | None:
         if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
             raise fault(kind, OPERAND_COUNT.format(operator="IN", count=len(node.options)))
         check_distinct(kind, "IN", node.operand, node.options)
-    elif isinstance(node, Call):
+    elif isinstance(node, FunctionCall):
         return _check_call(kind, node)
     return None
 
@@ -120,26 +129,26 @@ def _check_operands(kind: str, operands: tuple[Operand, ...]) -> None:
     """Names and values of a term's operands are defined, and each size() among them is sound."""
     check_operands_defined(kind, operands)
     for operand in operands:
-        if isinstance(operand, Call):
+        if isinstance(operand, FunctionCall):
             _check_size(kind, operand)
 
 
-def _check_size(kind: str, call: Call) -> None:
+def _check_size(kind: str, call: FunctionCall) -> None:
     check_operand_count(kind, call, 1)
     operand = call.operands[0]
-    if isinstance(operand, Call):
+    if isinstance(operand, FunctionCall):
         raise path_required(kind, "size")
     check_operand_type(kind, "size", operand, _SIZED_TYPES)
 
 
-def _check_call(kind: str, call: Call) -> ValueCheck | None:
+def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
     """Check a condition function and its operands."""
     function = call.function
     check_operands_defined(kind, call.operands)
     check_operand_count(kind, call, CONDITION_FUNCTIONS[function])
     first, second = call.operands[0], call.operands[-1]
     if function in _PATH_FUNCTIONS:
-        if not isinstance(first, Path):
+        if not isinstance(first, DocumentPath):
             raise path_required(kind, function)
     else:
         _check_operands(kind, call.operands)

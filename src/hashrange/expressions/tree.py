@@ -7,8 +7,13 @@ expression may have.
 
 from typing import NamedTuple, TypeAlias
 
+from hashrange.items.types import Value
 
-class Path(NamedTuple):
+Values: TypeAlias = dict[str, Value]
+"""`:token` → what it stands for."""
+
+
+class DocumentPath(NamedTuple):
     """A document path: attribute names and list indices, resolved. `undefined` is the first `#token` without a name."""
 
     elements: tuple[str | int, ...]
@@ -22,7 +27,7 @@ class ValueToken(NamedTuple):
     type_name: str | None
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """A function and its operands, as written."""
 
     function: str
@@ -37,7 +42,7 @@ class Arithmetic(NamedTuple):
     right: "Operand"
 
 
-Operand: TypeAlias = Path | ValueToken | Call | Arithmetic
+Operand: TypeAlias = DocumentPath | ValueToken | FunctionCall | Arithmetic
 
 
 class Comparison(NamedTuple):
@@ -66,34 +71,34 @@ class Membership(NamedTuple):
 class Not(NamedTuple):
     """Negation."""
 
-    condition: "Condition"
+    condition: "ConditionNode"
 
 
 class And(NamedTuple):
     """True when all are; two or more."""
 
-    conditions: "tuple[Condition, ...]"
+    conditions: "tuple[ConditionNode, ...]"
 
 
 class Or(NamedTuple):
     """True when one is; two or more."""
 
-    conditions: "tuple[Condition, ...]"
+    conditions: "tuple[ConditionNode, ...]"
 
 
-Condition: TypeAlias = Comparison | Between | Membership | Call | Not | And | Or
-Node: TypeAlias = Operand | Condition
+ConditionNode: TypeAlias = Comparison | Between | Membership | FunctionCall | Not | And | Or
+Node: TypeAlias = Operand | ConditionNode
 
 
 class SetAction(NamedTuple):
     """`path = value` of an update's SET clause."""
 
-    path: Path
+    path: DocumentPath
     value: Operand
 
 
 class ValueAction(NamedTuple):
     """`path :value` of an update's ADD or DELETE clause."""
 
-    path: Path
+    path: DocumentPath
     value: ValueToken

@@ -20,21 +20,30 @@ from hashrange.expressions.checks import (
     check_value_defined,
 )
 from hashrange.expressions.lexer import fault
-from hashrange.expressions.parser import UPDATE_KEYWORDS, Parser
+from hashrange.expressions.parser import UPDATE_KEYWORDS, ExpressionParser
 from hashrange.expressions.projection import compile_project
 from hashrange.expressions.statement_size import StatementSize, measure_statement
-from hashrange.expressions.tree import Arithmetic, Call, Operand, Path, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import (
+    Arithmetic,
+    DocumentPath,
+    FunctionCall,
+    Operand,
+    SetAction,
+    ValueAction,
+    Values,
+    ValueToken,
+)
 from hashrange.expressions.update_apply import Apply, compile_apply
 from hashrange.expressions.update_terms import CONDITION_ONLY_FUNCTIONS, UPDATE_FUNCTIONS, check_actions
 from hashrange.expressions.update_values import (
-    Action,
-    Values,
+    Assignment,
     compile_add,
     compile_delete,
     compile_set,
     compile_value,
     remove,
 )
+from hashrange.items.paths import Path
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
@@ -42,13 +51,11 @@ from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 
-Elements = tuple[str | int, ...]
-
 COPIES_FREE = 4
 """So many copies of parts of the item are made without being measured first: they make it five times as large at most."""
 
 
-class Update:
+class CompiledUpdate:
     """A compiled update: `apply(item, values)`, and what it touches and names.
 
     `apply` gives a new item that shares what did not change; for an item that does not exist it takes the empty one,
@@ -73,9 +80,9 @@ class Update:
         self,
         apply: Apply,
         *,
-        written: list[Elements],
-        removed: list[Elements],
-        read: list[Elements],
+        written: list[Path],
+        removed: list[Path],
+        read: list[Path],
         can_create: bool,
         statement_size_bytes: StatementSize,
         assigned_types: dict[str, str],
@@ -109,18 +116,18 @@ class Clauses(NamedTuple):
     """The actions of an update, by clause, each in the order of the text."""
 
     sets: list[SetAction]
-    removals: list[Path]
+    removals: list[DocumentPath]
     additions: list[ValueAction]
     deletions: list[ValueAction]
 
 
-_CACHE: Cache[Update] = Cache()
-_cached: Callable[[tuple[object, ...]], Update | None] = _CACHE.entries.get
+_CACHE: Cache[CompiledUpdate] = Cache()
+_cached: Callable[[tuple[object, ...]], CompiledUpdate | None] = _CACHE.entries.get
 
 
 def compile_update(
     text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = "UpdateExpression"
-) -> Update:
+) -> CompiledUpdate:
     """The update that `text` states; `values` are canonical. Raises RequestFault for the first static fault.
 
     Cached: a hit costs about 1 µs.
@@ -133,8 +140,8 @@ def compile_update(
     return update
 
 
-def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> Update:
-    parser = Parser(kind, text, names, values, UPDATE_KEYWORDS)
+def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> CompiledUpdate:
+    parser = ExpressionParser(kind, text, names, values, UPDATE_KEYWORDS)
     clauses, targets, repeated = read_clauses(parser)
     check_operator_count(parser)
     check_reserved(parser)
@@ -154,18 +161,18 @@ def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[st
 
 def compile_clauses(
     clauses: Clauses,
-    paths: list[Path],
+    paths: list[DocumentPath],
     used_names: frozenset[str] = frozenset(),
     used_values: frozenset[str] = frozenset(),
-) -> Update:
+) -> CompiledUpdate:
     """The update of clauses that have passed all checks; `paths` are all that stand in them."""
-    actions: list[tuple[Elements, Action]] = []
+    actions: list[tuple[Path, Assignment]] = []
     actions += [(path.elements, compile_set(value)) for path, value in clauses.sets]
     actions += [(path.elements, remove) for path in clauses.removals]
     actions += [(path.elements, compile_add(value.token)) for path, value in clauses.additions]
     actions += [(path.elements, compile_delete(value.token)) for path, value in clauses.deletions]
     removed = {path.elements for path in clauses.removals}
-    return Update(
+    return CompiledUpdate(
         _bounded(compile_apply(actions), clauses.sets),
         written=[path for path, _ in actions if path not in removed],
         removed=[path.elements for path in clauses.removals],
@@ -198,11 +205,11 @@ def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
 
 def _path_count(operand: Operand) -> int:
     """How often the right-hand side of a SET names something of the item."""
-    if isinstance(operand, Path):
+    if isinstance(operand, DocumentPath):
         return 1
     if isinstance(operand, Arithmetic):
         return 0  # a number, whatever its operands are
-    return sum(map(_path_count, operand.operands)) if isinstance(operand, Call) else 0
+    return sum(map(_path_count, operand.operands)) if isinstance(operand, FunctionCall) else 0
 
 
 def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[str, str]:
@@ -221,10 +228,10 @@ def _may_be_container(operand: Operand) -> bool:
     return not isinstance(operand, Arithmetic)
 
 
-def read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:
+def read_clauses(parser: ExpressionParser) -> tuple[Clauses, list[DocumentPath], str | None]:
     """Read all clauses: the actions, their targets in the order of the text, and the first clause that stands twice."""
     clauses = Clauses([], [], [], [])
-    targets: list[Path] = []
+    targets: list[DocumentPath] = []
     seen: set[str] = set()
     repeated: str | None = None
     while True:
@@ -244,7 +251,7 @@ def read_clauses(parser: Parser) -> tuple[Clauses, list[Path], str | None]:
             return clauses, targets, repeated
 
 
-def _read_action(parser: Parser, clause: str, clauses: Clauses) -> Path:
+def _read_action(parser: ExpressionParser, clause: str, clauses: Clauses) -> DocumentPath:
     """Read one action of a clause into `clauses`; gives back its target."""
     path = parser.read_path()
     if clause == "SET":

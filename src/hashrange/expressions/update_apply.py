@@ -10,19 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.update_values import Action, Values, remove
+from hashrange.expressions.tree import Values
+from hashrange.expressions.update_values import Assignment, remove
+from hashrange.items.paths import Path
 from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Value
 from hashrange.messages.expressions import UPDATE_PATH_INVALID
 
-Elements = tuple[str | int, ...]
 Apply = Callable[[Item, Values], Item]
 
-Branch = dict[str | int, Any]
+AssignmentTree = dict[str | int, Any]
 """Actions by path element: Branch below a container, Action at a target. Keys of one level are of one kind."""
 
 
-def compile_apply(actions: list[tuple[Elements, Action]]) -> Apply:
+def compile_apply(actions: list[tuple[Path, Assignment]]) -> Apply:
     """The function that carries out all actions; their paths neither overlap nor conflict."""
     top_level = [(str(path[0]), action) for path, action in walk(actions) if len(path) == 1]
     nested = _grow([(path, action) for path, action in walk(actions) if len(path) > 1])
@@ -57,9 +58,9 @@ def compile_apply(actions: list[tuple[Elements, Action]]) -> Apply:
     return apply_nested
 
 
-def _grow(actions: list[tuple[Elements, Action]]) -> Branch:
+def _grow(actions: list[tuple[Path, Assignment]]) -> AssignmentTree:
     """The tree of nested actions, list indices in ascending order."""
-    tree: Branch = {}
+    tree: AssignmentTree = {}
     for path, action in sorted(actions, key=_by_index):
         branch = tree
         for element in path[:-1]:
@@ -68,17 +69,17 @@ def _grow(actions: list[tuple[Elements, Action]]) -> Branch:
     return tree
 
 
-def _by_index(pair: tuple[Elements, Action]) -> list[int]:
+def _by_index(pair: tuple[Path, Assignment]) -> list[int]:
     """Sort key of a path: its list indices (names keep the order of the text, as the sort is stable)."""
     return [element if isinstance(element, int) else -1 for element in pair[0]]
 
 
-def _has_only_removals(branch: Branch) -> bool:
+def _has_only_removals(branch: AssignmentTree) -> bool:
     """Do all actions of a branch remove? Then it has nothing to do where there is no item."""
     return all(_has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values())
 
 
-def _change_value(value: Value, branch: Branch, item: Item, values: Values) -> Value:
+def _change_value(value: Value, branch: AssignmentTree, item: Item, values: Values) -> Value:
     """A copy of a container with a branch's actions carried out."""
     if isinstance(next(iter(branch)), int):
         return _change_list(value, branch, item, values)
@@ -101,7 +102,7 @@ def _change_value(value: Value, branch: Branch, item: Item, values: Values) -> V
     return {"M": changed}
 
 
-def _change_list(value: Value, branch: Branch, item: Item, values: Values) -> Value:
+def _change_list(value: Value, branch: AssignmentTree, item: Item, values: Values) -> Value:
     elements = value.get("L")
     if elements is None:
         raise ValidationException(UPDATE_PATH_INVALID)

@@ -6,7 +6,7 @@ Source: service behaviour, captures to Oct 2026.
 from hashrange.expressions.checks import check_operand_count, check_operand_type, misuse, path_required
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.terms import CONDITION_FUNCTIONS
-from hashrange.expressions.tree import Arithmetic, Call, Operand, Path, SetAction, ValueAction
+from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, SetAction, ValueAction
 from hashrange.messages.expressions import UPDATE_OPERAND_TYPE
 
 UPDATE_FUNCTIONS = frozenset(("if_not_exists", "list_append"))
@@ -44,19 +44,19 @@ def _check_set_value(kind: str, value: Operand) -> None:
             for part in (operand.left, operand.right):
                 check_operand_type(kind, operand.operator, part, ("N",))
             pending += [(operand.right, "+"), (operand.left, "+")]
-        elif isinstance(operand, Call):
+        elif isinstance(operand, FunctionCall):
             _check_call(kind, operand, around)
             pending += [(part, operand.function) for part in operand.operands[::-1]]
 
 
-def _check_call(kind: str, call: Call, around: str) -> None:
+def _check_call(kind: str, call: FunctionCall, around: str) -> None:
     """Check if_not_exists or list_append, which stands inside the function or operator `around`."""
     function = call.function
     if function in CONDITION_ONLY_FUNCTIONS or (function == "list_append" and around == "list_append"):
         raise misuse(kind, function)
     check_operand_count(kind, call, 2)
     if function == "if_not_exists":
-        if not isinstance(call.operands[0], Path):
+        if not isinstance(call.operands[0], DocumentPath):
             raise path_required(kind, function)
     else:
         for operand in call.operands:

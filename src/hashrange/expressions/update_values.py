@@ -5,23 +5,21 @@ bare. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.predicates import compile_path
-from hashrange.expressions.sets import difference, set_type, union
-from hashrange.expressions.tree import Arithmetic, Call, Operand, Path, ValueToken
+from hashrange.expressions.sets import set_type, union, without_members
+from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, Values, ValueToken
 from hashrange.items.numbers import add_numbers, subtract_numbers
 from hashrange.items.types import Item, Value
 from hashrange.messages.expressions import LEGACY_UPDATE_MISMATCH, OPERAND_INCORRECT, OPERAND_MISSING
 
-Values: TypeAlias = dict[str, Value]
 Compute = Callable[[Item, Values], Value]
-Action = Callable[[Value | None, Item, Values], Value | None]
+Assignment = Callable[[Value | None, Item, Values], Value | None]
 """(old value or None, item before the update, values) → new value, or None to remove the attribute."""
 
 
-def compile_set(operand: Operand) -> Action:
+def compile_set(operand: Operand) -> Assignment:
     """SET: the operand's value."""
     if isinstance(operand, ValueToken):
         token = operand.token
@@ -35,7 +33,7 @@ def remove(_old: Value | None, _item: Item, _values: Values) -> None:
     return
 
 
-def compile_add(token: str, *, is_legacy: bool = False) -> Action:
+def compile_add(token: str, *, is_legacy: bool = False) -> Assignment:
     """ADD: a number's sum, a set's union, the value itself where there was none. Legacy ADD also appends to lists."""
 
     def add(old: Value | None, _item: Item, values: Values) -> Value:
@@ -55,7 +53,7 @@ def compile_add(token: str, *, is_legacy: bool = False) -> Action:
     return add
 
 
-def compile_delete(token: str, *, is_legacy: bool = False) -> Action:
+def compile_delete(token: str, *, is_legacy: bool = False) -> Assignment:
     """DELETE: a set without the given members; nothing when no member is left, or there was no set."""
 
     def delete(old: Value | None, _item: Item, values: Values) -> Value | None:
@@ -64,7 +62,7 @@ def compile_delete(token: str, *, is_legacy: bool = False) -> Action:
         ((type_name, content),) = values[token].items()
         if set_type(old) != type_name:
             raise ValidationException(LEGACY_UPDATE_MISMATCH if is_legacy else OPERAND_INCORRECT)
-        return difference(type_name, old[type_name], content)
+        return without_members(type_name, old[type_name], content)
 
     return delete
 
@@ -74,7 +72,7 @@ def compile_value(operand: Operand) -> Compute:
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
-    if isinstance(operand, Path):
+    if isinstance(operand, DocumentPath):
         return _compile_path_value(operand)
     if isinstance(operand, Arithmetic):
         return _compile_arithmetic(operand)
@@ -83,7 +81,7 @@ def compile_value(operand: Operand) -> Compute:
     return compile_function(operand)
 
 
-def _compile_path_value(path: Path) -> Compute:
+def _compile_path_value(path: DocumentPath) -> Compute:
     get = compile_path(path.elements)
 
     def read(item: Item, _values: Values) -> Value:
@@ -108,9 +106,9 @@ def _compile_arithmetic(operand: Arithmetic) -> Compute:
     return compute
 
 
-def _compile_if_not_exists(call: Call) -> Compute:
+def _compile_if_not_exists(call: FunctionCall) -> Compute:
     path, otherwise = call.operands
-    assert isinstance(path, Path)
+    assert isinstance(path, DocumentPath)
     get, fallback = compile_path(path.elements), compile_value(otherwise)
 
     def compute(item: Item, values: Values) -> Value:
@@ -120,7 +118,7 @@ def _compile_if_not_exists(call: Call) -> Compute:
     return compute
 
 
-def _compile_list_append(call: Call) -> Compute:
+def _compile_list_append(call: FunctionCall) -> Compute:
     left, right = compile_value(call.operands[0]), compile_value(call.operands[1])
 
     def compute(item: Item, values: Values) -> Value:
@@ -132,7 +130,7 @@ def _compile_list_append(call: Call) -> Compute:
     return compute
 
 
-VALUE_COMPILERS: dict[str, Callable[[Call], Compute]] = {
+VALUE_COMPILERS: dict[str, Callable[[FunctionCall], Compute]] = {
     "if_not_exists": _compile_if_not_exists,
     "list_append": _compile_list_append,
 }

@@ -34,7 +34,7 @@ def encode_sort(type_name: str, scalar: str) -> bytes:
     return a2b_base64(scalar)
 
 
-def encode_partition(type_name: str, scalar: str) -> bytes:
+def encode_partition_key(type_name: str, scalar: str) -> bytes:
     """Bytes of a partition key, none a prefix of another; `scalar` encodes to at most 2,048 bytes."""
     encoded = scalar.encode() if type_name == "S" else encode_sort(type_name, scalar)
     digest: bytes = _md5(_HASH_SEED + encoded).digest()
@@ -42,7 +42,7 @@ def encode_partition(type_name: str, scalar: str) -> bytes:
 
 
 def encode_texts(scalar: str, sort_scalar: str) -> bytes:
-    """A partition key and a sort key that are both strings, as `encode_partition` and `encode_component` do one after the other. 0.8 µs."""
+    """A partition key and a sort key that are both strings, as `encode_partition_key` and `encode_component` do one after the other. 0.8 µs."""
     encoded = scalar.encode()
     digest: bytes = _md5(_HASH_SEED + encoded).digest()
     sort_encoded = sort_scalar.encode().replace(b"\x00", _ESCAPED_ZERO)

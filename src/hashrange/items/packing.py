@@ -27,17 +27,17 @@ _WORDS = (
 )  # fmt: skip
 """What makes the text shortest comes first: a number like 1E-130 counts 3 bytes, and is written with 129 zeros."""
 
-Table = dict[bytes, bytes]
+SubstitutionTable = dict[bytes, bytes]
 """Byte → the text that it stands for, in the order in which texts are replaced."""
-TABLE_OF_FORMAT_7: Table = _ESCAPES | {
+SUBSTITUTIONS_OF_FORMAT_7: SubstitutionTable = _ESCAPES | {
     bytes((code,)): word for code, word in zip(_NEVER_IN_UTF8, _WORDS_OF_FORMAT_7, strict=True)
 }
 """Rows that were packed by it are read as they are."""
-TABLE: Table = {byte: text for byte, text in _ESCAPES.items() if byte[0] not in _SHORT_ESCAPES} | {
+SUBSTITUTIONS: SubstitutionTable = {byte: text for byte, text in _ESCAPES.items() if byte[0] not in _SHORT_ESCAPES} | {
     bytes((code,)): word for code, word in zip((*_SHORT_ESCAPES, *_NEVER_IN_UTF8), _WORDS, strict=True)
 }
 """Escapes of two characters stay as they are."""
-_WITHOUT_ESCAPES = {byte: text for byte, text in TABLE.items() if not text.startswith(b"\\")}
+_WITHOUT_ESCAPES = {byte: text for byte, text in SUBSTITUTIONS.items() if not text.startswith(b"\\")}
 
 
 def pack(text: bytes) -> bytes:
@@ -45,15 +45,15 @@ def pack(text: bytes) -> bytes:
     return b"".join([_packed(piece) for piece in _pieces(text)])
 
 
-def unpack(packed: bytes, table: Table = TABLE) -> bytes:
+def unpack(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> bytes:
     """The JSON that was packed. 2 to 10 ns for each of its bytes; gives way."""
     return b"".join([_unpacked(piece, table) for piece in _pieces(packed)])
 
 
-def unpacked_bytes(packed: bytes, table: Table = TABLE) -> int:
+def unpacked_bytes(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> int:
     """The length of the JSON that was packed, without making it. 1 to 4 ns for each packed byte; gives way."""
     size_bytes = len(packed)
-    added = _ADDED if table is TABLE else _added(table)
+    added = _ADDED if table is SUBSTITUTIONS else _added(table)
     for piece in _pieces(packed):
         for added_bytes, these in added.items():
             others = piece.translate(None, these)
@@ -62,7 +62,7 @@ def unpacked_bytes(packed: bytes, table: Table = TABLE) -> int:
     return size_bytes
 
 
-def _added(table: Table) -> dict[int, bytes]:
+def _added(table: SubstitutionTable) -> dict[int, bytes]:
     """How much longer a text is than the byte that stands for it → all such bytes."""
     added: dict[int, bytes] = {}
     for byte, text in table.items():
@@ -70,7 +70,7 @@ def _added(table: Table) -> dict[int, bytes]:
     return added
 
 
-_ADDED = _added(TABLE)
+_ADDED = _added(SUBSTITUTIONS)
 
 
 def _pieces(whole: bytes) -> Iterator[bytes]:
@@ -81,12 +81,12 @@ def _pieces(whole: bytes) -> Iterator[bytes]:
 
 
 def _packed(piece: bytes) -> bytes:
-    for byte, text in (TABLE if b"\\" in piece else _WITHOUT_ESCAPES).items():
+    for byte, text in (SUBSTITUTIONS if b"\\" in piece else _WITHOUT_ESCAPES).items():
         piece = piece.replace(text, byte)
     return piece
 
 
-def _unpacked(piece: bytes, table: Table) -> bytes:
+def _unpacked(piece: bytes, table: SubstitutionTable) -> bytes:
     for byte, text in reversed(table.items()):
         piece = piece.replace(byte, text)
     return piece

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from struct import Struct
 from typing import NamedTuple
 
-from hashrange.items.packing import TABLE, TABLE_OF_FORMAT_7, unpack, unpacked_bytes
+from hashrange.items.packing import SUBSTITUTIONS, SUBSTITUTIONS_OF_FORMAT_7, unpack, unpacked_bytes
 from hashrange.items.steps import spend_decoding
 from hashrange.items.types import Row
 
@@ -24,7 +24,7 @@ VERSIONS = range(PLAIN_VERSION, PACKED_METADATA_VERSION + 1)
 ROW_HEADER_BYTES = 5
 """Version and size; what follows is the item's JSON."""
 
-METADATA, ITEM, FIGURES = range(3)
+METADATA, ITEM, SIZE_OR_COUNT = range(3)
 """What replacing a row by another one changes: nothing of the item; the item, but neither item count nor size; these too."""
 
 _SIZE = slice(1, ROW_HEADER_BYTES)
@@ -34,10 +34,10 @@ _layout = Struct(">QHQ")
 METADATA_BYTES = _layout.size
 METADATA_VERSIONS = (METADATA_VERSION, PACKED_METADATA_OF_FORMAT_7_VERSION, PACKED_METADATA_VERSION)
 _TABLES = {
-    PACKED_OF_FORMAT_7_VERSION: TABLE_OF_FORMAT_7,
-    PACKED_METADATA_OF_FORMAT_7_VERSION: TABLE_OF_FORMAT_7,
-    PACKED_VERSION: TABLE,
-    PACKED_METADATA_VERSION: TABLE,
+    PACKED_OF_FORMAT_7_VERSION: SUBSTITUTIONS_OF_FORMAT_7,
+    PACKED_METADATA_OF_FORMAT_7_VERSION: SUBSTITUTIONS_OF_FORMAT_7,
+    PACKED_VERSION: SUBSTITUTIONS,
+    PACKED_METADATA_VERSION: SUBSTITUTIONS,
 }
 """Of what is packed."""
 _VERSION_BYTES = [bytes((version,)) for version in range(max(VERSIONS) + 1)]
@@ -136,13 +136,13 @@ def is_same_item(one: Row | None, other: Row | None) -> bool:
     return _has_same_item(one, other)
 
 
-def difference(old: Row | None, new: Row | None) -> int:
-    """What tells two rows apart that are not equal? METADATA, ITEM or FIGURES. 0.2 µs."""
+def row_difference(old: Row | None, new: Row | None) -> int:
+    """What tells two rows apart that are not equal? METADATA, ITEM or SIZE_OR_COUNT. 0.2 µs."""
     if old is None or new is None:
-        return FIGURES
+        return SIZE_OR_COUNT
     if (old[0] != PLAIN_VERSION or new[0] != PLAIN_VERSION) and _has_same_item(old, new):
         return METADATA
-    return ITEM if old[_SIZE] == new[_SIZE] else FIGURES
+    return ITEM if old[_SIZE] == new[_SIZE] else SIZE_OR_COUNT
 
 
 def _has_same_item(one: Row, other: Row) -> bool:

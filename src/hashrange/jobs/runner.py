@@ -27,8 +27,8 @@ PAUSE_PER_WAITING = 8
 RETRY_SECONDS = 1.0
 """After a failure, in real time; a wake ends this pause as well."""
 
-Slice = Coroutine[Any, Any, float | None]
-InTurns = Callable[[Slice], Awaitable[float | None]]
+JobSlice = Coroutine[Any, Any, float | None]
+InTurns = Callable[[JobSlice], Awaitable[float | None]]
 
 _log = logging.getLogger("hashrange.jobs")
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 import msgspec
 
 from hashrange.errors import UnsupportedOperationException
-from hashrange.messages.readback import OPERATION_NOT_SUPPORTED_YET
+from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.operations.operation import Operation, Scope
 
 PENDING_NAMES = (

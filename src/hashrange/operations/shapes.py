@@ -29,6 +29,14 @@ WholeTableName = Annotated[str, Meta(min_length=TABLE_NAME_LENGTH_MIN, max_lengt
 """The same where the least length of a name is an ordinary constraint too: in CreateTable, and as a key of RequestItems."""
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": NAME_PATTERN})]
 
+ResourceArn = Annotated[str, Meta(min_length=1, max_length=1283)]
+"""Of a table or stream that a resource policy belongs to."""
+RevisionId = Annotated[str, Meta(min_length=1, max_length=255)]
+"""Of a resource policy."""
+StreamArn = Annotated[str, Meta(min_length=37, max_length=1024)]
+ShardId = Annotated[str, Meta(min_length=28, max_length=65)]
+SequenceNumber = Annotated[str, Meta(min_length=21, max_length=40)]
+
 AttributeValue = Annotated[dict[str, Any], Meta(extra={"shape": "AttributeValue"})]
 AttributeMap = Annotated[dict[str, dict[str, Any]], Meta(extra={"shape": "AttributeMap"})]
 """Attribute name (or `:token`) → value in wire form, not yet checked."""

@@ -12,7 +12,7 @@ from hashrange.operations.operation import Scope
 from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.service.service import Service
 from hashrange.wire.canonical import check_chunks, check_signature, signing_key
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
 from hashrange.wire.sigv4 import SKEW_SECONDS_MAX, Claim, read_claim, seconds_of
 
@@ -34,7 +34,7 @@ class Access:
         self._keys: dict[tuple[str, str, str], bytes] = {}
         self._dates: dict[bytes, int] = {}
 
-    def authorize(self, request: Request, service: str) -> Scope:
+    def authorize(self, request: HttpRequest, service: str) -> Scope:
         """The scope of the request's sender, who must have signed for the service of this signing name (`dynamodb`).
 
         Raises the errors of signing.md 3. Under 1 µs without credentials, 5 µs with.
@@ -61,7 +61,7 @@ class Access:
             return self._authorize_carefully(request, service)
         return scope
 
-    def _authorize_carefully(self, request: Request, service: str) -> Scope:
+    def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
         """Every check, in the service's order; what was found sound is kept for the fast path."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
@@ -74,7 +74,7 @@ class Access:
             self._remember(request, claim, credential, scope)
         return scope
 
-    def _check_secret(self, request: Request, claim: Claim, credentials: Mapping[str, Credential]) -> Credential:
+    def _check_secret(self, request: HttpRequest, claim: Claim, credentials: Mapping[str, Credential]) -> Credential:
         """Steps 9 to 11."""
         credential = credentials.get(claim.access_key)
         if credential is None:
@@ -100,7 +100,7 @@ class Access:
             key = self._keys[place] = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
         return key
 
-    def _remember(self, request: Request, claim: Claim, credential: Credential | None, scope: Scope) -> None:
+    def _remember(self, request: HttpRequest, claim: Claim, credential: Credential | None, scope: Scope) -> None:
         """Keep what the next request of this client will repeat: only headers that end with the signature, as SDKs send them."""
         authorization = request.header(b"authorization")
         date = request.header(b"x-amz-date")

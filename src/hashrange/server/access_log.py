@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.access")
@@ -17,7 +17,7 @@ Peer = Sequence[object] | None
 """A client's address as the transport tells it, the host first."""
 
 
-def log_access(request: Request | None, status: int, body: bytes, peer: Peer, used: str) -> None:
+def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str) -> None:
     """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`; what a client sent is quoted by `ascii`.
 
     `used` is the last three: table, units read and units written; empty for a request that did not reach an operation: `… - - -`.
@@ -42,5 +42,5 @@ def printable(sent: bytes) -> str:
     return ascii(sent.decode("latin-1"))[1:-1]
 
 
-AccessLog = Callable[[Request | None, int, bytes, Peer, str], None]
+AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]
 """(request or None for a refusal, status, the reply's body, peer, what was used or nothing)."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hashrange.server.incoming import Respond, Source
+from hashrange.server.incoming import AnsweredConnection, Respond
 
 
 class Clients(NamedTuple):
@@ -17,7 +17,7 @@ class Clients(NamedTuple):
 
 def host_of_connection(respond: Respond) -> str | None:
     """The address, when `respond` is the method of a connection."""
-    connection: Source = respond.__self__  # type: ignore[attr-defined]
+    connection: AnsweredConnection = respond.__self__  # type: ignore[attr-defined]
     peer = connection.peer
     return str(peer[0]) if peer else None
 

@@ -19,9 +19,9 @@ from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.incoming import LARGE, NONE, SMALL
 from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.server.reading import OFFER, PIECE_BYTES, Reading
+from hashrange.server.receive_budget import Share
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
-from hashrange.server.room import Share
-from hashrange.wire.http import CONTINUE, Request
+from hashrange.wire.http import CONTINUE, HttpRequest
 
 _log = logging.getLogger("hashrange.server")
 
@@ -49,7 +49,7 @@ class Connection(asyncio.Protocol):
         """`long_reads.py` says so: it goes on in a later turn."""
         self.reading = Reading()
         self.ready = self.reading.ready
-        self.request: Request | None = None
+        self.request: HttpRequest | None = None
         """The one in work while BUSY."""
         self.refusal: Refusal | None = None
         """What is sent to who is REFUSED."""
@@ -212,7 +212,7 @@ class Connection(asyncio.Protocol):
 
     # --- requests and replies -------------------------------------------------------------------
 
-    def take(self) -> Request | None:
+    def take(self) -> HttpRequest | None:
         """The next request to be answered, now in work; None while there is one, and while the client leaves replies unread."""
         ready = self.ready
         if not ready and (self.reading.rest or self.input is states.ENDED):

@@ -7,7 +7,7 @@ together is said by the functions at the end of this file.
 
     BETWEEN    Nothing of the next request has come, or only behind requests that wait to be answered.
     INSIDE     A read has ended inside a request. Its deadline runs.
-    WAITING    The request has a large body, and there is no room for it yet (`room.py`). Nothing of it is parsed meanwhile.
+    WAITING    The request has a large body, and there is no room for it yet (`receive_budget.py`). Nothing of it is parsed meanwhile.
     REFUSED    The client has sent what is no request, or may send no more. Its refusal goes out behind the replies that are due;
                nothing more is parsed.
     LINGERING  The refusal is out. What the client still sends is read and dropped, or it might never see the refusal.
@@ -131,7 +131,7 @@ def is_listened_to(
     return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read and not is_held
 
 
-class Step(StrEnum):
+class ConnectionStep(StrEnum):
     """What a connection does next, by itself."""
 
     NOTHING = auto()
@@ -146,8 +146,8 @@ class Step(StrEnum):
     """Tell the client to send the body that it holds back."""
 
 
-NOTHING, ASK_FOR_TURN, SEND_REFUSAL = Step.NOTHING, Step.ASK_FOR_TURN, Step.SEND_REFUSAL
-FINISH, SEND_CONTINUE = Step.FINISH, Step.SEND_CONTINUE
+NOTHING, ASK_FOR_TURN, SEND_REFUSAL = ConnectionStep.NOTHING, ConnectionStep.ASK_FOR_TURN, ConnectionStep.SEND_REFUSAL
+FINISH, SEND_CONTINUE = ConnectionStep.FINISH, ConnectionStep.SEND_CONTINUE
 
 
 def next_step(
@@ -158,7 +158,7 @@ def next_step(
     has_requests: bool,
     has_rest: bool,
     holds_back: bool,
-) -> Step:
+) -> ConnectionStep:
     """The next step, in the order of what has come: requests, the rest of a long read, the refusal, the end.
 
     `holds_back`: the client waits for a 100 before it sends its body.

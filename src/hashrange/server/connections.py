@@ -15,15 +15,15 @@ from hashrange.server.incoming import Handle, Incoming
 from hashrange.server.long_reads import LongReads
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.reading import PIECE_BYTES
-from hashrange.server.room import Room
-from hashrange.server.unread import Unread
+from hashrange.server.receive_budget import ReceiveBudget
+from hashrange.server.unread_replies import Unread
 from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
 """After so long the loop has other turns to give: a sweep over 65,536 connections takes 17 ms, and closing all of them 140."""
 
 
-class Member(Timed, Protocol):
+class OpenConnection(Timed, Protocol):
     """A connection, as far as this file knows it."""
 
     transport: asyncio.Transport
@@ -42,21 +42,21 @@ class Connections:
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
         self.outgoing = Outgoing()
-        self.room = Room()
+        self.room = ReceiveBudget()
         self.unread = Unread()
         self.long_reads = LongReads()
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """All new connections of this server read into the same bytes, which are copied at once. Another server may be on another thread."""
-        self.open: set[Member] = set()
-        self.turned_away: set[Member] = set()
+        self.open: set[OpenConnection] = set()
+        self.turned_away: set[OpenConnection] = set()
         """Those above the limit that still read why."""
         self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log
         self.hint_https = HttpsHint()
         self.is_stopping = False
-        self._unswept: list[Member] = []
-        self._unstopped: list[Member] = []
+        self._unswept: list[OpenConnection] = []
+        self._unstopped: list[OpenConnection] = []
         self.tick_seconds = clock.monotonic()
         """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
 
@@ -66,7 +66,7 @@ class Connections:
         self.outgoing.hold(loop)
         self.long_reads.take_turns(loop.call_soon)
 
-    def everyone(self) -> list[Member]:
+    def everyone(self) -> list[OpenConnection]:
         """Every connection that is not closed yet."""
         return [*self.open, *self.turned_away]
 
@@ -88,7 +88,7 @@ class Connections:
             self._unstopped = self.everyone()
         return self._visit(self._unstopped, lambda connection: connection.stop())
 
-    def _visit(self, left: list[Member], visit: Callable[[Member], None]) -> bool:
+    def _visit(self, left: list[OpenConnection], visit: Callable[[OpenConnection], None]) -> bool:
         """Visit and take out as many as there is time for."""
         ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
         while left:

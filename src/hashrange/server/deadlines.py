@@ -16,7 +16,7 @@ This file must not know sockets.
 
 from typing import Protocol
 
-from hashrange.server import bounds
+from hashrange.server import slow_clients
 from hashrange.server.connection_states import (
     BETWEEN,
     BLOCKED,
@@ -30,8 +30,8 @@ from hashrange.server.connection_states import (
     Sending,
 )
 from hashrange.server.reading import Reading
+from hashrange.server.receive_budget import ReceiveBudget, Share
 from hashrange.server.refusals import TOO_MUCH_UNFINISHED, TOO_SLOW, Refusal
-from hashrange.server.room import Room, Share
 
 
 class Timed(Protocol):
@@ -61,38 +61,38 @@ class Timed(Protocol):
         """Close at once."""
 
 
-def end_if_late(connection: Timed, now_seconds: float, room: Room) -> None:
+def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> None:
     """End `connection` if it has passed the deadline of its states. `room` is what it shares with all others."""
     receiving = connection.receiving
     silent_seconds = now_seconds - connection.active_at_seconds
     if connection.sending is BLOCKED:
-        if silent_seconds > bounds.WRITE_SECONDS_MAX:
+        if silent_seconds > slow_clients.WRITE_SECONDS_MAX:
             connection.cut_off()
     elif connection.answering is BUSY:
         return
     elif receiving is BETWEEN:
-        if silent_seconds > bounds.IDLE_SECONDS_MAX and not connection.has_more:
+        if silent_seconds > slow_clients.IDLE_SECONDS_MAX and not connection.has_more:
             connection.close()
     elif receiving is INSIDE:
-        if is_too_slow(connection, now_seconds, room):
+        if is_request_too_slow(connection, now_seconds, room):
             connection.refuse(TOO_SLOW)
     elif receiving is WAITING:
-        if silent_seconds > bounds.ROOM_SECONDS_MAX:
+        if silent_seconds > slow_clients.ROOM_SECONDS_MAX:
             connection.refuse(TOO_MUCH_UNFINISHED)
     elif receiving is LINGERING:
-        if now_seconds - connection.since_seconds > bounds.LINGER_SECONDS:
+        if now_seconds - connection.since_seconds > slow_clients.LINGER_SECONDS:
             connection.cut_off()
-    elif receiving is CLOSING and now_seconds - connection.since_seconds > bounds.WRITE_SECONDS_MAX:
+    elif receiving is CLOSING and now_seconds - connection.since_seconds > slow_clients.WRITE_SECONDS_MAX:
         connection.cut_off()
 
 
-def is_too_slow(connection: Timed, now_seconds: float, room: Room) -> bool:
+def is_request_too_slow(connection: Timed, now_seconds: float, room: ReceiveBudget) -> bool:
     """Does the request that comes take too long? Sooner if others wait for the room of its body."""
     reading = connection.reading
     is_in_the_way = connection.share.reserved_bytes > 0 and room.is_wanted
-    if is_in_the_way and now_seconds - connection.active_at_seconds > bounds.STALL_SECONDS_MAX:
+    if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:
         return True
-    return bounds.is_too_slow(
+    return slow_clients.is_too_slow(
         now_seconds - connection.since_seconds,
         reading.message_bytes,
         has_head=reading.layout is not None,

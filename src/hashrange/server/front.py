@@ -19,7 +19,7 @@ import msgspec
 from hashrange.server.incoming import Respond
 from hashrange.service.call import Call
 from hashrange.service.service import Service
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 
 QUICK_BYTES = 8 * 1024
 """The longest body of a quick request."""
@@ -44,15 +44,15 @@ class WireProtocol(Protocol):
     def quick_targets(self) -> Mapping[bytes, bool]:
         """Those of them whose small requests take well under a millisecond; True for those that only read."""
 
-    def claims(self, request: Request) -> bool:
+    def claims(self, request: HttpRequest) -> bool:
         """Is this request for it, by its method, host, path, content type or signing scope?"""
 
-    def prepare(self, request: Request, respond: Respond) -> Call | None:
+    def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
         """Of a request that it claims: a call for the service; None: the request is answered without one, now or later. Never raises; may give way."""
 
 
-Prepare = Callable[[Request, Respond], Call | None]
-Arrived = tuple[Prepare, Request, Respond]
+Prepare = Callable[[HttpRequest, Respond], Call | None]
+Arrived = tuple[Prepare, HttpRequest, Respond]
 
 
 class _Target(msgspec.Struct, frozen=True, gc=False):
@@ -94,7 +94,7 @@ class Front:
         """From now on, ask how much has come that is not handed over yet."""
         self._count_behind = count_behind
 
-    def handle(self, requests: Sequence[tuple[Request, Respond]]) -> None:
+    def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:
         """Answer these requests, stage by stage: calls each one's `respond` once, now or later.
 
         A request that takes long gives way where it stands, and the others go on without it.
@@ -116,20 +116,20 @@ class Front:
     def _is_crowd(self) -> bool:
         return self._count_behind() > CROWD
 
-    def _choose(self, request: Request) -> Prepare:
+    def _choose(self, request: HttpRequest) -> Prepare:
         """Of a request whose target is none that is known."""
         return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
 
     # --- quick ones -----------------------------------------------------------------------------
 
-    def _share_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
+    def _share_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
         """To as many workers as it takes: nobody waits for one that has given way."""
         while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
-    def _go_on(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
+    def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
         """The stages, for whatever no other worker has taken; what is not quick waits."""
         self._sort_out(requests, calls)
         if calls:
@@ -139,7 +139,7 @@ class Front:
                 if self._may_begin(line):
                     self._serve(line)
 
-    def _sort_out(self, requests: deque[tuple[Request, Respond]], calls: deque[Call]) -> None:
+    def _sort_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
         """Prepare what is to begin at once. A function of its own: what it has at hand must not be kept by a worker that gives way later."""
         targets = self._targets
         quick, others = self._quick.arrived, self._others.arrived

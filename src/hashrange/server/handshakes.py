@@ -12,12 +12,12 @@ import ssl
 from collections import OrderedDict, deque
 from typing import cast
 
-from hashrange.server.bounds import HEAD_SECONDS_MAX
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
-from hashrange.server.room import Share
-from hashrange.server.tls_sending import Sending
+from hashrange.server.receive_budget import Share
+from hashrange.server.slow_clients import HEAD_SECONDS_MAX
+from hashrange.server.tls_sending import TlsProtocol
 
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 """So long a client may take until its first record is whole, and again from its turn until the handshake is done."""
@@ -179,7 +179,7 @@ class Handshake(asyncio.Protocol):
         self._leave()
         if not self._has_ended:
             self._transport.pause_reading()  # for protocols with and without buffers are not changed while one of them reads
-        self._transport.set_protocol(Sending(self._tls, self._connection, (transport, self._transport)))
+        self._transport.set_protocol(TlsProtocol(self._tls, self._connection, (transport, self._transport)))
         if not self._has_ended:
             self._transport.resume_reading()
         self._connection.connection_made(transport)

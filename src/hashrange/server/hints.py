@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Collection
 
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 
 HINTS_MAX = 1000
 
@@ -26,7 +26,7 @@ class OtherServiceHint:
         self._served = frozenset(served)
         self._given: set[str] = set()
 
-    def __call__(self, request: Request) -> None:
+    def __call__(self, request: HttpRequest) -> None:
         """`request` was refused: was it meant for another service?"""
         found = _signed_service(request.header(b"authorization") or b"")
         if found is None or len(self._given) >= HINTS_MAX:

@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from hashrange.server.reading import PIECE_BYTES
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,7 +29,7 @@ Respond = Callable[..., None]
 """respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was handed with, and never raises.
 
 `used` is what the access log tells of tables and units (`access_log.py`)."""
-Handle = Callable[[Sequence[tuple[Request, Respond]]], None]
+Handle = Callable[[Sequence[tuple[HttpRequest, Respond]]], None]
 """Answers every one of these requests, now or later."""
 
 
@@ -44,7 +44,7 @@ class LastReply(StrEnum):
 NONE, SMALL, LARGE = LastReply.NONE, LastReply.SMALL, LastReply.LARGE
 
 
-class Source(Protocol):
+class AnsweredConnection(Protocol):
     """A connection, as far as this file knows it."""
 
     last_reply: LastReply
@@ -70,7 +70,7 @@ class Source(Protocol):
     def lose(self, error: Exception) -> None:
         """End the connection: it met an error of ours."""
 
-    def take(self) -> Request | None:
+    def take(self) -> HttpRequest | None:
         """The next request, which is then in work; None while another one is, or when none is complete."""
 
     def drop_request(self) -> None:
@@ -102,12 +102,12 @@ class Incoming:
         self._monotonic = monotonic
         self._open = open_sources
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
-        self._waiting: deque[tuple[Source, bytes | None]] = deque()
-        self._long: dict[Source, list[bytes | None]] = {}
+        self._waiting: deque[tuple[AnsweredConnection, bytes | None]] = deque()
+        self._long: dict[AnsweredConnection, list[bytes | None]] = {}
         """Long reads, begun or not, and what came of their connections behind them. Nobody listens to these until all of it is parsed."""
-        self._new: deque[tuple[Source, Request]] = deque()
+        self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of new connections, which go behind those of known ones."""
-        self._dear: deque[tuple[Source, Request]] = deque()
+        self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of connections whose last reply was large, which go behind all others."""
         self._is_turning = False
         self._is_due = False
@@ -117,15 +117,15 @@ class Incoming:
         """From now on, wait for the end of a turn of `loop`."""
         self._call_soon = loop.call_soon
 
-    def add(self, source: Source, data: bytes | None, *, is_long: bool = False) -> None:
+    def add(self, connection: AnsweredConnection, data: bytes | None, *, is_long: bool = False) -> None:
         """Read `data` and answer what it completes, soon; at once when no other connection is open.
 
         No data: only look for requests, or, if it `is_long`, go on with a long read. None: the client sends nothing more.
         """
-        if is_long or (data and len(data) > PIECE_BYTES) or (self._long and source in self._long):
-            self._long.setdefault(source, []).append(data)
+        if is_long or (data and len(data) > PIECE_BYTES) or (self._long and connection in self._long):
+            self._long.setdefault(connection, []).append(data)
         else:
-            self._waiting.append((source, data))
+            self._waiting.append((connection, data))
         if self._is_due:
             return
         self._is_due = True
@@ -172,37 +172,37 @@ class Incoming:
                 break
         for behind in (self._new, self._dear):
             while behind:
-                source, request = behind.popleft()
-                if source.is_gone:
-                    source.drop_request()
+                connection, request = behind.popleft()
+                if connection.is_gone:
+                    connection.drop_request()
                 else:
-                    self._handle([(request, source.respond)])
+                    self._handle([(request, connection.respond)])
                 if monotonic() >= ends_seconds:
                     break
         while self._long:
-            source = next(iter(self._long))
-            self._read_group([(source, data) for data in self._long.pop(source)])
+            connection = next(iter(self._long))
+            self._read_group([(connection, data) for data in self._long.pop(connection)])
             if monotonic() >= ends_seconds:
                 break
 
-    def _read_group(self, group: list[tuple[Source, bytes | None]]) -> None:
+    def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
         """Parse what some connections have sent, and have the requests answered of those that are known not to cost much."""
-        for source, data in group:
+        for connection, data in group:
             if data:
                 try:
-                    source.receive(data)
+                    connection.receive(data)
                 except Exception as error:  # noqa: BLE001 - the others of the group have their turn all the same
-                    source.lose(error)
+                    connection.lose(error)
             elif data is None:
-                source.reach_end()
-        calls: list[tuple[Request, Respond]] = []
-        for source, _ in group:
-            request = source.take()
+                connection.reach_end()
+        calls: list[tuple[HttpRequest, Respond]] = []
+        for connection, _ in group:
+            request = connection.take()
             if request is None:
                 continue
-            last_reply = source.last_reply
+            last_reply = connection.last_reply
             if last_reply is SMALL:
-                calls.append((request, source.respond))
+                calls.append((request, connection.respond))
             else:
-                (self._new if last_reply is NONE else self._dear).append((source, request))
+                (self._new if last_reply is NONE else self._dear).append((connection, request))
         self._handle(calls)

@@ -8,7 +8,7 @@ read what every socket had for it, or until the first of them has waited long en
 import asyncio
 from collections.abc import Callable
 
-from hashrange.wire.http import Reply
+from hashrange.wire.http import HttpReply
 
 HELD_MAX = 16
 HELD_SECONDS_MAX = 0.0005
@@ -30,7 +30,7 @@ class Outgoing:
         """From now on, hold replies until the end of a turn of `loop`."""
         self._call_soon = loop.call_soon
 
-    def send(self, transport: asyncio.Transport, reply: Reply, now_seconds: float, *, is_alone: bool) -> None:
+    def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
         """Write `reply` soon and after what was sent before; at once when its connection is the only one."""
         head, body = reply
         held = self._held

@@ -11,11 +11,11 @@ from typing import Final
 
 import httptools
 
-from hashrange.server.bounds import Framing, head_bytes
 from hashrange.server.hints import TLS_HANDSHAKE
+from hashrange.server.receive_budget import SMALL_BYTES
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
-from hashrange.server.room import SMALL_BYTES
-from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, Layout, Request, layout_of
+from hashrange.server.slow_clients import Framing, head_bytes
+from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest, Layout, layout_of
 
 PIECE_BYTES = 8 * 1024
 """A longer read is parsed in such pieces, until one has completed a request: as many as fit into it take 0.7 ms, into a whole read 23 ms."""
@@ -58,7 +58,7 @@ class Reading:
         self.framing: Framing | None = None
         """Of a body in chunks."""
         self.body: bytes | bytearray = b""
-        self.ready: deque[Request] = deque()
+        self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
         """Of a long read: what is not parsed yet."""
         self.message_bytes = 0
@@ -191,7 +191,7 @@ class Reading:
         values.append(None)
         body = self.body
         self.ready.append(
-            Request(
+            HttpRequest(
                 parser.get_method(),
                 self.url,
                 layout,

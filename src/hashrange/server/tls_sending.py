@@ -12,7 +12,7 @@ NEVER_BYTES = 1 << 30
 """TLS itself tells of no pause, or the connection would be told twice."""
 
 
-class Sending(asyncio.BufferedProtocol):
+class TlsProtocol(asyncio.BufferedProtocol):
     """What the socket's transport calls once the handshake is done. What it reads goes to TLS without a further step."""
 
     def __init__(

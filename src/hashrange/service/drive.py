@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hashrange.service.workers import Workers
 
 T = TypeVar("T")
-Ended = Callable[[Any, BaseException | None], None]
+WhenEnded = Callable[[Any, BaseException | None], None]
 """ended(result, None) or ended(None, error)."""
 
 
@@ -21,7 +21,9 @@ class Driver:
 
     __slots__ = ("coroutine", "ended", "workers")
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], waits_for: object, ended: Ended, workers: Workers) -> None:
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Any], waits_for: object, ended: WhenEnded, workers: Workers
+    ) -> None:
         self.coroutine = coroutine
         self.ended = ended
         self.workers = workers

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 
 from hashrange.clock import Clock
+from hashrange.operations.interrupted_states import end_endless_waits
 from hashrange.operations.operation import Operation
 from hashrange.operations.registry import ANSWERED
-from hashrange.operations.waits import end_endless_waits
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store

@@ -13,7 +13,7 @@ from hashrange.soon import settled
 from hashrange.store.interface import WholeStore
 from hashrange.store.wrapped import WrappedStore
 
-Method = Literal["get", "page", "mutate", "transact", "snapshot_get"]
+StoreMethod = Literal["get", "page", "mutate", "transact", "snapshot_get"]
 
 P = ParamSpec("P")
 
@@ -37,7 +37,7 @@ class FaultyStore(WrappedStore):
         self.transact = self._may_fail("transact", inner.transact)
         self.snapshot_get = self._may_fail("snapshot_get", inner.snapshot_get)
 
-    def fail(self, method: Method, error: HashrangeError, *, after_calls: int = 0) -> None:
+    def fail(self, method: StoreMethod, error: HashrangeError, *, after_calls: int = 0) -> None:
         """Let so many calls of the method, of those from the beginning, go well, and each that follows raise `error`."""
         self._faults[method] = (after_calls, error)
 
@@ -46,7 +46,7 @@ class FaultyStore(WrappedStore):
         self._faults.clear()
         self._busy_probability = 0.0
 
-    def _may_fail(self, name: Method, method: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
+    def _may_fail(self, name: StoreMethod, method: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
         async def call(*arguments: P.args, **options: P.kwargs) -> Any:
             self.calls[name] += 1
             after_calls, error = self._faults.get(name, (0, None))

@@ -43,7 +43,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     """Key of the last row when a limit ended the page, be it at the very last row, or its rows were long; None at the end of the span."""
 
 
-class Step(NamedTuple):
+class TransactionStep(NamedTuple):
     """One action of a transaction. No two steps of a transaction name the same item."""
 
     table: OpenTable
@@ -52,7 +52,7 @@ class Step(NamedTuple):
     plan: Plan
 
 
-class Token(NamedTuple):
+class IdempotencyToken(NamedTuple):
     """Makes a transaction happen once, however often it is asked for: a row of the same commit."""
 
     name: bytes
@@ -73,7 +73,7 @@ class Transacted(NamedTuple):
     changes: Sequence[Change]
     """One for each step, in order; those with `old == new` only looked. Empty for a replay."""
     report: bytes | None = None
-    """Of a replay: what `Token.report` told of the changes then."""
+    """Of a replay: what `IdempotencyToken.report` told of the changes then."""
 
 
 class TransactionRefused(HashrangeError):
@@ -88,7 +88,7 @@ class Backfill(NamedTuple):
     """Something that is being filled from a table's rows, such as a new index."""
 
     table: Table
-    source: bytes
+    source_id: bytes
     """The 6 bytes that name it."""
 
 
@@ -114,7 +114,7 @@ WHOLE_FOR_EVER = Lease(WHOLE, math.inf)
 
 
 class Statistics(NamedTuple):
-    """Figures of one source."""
+    """Statistics of one source."""
 
     item_count: int
     size_bytes: int
@@ -182,11 +182,11 @@ class Store(Protocol):
         """What is told of their changes."""
         ...
 
-    def get(self, source: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
-        """The row at `key`. `source` is a table's or index's 6-byte id (`Table.source`)."""
+    def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
+        """The row at `key`. `source_id` is a table's or index's 6-byte id (`Table.source`)."""
         ...
 
-    def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included. Long rows may end a page earlier."""
         ...
 
@@ -203,7 +203,7 @@ class Store(Protocol):
         ...
 
     async def transact(
-        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
         """Replace the rows of all steps, over tables and partitions, in one commit, or none.
 
@@ -300,7 +300,7 @@ class Maintenance(Protocol):
         """What is being filled, oldest table first."""
         ...
 
-    async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Make what follows from the next rows, such as the entries of a CREATING index, in one commit; after the last row that is ACTIVE.
 
         Only what falls into the range of `lease`, which the method of that name gave; so too below.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
-from hashrange.store.interface import Step, Token, Transacted, WholeStore
+from hashrange.store.interface import IdempotencyToken, Transacted, TransactionStep, WholeStore
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.change import Change, Origin, Plan
@@ -32,12 +32,12 @@ class StaleReads(WrappedStore):
         self.catalog = inner.catalog
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
 
-    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+    async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row, or sometimes the one before the last change when `consistent` is false."""
-        row = await settled(self._inner.get(source, key, consistent=consistent))
+        row = await settled(self._inner.get(source_id, key, consistent=consistent))
         if consistent or self._chance() >= STALE_READ_PROBABILITY:
             return row
-        before = self._before.get((source, key), row)
+        before = self._before.get((source_id, key), row)
         self.stale_reads += before != row
         return before
 
@@ -50,7 +50,7 @@ class StaleReads(WrappedStore):
         return change
 
     async def transact(
-        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
         """As the inner store; likewise."""
         transacted = await self._inner.transact(steps, token, request_id)
@@ -63,4 +63,4 @@ class StaleReads(WrappedStore):
             return
         if len(self._before) >= REMEMBERED_CHANGES_MAX:
             self._before.pop(next(iter(self._before)))
-        self._before[change.table.source, change.key] = change.old
+        self._before[change.table.source_id, change.key] = change.old

@@ -22,21 +22,21 @@ from hashrange.soon import settled
 from hashrange.store.interface import (
     Backfill,
     Backfilled,
+    IdempotencyToken,
     Lease,
     Page,
     RecordPage,
     Statistics,
-    Step,
-    Token,
     Transacted,
     TransactionRefused,
+    TransactionStep,
     WholeStore,
 )
 from hashrange.store.outcomes import Outcomes
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
-from hashrange.store.steps import plan_steps
 from hashrange.store.suspending_time import SuspendingTime
+from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
@@ -50,7 +50,7 @@ LOST_RACE_PROBABILITY = 0.25
 PROPAGATED_ROWS = 16
 """Commits whose entries are written at once when everything is to be propagated."""
 
-Place = tuple[bytes, Key]
+RowPlace = tuple[bytes, Key]
 """Source and key of a row."""
 
 
@@ -133,9 +133,9 @@ class SuspendingStore:
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - likewise
-        self._ongoing: set[Place] = set()
+        self._ongoing: set[RowPlace] = set()
         """What transactions are about to write or look at."""
-        self._writing: Counter[Place] = Counter()
+        self._writing: Counter[RowPlace] = Counter()
         """What single writes are about to write."""
         self._tokens: set[bytes] = set()
         """Tokens of transactions that are going on."""
@@ -162,17 +162,17 @@ class SuspendingStore:
         """True with that probability."""
         return self._random.random() < probability
 
-    async def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+    async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
         """As the inner store, between pauses."""
         await self.suspend()
-        row = await settled(self.inner.get(source, key, consistent=consistent))
+        row = await settled(self.inner.get(source_id, key, consistent=consistent))
         await self.suspend()
         return row
 
-    async def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
+    async def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
         """As the inner store, between pauses."""
         await self.suspend()
-        page = await settled(self.inner.page(source, span, limit_rows, limit_bytes, consistent=consistent))
+        page = await settled(self.inner.page(source_id, span, limit_rows, limit_bytes, consistent=consistent))
         await self.suspend()
         return page
 
@@ -182,7 +182,7 @@ class SuspendingStore:
         """As the inner store, but a plan may first be called for commits that then lose their race, and for lost ones."""
         request_id = request_id or new_request_id()
         await self.suspend()
-        place = (table.source, key)
+        place = (table.source_id, key)
         if place in self._ongoing:
             self.conflicts += 1
             raise TransactionConflictException(CONFLICT)
@@ -203,15 +203,15 @@ class SuspendingStore:
         return change
 
     async def transact(
-        self, steps: Sequence[Step], token: Token | None, request_id: RequestId | None = None
+        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
         """As the inner store, between pauses, its items marked meanwhile; plans may first be called for nothing."""
         request_id = request_id or new_request_id()
         await self.suspend()
         if token is not None and token.name in self._tokens:
             raise TransactionInProgressException(IN_PROGRESS)
-        places = {(table.source, key) for table, key, _ in steps if key is not None}
-        self._refuse_conflicts([key is not None and self._is_taken((table.source, key)) for table, key, _ in steps])
+        places = {(table.source_id, key) for table, key, _ in steps if key is not None}
+        self._refuse_conflicts([key is not None and self._is_taken((table.source_id, key)) for table, key, _ in steps])
         self._ongoing |= places
         if token is not None:
             self._tokens.add(token.name)
@@ -219,7 +219,7 @@ class SuspendingStore:
             await self.suspend()
             while self.chance(LOST_RACE_PROBABILITY):
                 rows = [
-                    None if key is None else await settled(self.inner.get(table.source, key, consistent=True))
+                    None if key is None else await settled(self.inner.get(table.source_id, key, consistent=True))
                     for table, key, _ in steps
                 ]
                 # These rows are of no one point in time, or it is a replay.
@@ -227,7 +227,7 @@ class SuspendingStore:
                     plan_steps(steps, rows)
                 self.lost_races += 1
                 await self.suspend()
-            twice = [Step(table, key, _twice(plan)) for table, key, plan in steps]
+            twice = [TransactionStep(table, key, _twice(plan)) for table, key, plan in steps]
             names = ", ".join(sorted({step.table.name for step in steps}))
             transacted = await self._outcomes.carry_out(
                 request_id, f"a transaction over {names}", lambda: self.inner.transact(twice, token, request_id)
@@ -242,7 +242,7 @@ class SuspendingStore:
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """As the inner store, between pauses; refused while a transaction is about to write one of the rows."""
         await self.suspend()
-        self._refuse_conflicts([(table.source, key) in self._ongoing for table, key in places])
+        self._refuse_conflicts([(table.source_id, key) in self._ongoing for table, key in places])
         rows = await self.inner.snapshot_get(places, limit_bytes)
         await self.suspend()
         return rows
@@ -255,10 +255,10 @@ class SuspendingStore:
         """As the inner store."""
         return self.inner.lease()
 
-    async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """As the inner store, between pauses."""
         await self.suspend()
-        built = await self.inner.backfill(source, lease, limit_rows)
+        built = await self.inner.backfill(source_id, lease, limit_rows)
         await self.suspend()
         return built
 
@@ -307,7 +307,7 @@ class SuspendingStore:
         """As the inner store."""
         self.inner.on_work(wake)
 
-    def _is_taken(self, place: Place) -> bool:
+    def _is_taken(self, place: RowPlace) -> bool:
         return place in self._ongoing or place in self._writing
 
     def _refuse_conflicts(self, are_taken: list[bool]) -> None:
@@ -320,7 +320,7 @@ class SuspendingStore:
 
     async def _lose_race(self, table: OpenTable, key: Key, plan: Plan) -> None:
         """Plan against the row of now, throw the result away. A refusal stands: its commit would not have raced."""
-        row = await settled(self.inner.get(table.source, key, consistent=True))
+        row = await settled(self.inner.get(table.source_id, key, consistent=True))
         _planned(plan, row)
         self.lost_races += 1
         await self.suspend()
@@ -333,9 +333,9 @@ class SuspendingStore:
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """As the inner store, between pauses."""
         await self.suspend()
-        figures = await self.inner.statistics(sources)
+        statistics = await self.inner.statistics(sources)
         await self.suspend()
-        return figures
+        return statistics
 
     def position(self) -> int:
         """As the inner store."""

@@ -4,7 +4,7 @@ from hashrange.store.interface import WholeStore
 
 
 class WrappedStore:
-    """Base of wrappers: figures, streams, durability and maintenance are those of the inner store; rows and tables are the wrapper's own affair."""
+    """Base of wrappers: statistics, streams, durability and maintenance are those of the inner store; rows and tables are the wrapper's own affair."""
 
     def __init__(self, inner: WholeStore) -> None:
         self.streams = inner.streams

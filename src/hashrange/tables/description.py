@@ -11,24 +11,24 @@ from typing import Any
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
 from hashrange.tables.decreases import decreases_today
 from hashrange.tables.schema import Index, KeySchema, Table, Throughput
-from hashrange.tables.source_id import source_id
+from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import Status, index_status, status
 
-Figures = Mapping[bytes, tuple[int, int]]
+StatisticsBySource = Mapping[bytes, tuple[int, int]]
 """Item count and size in bytes of each source: what a store knows."""
 
 
 def described_sources(table: Table) -> list[bytes]:
-    """The sources whose figures its description tells."""
-    return [table.source, *(source_id(table.table_id, index.index_id) for index in table.indexes)]
+    """The sources whose statistics its description tells."""
+    return [table.source_id, *(make_source_id(table.table_id, index.index_id) for index in table.indexes)]
 
 
-def describe_table(
-    table: Table, now_seconds: float, figures: Figures, shown_status: Status | None = None
+def table_description(
+    table: Table, now_seconds: float, statistics: StatisticsBySource, shown_status: Status | None = None
 ) -> dict[str, Any]:
     """TableDescription in wire form; `shown_status` is what the reply of the operation that changed it says."""
     current = shown_status or status(table, now_seconds)
-    item_count, size_bytes = figures[table.source]
+    item_count, size_bytes = statistics[table.source_id]
     description: dict[str, Any] = {
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": kind} for name, kind in table.attribute_types.items()
@@ -44,7 +44,7 @@ def describe_table(
         "TableId": table.uuid,
     }
     _add_billing(description, table, current)
-    _add_indexes(description, table, now_seconds, figures, current)
+    _add_indexes(description, table, now_seconds, statistics, current)
     _add_stream(description, table)
     _add_settings(description, table, current)
     return description
@@ -136,9 +136,9 @@ def _add_billing(description: dict[str, Any], table: Table, current: Status) -> 
 
 
 def _add_indexes(
-    description: dict[str, Any], table: Table, now_seconds: float, figures: Figures, current: Status
+    description: dict[str, Any], table: Table, now_seconds: float, statistics: StatisticsBySource, current: Status
 ) -> None:
-    local = [_describe_index(table, index, figures) for index in table.indexes if not index.is_global]
+    local = [_describe_index(table, index, statistics) for index in table.indexes if not index.is_global]
     if local:
         description["LocalSecondaryIndexes"] = local
     described = []
@@ -146,7 +146,7 @@ def _add_indexes(
         if not index.is_global:
             continue
         shown = index_status(index, current, now_seconds)
-        one = _describe_index(table, index, figures)
+        one = _describe_index(table, index, statistics)
         one["IndexStatus"] = shown
         if shown == "CREATING" and index.state == "CREATING":
             one["Backfilling"] = current == "ACTIVE"
@@ -160,9 +160,9 @@ def _add_indexes(
         description["GlobalSecondaryIndexes"] = described
 
 
-def _describe_index(table: Table, index: Index, figures: Figures) -> dict[str, Any]:
+def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) -> dict[str, Any]:
     """What local and global indexes have in common."""
-    item_count, size_bytes = figures[source_id(table.table_id, index.index_id)]
+    item_count, size_bytes = statistics[make_source_id(table.table_id, index.index_id)]
     projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
     if index.projection.non_key_names:
         projection["NonKeyAttributes"] = list(index.projection.non_key_names)

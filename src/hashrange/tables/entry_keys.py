@@ -5,7 +5,7 @@ The layout stands in `open_table.py` and docs/formats/keys.md. Must not know row
 
 from collections.abc import Callable
 
-from hashrange.items.keys import encode_component, encode_composite_partition, encode_partition
+from hashrange.items.keys import encode_component, encode_composite_partition, encode_partition_key
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item, Key, Value
 from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
@@ -33,7 +33,7 @@ def entry_key_function(keys: KeySchema) -> EntryKey:
 def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
     """The partition part of a key, from the scalars of all partition key attributes."""
     if len(values) == 1:
-        return encode_partition(keys.partition_types[0], values[0])
+        return encode_partition_key(keys.partition_types[0], values[0])
     return encode_composite_partition(list(zip(keys.partition_types, values, strict=True)))
 
 
@@ -47,7 +47,7 @@ def _one_attribute(keys: KeySchema) -> EntryKey:
         except KeyError:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT:
-            return encode_partition(key_type, scalar) + item_key  # type: ignore[return-value]  # as Key(), without a call
+            return encode_partition_key(key_type, scalar) + item_key  # type: ignore[return-value]  # as Key(), without a call
         return _general_key(keys, item, item_key)
 
     return entry_key
@@ -65,7 +65,7 @@ def _two_attributes(keys: KeySchema) -> EntryKey:
         except KeyError:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT and 0 < len(sort_scalar) <= _SURELY_SHORT:
-            return encode_partition(key_type, scalar) + encode_component(sort_type, sort_scalar) + item_key  # type: ignore[return-value]  # as above
+            return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar) + item_key  # type: ignore[return-value]  # as above
         return _general_key(keys, item, item_key)
 
     return entry_key

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hashrange.errors import ValidationException, WholeRequestFault
-from hashrange.items.keys import encode_component, encode_partition, encode_texts
+from hashrange.items.keys import encode_component, encode_partition_key, encode_texts
 from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import type_of
@@ -75,7 +75,7 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
 
     def usual(key_map: Item) -> Key | None:
         if len(key_map) == 1 and (scalar := _usual_text(key_map.get(name))) is not None:
-            return encode_partition("S", scalar)  # type: ignore[return-value]  # as Key(), without a call
+            return encode_partition_key("S", scalar)  # type: ignore[return-value]  # as Key(), without a call
         return None
 
     def lookup(key_map: Item) -> Key:
@@ -97,7 +97,7 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
     def key(scalar: str) -> Key:
         if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
             check_key_value(name, key_type, scalar, is_partition=True)
-        return encode_partition(key_type, scalar)  # type: ignore[return-value]  # as Key(), without a call
+        return encode_partition_key(key_type, scalar)  # type: ignore[return-value]  # as Key(), without a call
 
     return KeyFunctions(usual if key_type == "S" else _nothing_usual, lookup, item_key)
 
@@ -138,7 +138,7 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
             check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
         if are_texts:
             return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
-        return encode_partition(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]  # likewise
+        return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]  # likewise
 
     return KeyFunctions(usual if are_texts else _nothing_usual, lookup, item_key)
 

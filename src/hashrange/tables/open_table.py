@@ -20,7 +20,7 @@ from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import Partition, first_partitions
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table
-from hashrange.tables.source_id import SourceId, source_id
+from hashrange.tables.source_id import SourceId, make_source_id
 
 
 class ReadSource(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class ReadSource(msgspec.Struct, frozen=True):
     for twenty indexes, and eight clients that make and delete tables would hold everybody for 100 ms.
     """
 
-    source: SourceId
+    source_id: SourceId
     """The 6 bytes that name it in the store: table id ‖ index id."""
     index: Index | None
     keys: KeySchema
@@ -62,7 +62,7 @@ class OpenTable:
         "schema",
         "serves_from_seconds",
         "sort_name",
-        "source",
+        "source_id",
         "table_id",
         "usual_key",
     )
@@ -72,7 +72,7 @@ class OpenTable:
         self.schema = schema
         self.table_id = schema.table_id
         self.name = schema.name
-        self.source = schema.source
+        self.source_id = schema.source_id
         self.keys = keys = schema.keys
         self.partition_name = keys.partition_names[0]
         self.sort_name = keys.sort_names[0] if keys.sort_names else None
@@ -84,14 +84,14 @@ class OpenTable:
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
         """Attributes that participants of a commit ask a Change's items for."""
-        self.own = ReadSource(self.source, None, keys, names, names, None)
+        self.own = ReadSource(self.source_id, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, but for those being deleted, in their order."""
         by_name = sorted(schema.indexes, key=lambda index: index.name)
         self.index_keys = tuple([(index, _key_attributes(index)) for index in by_name])
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
-            one.source: first_partitions(one.source) if partitions is None else partitions[one.source]
+            one.source_id: first_partitions(one.source_id) if partitions is None else partitions[one.source_id]
             for one in (self.own, *self.indexes)
         }
         """Those of each source, in order of their hashes."""
@@ -108,7 +108,7 @@ class OpenTable:
         projection = index.projection
         projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
         return ReadSource(
-            source_id(self.table_id, index.index_id),
+            make_source_id(self.table_id, index.index_id),
             index,
             index.keys,
             own_names,

@@ -35,25 +35,25 @@ WHOLE = HashRange(0, HASH_SPACE - 1)
 class Partition(NamedTuple):
     """One partition of a source."""
 
-    source: SourceId
+    source_id: SourceId
     number: int
     """Counts the partitions that the source has ever had, from 1."""
     hashes: HashRange
 
 
-InitialPartitions = Callable[[Table, SourceId], int]
+CountInitialPartitions = Callable[[Table, SourceId], int]
 """How many partitions a new source of a table begins with."""
 
 
-def one_partition(table: Table, source: SourceId) -> int:
+def one_partition(table: Table, source_id: SourceId) -> int:
     """Every source begins with one, as small tables do best."""
-    del table, source
+    del table, source_id
     return 1
 
 
-def partitions_of_service(table: Table, source: SourceId) -> int:
+def partitions_of_service(table: Table, source_id: SourceId) -> int:
     """As many as the service gives it: by its throughput, or as for any table on demand. Source: developer guide, warm throughput of 2026."""
-    index = next((one for one in table.indexes if source.endswith(one.index_id.to_bytes(2, "big"))), None)
+    index = next((one for one in table.indexes if source_id.endswith(one.index_id.to_bytes(2, "big"))), None)
     subject = table if index is None else index
     read_units, write_units = subject.warm_read_units or 0, subject.warm_write_units or 0
     at_least = ON_DEMAND_PARTITIONS
@@ -67,19 +67,21 @@ def _count_for(units: Throughput) -> int:
     return ceil(units.read_units / PARTITION_READ_UNITS + units.write_units / PARTITION_WRITE_UNITS)
 
 
-def first_partitions(source: SourceId, count: int = 1) -> list[Partition]:
+def first_partitions(source_id: SourceId, count: int = 1) -> list[Partition]:
     """What a new source begins with: equal parts, in order of their hashes."""
     ends = [HASH_SPACE * number // count for number in range(count + 1)]
-    return [Partition(source, number, HashRange(ends[number - 1], ends[number] - 1)) for number in range(1, count + 1)]
+    return [
+        Partition(source_id, number, HashRange(ends[number - 1], ends[number] - 1)) for number in range(1, count + 1)
+    ]
 
 
 def split_partition(partition: Partition, next_number: int) -> list[Partition]:
     """Two halves of its hashes. A partition of one hash cannot be split."""
-    source, (first, last) = partition.source, partition.hashes
+    source_id, (first, last) = partition.source_id, partition.hashes
     middle = (first + last + 1) // 2
     return [
-        Partition(source, next_number, HashRange(first, middle - 1)),
-        Partition(source, next_number + 1, HashRange(middle, last)),
+        Partition(source_id, next_number, HashRange(first, middle - 1)),
+        Partition(source_id, next_number + 1, HashRange(middle, last)),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from hashrange.tables.source_id import SourceId, source_id
+from hashrange.tables.source_id import SourceId, make_source_id
 
 KeyType = Literal["S", "N", "B"]
 SseType = Literal["AES256", "KMS"]
@@ -24,7 +24,7 @@ class KeySchema(msgspec.Struct, frozen=True):
     sort_types: tuple[KeyType, ...] = ()
 
 
-class Projection(msgspec.Struct, frozen=True):
+class IndexProjection(msgspec.Struct, frozen=True):
     """Which attributes an index entry carries besides the keys."""
 
     kind: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
@@ -45,7 +45,7 @@ class Index(msgspec.Struct, frozen=True):
     name: str
     is_global: bool
     keys: KeySchema
-    projection: Projection
+    projection: IndexProjection
     throughput: Throughput | None = None
     on_demand_max_read_units: int | None = None
     on_demand_max_write_units: int | None = None
@@ -137,16 +137,16 @@ class Table(msgspec.Struct, frozen=True):
     """None when it was never turned on."""
 
     @property
-    def source(self) -> SourceId:
+    def source_id(self) -> SourceId:
         """The 6 bytes that name the table's own rows: table id ‖ index id 0."""
-        return source_id(self.table_id)
+        return make_source_id(self.table_id)
 
     @property
     def sources(self) -> list[SourceId]:
         """The table's own, and those of its indexes, but for the ones being deleted, in their order."""
         return [
-            self.source,
-            *[source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],
+            self.source_id,
+            *[make_source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],
         ]
 
     @property

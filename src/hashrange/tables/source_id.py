@@ -20,7 +20,7 @@ HASH_BYTES = 8
 _LENGTH = slice(HASH_BYTES, HASH_BYTES + 2)
 
 
-def source_id(table_id: int, index_id: int = 0) -> SourceId:
+def make_source_id(table_id: int, index_id: int = 0) -> SourceId:
     """The source of that table's index of that id; 0: of the table itself."""
     return SourceId(table_id.to_bytes(TABLE_ID_BYTES, "big") + index_id.to_bytes(SOURCE_BYTES - TABLE_ID_BYTES, "big"))
 
@@ -35,7 +35,7 @@ def table_id_of(engine_key: bytes) -> int:
     return int.from_bytes(engine_key[:TABLE_ID_BYTES], "big")
 
 
-def source_of(engine_key: bytes) -> SourceId:
+def source_id_of(engine_key: bytes) -> SourceId:
     """The source of a key of the engine."""
     return SourceId(engine_key[:SOURCE_BYTES])
 

@@ -16,7 +16,7 @@ from hashrange.tables.capacity import (
 )
 from hashrange.tables.change import Change
 
-Kind = Literal["Read", "Write"]
+CapacityKind = Literal["Read", "Write"]
 TableUnits = dict[str, float]
 """Table's name → units of the table's own arm."""
 
@@ -35,7 +35,7 @@ def transaction_change_units(change: Change) -> float:
 
 
 def transaction_capacity(
-    name: str, table_units: float, detail: str, kind: Kind, indexes: Sequence[IndexUnits] = ()
+    name: str, table_units: float, detail: str, kind: CapacityKind, indexes: Sequence[IndexUnits] = ()
 ) -> ConsumedCapacity:
     """One table's ConsumedCapacity, each figure of which is told once more as what was read or written."""
     consumed = consumed_capacity(name, table_units, detail, indexes)

@@ -15,7 +15,7 @@ from hashrange.server.protocols.values import ValuesCall
 from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.settings import Settings
-from hashrange.wire.http import Request, layout_of
+from hashrange.wire.http import HttpRequest, layout_of
 from hashrange.wire.identifiers import request_id_of
 
 OpenService = Callable[[], Awaitable[Service]]
@@ -54,7 +54,7 @@ class InProcess:
         """The answer to what would be one HTTP request; `url` is a path with its query."""
         names = tuple([name.lower().encode("latin-1") for name in headers])
         values: list[bytes | None] = [*[value.encode("latin-1") for value in headers.values()], None]
-        request = Request(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
+        request = HttpRequest(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
         answer: Future[Answer] = Future()
 
         def respond(

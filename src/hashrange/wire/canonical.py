@@ -11,7 +11,7 @@ from urllib.parse import quote
 from hashrange.errors import InvalidSignatureException
 from hashrange.messages import signing as sentences
 from hashrange.wire.chunked_payload import MARKERS, SIGNED_MARKERS, are_chunks_signed
-from hashrange.wire.http import Request, query_pairs
+from hashrange.wire.http import HttpRequest, query_pairs
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, Claim
 
 UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
@@ -25,7 +25,7 @@ def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
     return key
 
 
-def payload_hash(request: Request) -> bytes:
+def payload_hash(request: HttpRequest) -> bytes:
     """The hash that stands in the canonical request, or the marker that stands in its place."""
     marker = request.header(b"x-amz-content-sha256")
     if marker is not None and (marker == UNSIGNED_PAYLOAD or marker in MARKERS):
@@ -33,7 +33,7 @@ def payload_hash(request: Request) -> bytes:
     return sha256(request.body).hexdigest().encode()
 
 
-def canonical_request(request: Request, claim: Claim) -> bytes:
+def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
     """The text whose hash was signed."""
     path, _, query = request.url.partition(b"?")
     headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
@@ -48,7 +48,7 @@ def string_to_sign(claim: Claim, canonical: bytes) -> bytes:
     return "\n".join((ALGORITHM, claim.date, claim.scope, sha256(canonical).hexdigest())).encode("latin-1")
 
 
-def check_signature(request: Request, claim: Claim, key: bytes) -> None:
+def check_signature(request: HttpRequest, claim: Claim, key: bytes) -> None:
     """Step 10; raises InvalidSignatureException with both texts when the signature is another."""
     canonical = canonical_request(request, claim)
     to_sign = string_to_sign(claim, canonical)
@@ -56,7 +56,7 @@ def check_signature(request: Request, claim: Claim, key: bytes) -> None:
         raise _mismatch(canonical, to_sign)
 
 
-def check_chunks(request: Request, claim: Claim, key: bytes) -> None:
+def check_chunks(request: HttpRequest, claim: Claim, key: bytes) -> None:
     """A body in signed chunks is covered by their signatures only; raises InvalidSignatureException when one is wrong."""
     if request.header(b"x-amz-content-sha256") in SIGNED_MARKERS and not are_chunks_signed(request.body, claim, key):
         canonical = canonical_request(request, claim)
@@ -69,7 +69,7 @@ def _mismatch(canonical: bytes, to_sign: bytes) -> InvalidSignatureException:
     )
 
 
-def _header_value(request: Request, name: bytes) -> bytes:
+def _header_value(request: HttpRequest, name: bytes) -> bytes:
     """Values of a header: trimmed, inner blanks collapsed, repeated ones joined by commas; empty when it was not sent."""
     values = (request.values[position] or b"" for position in request.layout.positions.get(name, ()))
     return b",".join(b" ".join(value.split()) for value in values)

@@ -25,7 +25,7 @@ _PIECE_CHARACTERS = 16 * 1024
 _PIECE_STEPS = 500
 
 
-class Place(NamedTuple):
+class MemberPlace(NamedTuple):
     """Where a value stands in the request."""
 
     path: str = ""
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 class Violation(NamedTuple):
     """One broken constraint of a value; `words` say what it must be."""
 
-    place: Place
+    place: MemberPlace
     constraint: Constraint
     value: Any
     shape: Shape
@@ -59,7 +59,7 @@ class Violation(NamedTuple):
 
 def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules) -> None:
     """Raise ValidationException with every broken constraint of the request, ten at most."""
-    violations = list(_structure_violations(request, shape, Place()))
+    violations = list(_structure_violations(request, shape, MemberPlace()))
     if violations:
         is_older = any(one.place.path == "key" and one.constraint == "required" for one in violations)
         if is_older or holds_unread_values(rules, request):
@@ -113,7 +113,7 @@ def envelope(texts: list[str]) -> str:
     return messages.SEVERAL_ERRORS.format(count=len(texts), errors=errors)
 
 
-def _structure_violations(value: dict[str, Any], shape: Shape, place: Place) -> Iterator[Violation]:
+def _structure_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
     """Each member's own constraints, then those inside it, member by member as declared."""
     dot = "." if place.path else ""
     for name, inner, is_required in shape.members:
@@ -127,7 +127,7 @@ def _structure_violations(value: dict[str, Any], shape: Shape, place: Place) -> 
             yield _violation(here, "required", None, inner, messages.NOT_NULL)
 
 
-def _value_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
+def _value_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
     """The value's own constraints, then those of its members."""
     yield from _own_violations(value, shape, place)
     if shape.kind == "Map":
@@ -135,7 +135,7 @@ def _value_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violat
     yield from _inner_violations(value, shape, place)
 
 
-def _inner_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
+def _inner_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
     """What is broken inside the value: of a list or map, no more than is told."""
     match shape.kind:
         case "Structure":
@@ -148,20 +148,20 @@ def _inner_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violat
             yield from islice(violations(value, shape.member, place), CONSTRAINT_ERRORS_MAX)
 
 
-def _list_violations(value: list[Any], member: Shape, place: Place) -> Iterator[Violation]:
+def _list_violations(value: list[Any], member: Shape, place: MemberPlace) -> Iterator[Violation]:
     """What is broken in a list's members."""
     for position, element in enumerate(walk(value), start=1):
         if not _is_sound(element, member):
             yield from _value_violations(element, member, _below(place, f".{position}.member"))
 
 
-def _map_value_violations(value: dict[str, Any], member: Shape, place: Place) -> Iterator[Violation]:
+def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPlace) -> Iterator[Violation]:
     """What is broken in a map's values; of those that are lists, only inside."""
     violations = _inner_violations if member.kind == "List" else _value_violations
     for key, element in walk(value.items()):
         if not _is_sound(element, member):
             shown = path_key(key)
-            here = Place(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
+            here = MemberPlace(f"{place.path}.{shown}.member", place.form + ".{key}.member", shown)
             yield from violations(element, member, here)
 
 
@@ -171,7 +171,7 @@ def _is_sound(value: Any, shape: Shape) -> bool:
         return True
     if shape.kind in ("Structure", "List", "Map"):
         return False
-    return next(_own_violations(value, shape, Place()), None) is None
+    return next(_own_violations(value, shape, MemberPlace()), None) is None
 
 
 def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
@@ -186,11 +186,11 @@ def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
     return (bounds.min_length or 0) <= min(lengths) and (bounds.max_length is None or max(lengths) <= bounds.max_length)
 
 
-def _below(place: Place, step: str) -> Place:
-    return Place(place.path + step, place.form + step, place.key)
+def _below(place: MemberPlace, step: str) -> MemberPlace:
+    return MemberPlace(place.path + step, place.form + step, place.key)
 
 
-def _own_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violation]:
+def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
     """In the order: pattern, least length, greatest length, least value, greatest value, enumeration."""
     bounds = shape.bounds
     if bounds.pattern is not None and not _matches(value, bounds):
@@ -212,7 +212,7 @@ def _own_violations(value: Any, shape: Shape, place: Place) -> Iterator[Violatio
         yield _violation(place, "enumeration", value, shape, messages.ENUM, ", ".join(bounds.enumeration))
 
 
-def _map_violations(value: dict[str, Any], shape: Shape, place: Place) -> Iterator[Violation]:
+def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
     """Keys, then values, that break their constraints: each told once, of the map as a whole.
 
     Only of values that are lists; other values break their constraints at their own paths.
@@ -265,6 +265,6 @@ def _matches_in_pieces(pattern: str, text: str) -> bool:
 
 
 def _violation(
-    place: Place, constraint: Constraint, value: Any, shape: Shape, sentence: str, bound: object = None
+    place: MemberPlace, constraint: Constraint, value: Any, shape: Shape, sentence: str, bound: object = None
 ) -> Violation:
     return Violation(place, constraint, value, shape, sentence.format(bound=bound))

@@ -27,7 +27,7 @@ from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import structure_of
 from hashrange.wire.utf8 import require_utf8
 
-Request = TypeVar("Request", bound=msgspec.Struct)
+RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 
 TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 400
@@ -35,7 +35,7 @@ _LARGEST: int = 10**_LARGEST_DIGITS
 """What longer whole numbers are taken for: no member holds nearly as many, and the time to read one grows with the square of its digits."""
 
 
-def explain_object(request_type: type[Request], rules: RequestRules, decoded: dict[str, Any]) -> Request:
+def explain_object(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
     """The request, leniently read: no nulls, no unknown members, converted truth values and numbers; uses up what is decoded.
 
     Raises the first fault: SerializationException, or ValidationException with its complete message (no envelope is to

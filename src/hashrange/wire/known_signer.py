@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from hashrange.wire.canonical import signing_key
-from hashrange.wire.http import Layout, Request
+from hashrange.wire.http import HttpRequest, Layout
 from hashrange.wire.sigv4 import ALGORITHM, Claim
 
 SIGNATURE_LENGTH = 64
@@ -42,7 +42,7 @@ class KnownSigner:
         self._inner = sha256(key.translate(_INNER))
         self._outer = sha256(key.translate(_OUTER))
 
-    def matches(self, request: Request, authorization: bytes, date: bytes) -> bool:
+    def matches(self, request: HttpRequest, authorization: bytes, date: bytes) -> bool:
         """Is the signature right? Only for `POST /` with a plain or hex-hashed payload."""
         layout = request.layout
         try:

@@ -21,7 +21,9 @@ import msgspec
 
 from hashrange.limits import STRUCTURES_BY_NAME_MAX, STRUCTURES_MAX
 
-Kind = Literal["String", "Boolean", "Integer", "Long", "Double", "Blob", "List", "Map", "Structure", "AttributeValue"]
+ShapeKind = Literal[
+    "String", "Boolean", "Integer", "Long", "Double", "Blob", "List", "Map", "Structure", "AttributeValue"
+]
 
 
 class Bounds(NamedTuple):
@@ -42,7 +44,7 @@ class Bounds(NamedTuple):
 class Shape(NamedTuple):
     """The declared form of one value."""
 
-    kind: Kind
+    kind: ShapeKind
     name: str = ""
     """A structure's name in the API model."""
     bounds: Bounds = Bounds()
@@ -72,8 +74,8 @@ class Member(NamedTuple):
 
 ATTRIBUTE_VALUE = Shape("AttributeValue", "AttributeValue", is_free=True)
 _ATTRIBUTE_MAP = Shape("Map", member=ATTRIBUTE_VALUE, is_free=True)
-_SCALARS: dict[Any, Kind] = {str: "String", bool: "Boolean", int: "Long", float: "Double", bytes: "Blob"}
-_NAMED_SCALARS: dict[str, Kind] = {"Integer": "Integer", "Long": "Long", "Double": "Double", "Blob": "Blob"}
+_SCALARS: dict[Any, ShapeKind] = {str: "String", bool: "Boolean", int: "Long", float: "Double", bytes: "Blob"}
+_NAMED_SCALARS: dict[str, ShapeKind] = {"Integer": "Integer", "Long": "Long", "Double": "Double", "Blob": "Blob"}
 
 
 @cache

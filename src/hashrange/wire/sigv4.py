@@ -15,7 +15,7 @@ from hashrange.errors import (
     MissingAuthenticationTokenException,
 )
 from hashrange.messages import signing as sentences
-from hashrange.wire.http import Request, query_pairs
+from hashrange.wire.http import HttpRequest, query_pairs
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
@@ -67,7 +67,7 @@ class _Parts(NamedTuple):
     is_presigned: bool
 
 
-def read_claim(request: Request, now_seconds: float, service: str) -> Claim:
+def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
     """The request's claim; raises the service's error for the first of steps 1 to 8 that fails."""
     parts = _read_parts(request)
     day = _check_date(parts, now_seconds)
@@ -117,7 +117,7 @@ def seconds_of(date: str) -> int | None:
         return None
 
 
-def _read_parts(request: Request) -> _Parts:
+def _read_parts(request: HttpRequest) -> _Parts:
     """Steps 1 to 3."""
     header = request.header(b"authorization")
     query = dict(query_pairs(request.url)) if b"?" in request.url else {}
@@ -132,7 +132,7 @@ def _read_parts(request: Request) -> _Parts:
     return _read_header(request, text)
 
 
-def _read_header(request: Request, text: str) -> _Parts:
+def _read_header(request: HttpRequest, text: str) -> _Parts:
     """Step 3, header form."""
     algorithm, *pieces = [piece for piece in re.split(r"[,\s]+", text) if piece]
     found: dict[str, str] = {}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hashrange.cli.following import Following, Record, StreamGone
-from hashrange.cli.remote import Refusal
+from hashrange.cli.remote import RefusedRequest
 
 PARENT, CHILD = "shard-parent", "shard-child"
 
@@ -39,7 +39,7 @@ class Server:
             return {"ShardIterator": members["ShardId"]}
         answer = self.pages[members["ShardIterator"]].pop(0)
         if isinstance(answer, str):
-            raise Refusal(answer, "", answer)
+            raise RefusedRequest(answer, "", answer)
         records = [one for one in answer if one is not None]
         return {"Records": records} | ({} if None in answer else {"NextShardIterator": members["ShardIterator"]})
 
@@ -151,5 +151,5 @@ def test_what_is_gone_is_told() -> None:
     following = Following(server, "arn", is_from_start=True)
     with pytest.raises(StreamGone):
         numbers(following)
-    with pytest.raises(Refusal, match="TrimmedDataAccessException"):
+    with pytest.raises(RefusedRequest, match="TrimmedDataAccessException"):
         numbers(following)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hashrange.cli.main import DONE, FAILED, INTERRUPTED, UNREAD, main
-from hashrange.cli.remote import Refusal, Remote
+from hashrange.cli.remote import RefusedRequest, Remote
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
@@ -180,7 +180,7 @@ def test_an_interrupt_is_not_lost_with_a_reply(world: World, monkeypatch: pytest
     monkeypatch.setattr(HTTPConnection, "response_class", Kept)
     remote = Remote(world.server.endpoint, "us-east-1", {})
     remote.ask("ListTables")
-    with pytest.raises(Refusal):
+    with pytest.raises(RefusedRequest):
         remote.ask("DescribeTable", TableName="nothing")
     remote.close()
     assert [reply.closed for reply in replies] == [True, True]

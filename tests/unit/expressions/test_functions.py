@@ -6,7 +6,7 @@ from hashrange.expressions import terms, update
 from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.predicates import CONDITION_COMPILERS, OPERAND_FUNCTIONS
 from hashrange.expressions.terms import CONDITION_FUNCTIONS
-from hashrange.expressions.tree import Call, Path, ValueToken
+from hashrange.expressions.tree import DocumentPath, FunctionCall, ValueToken
 from hashrange.expressions.update import compile_update
 from hashrange.expressions.update_terms import UPDATE_FUNCTIONS
 from hashrange.expressions.update_values import VALUE_COMPILERS, compile_value
@@ -35,7 +35,7 @@ def test_an_operand_that_is_no_size_fails() -> None:
     from hashrange.expressions.predicates import compile_operand
 
     with pytest.raises(AssertionError, match="length"):
-        compile_operand(Call("length", (Path(("s",)),)))
+        compile_operand(FunctionCall("length", (DocumentPath(("s",)),)))
 
 
 def test_a_function_of_updates_that_only_the_checks_know_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,4 +43,4 @@ def test_a_function_of_updates_that_only_the_checks_know_fails(monkeypatch: pyte
     with pytest.raises(AssertionError, match="list_prepend"):
         compile_update("SET l = list_prepend(l, :l)", None, {":l": {"L": []}})
     with pytest.raises(AssertionError, match="list_prepend"):
-        compile_value(Call("list_prepend", (Path(("l",)), ValueToken(":l", "L"))))
+        compile_value(FunctionCall("list_prepend", (DocumentPath(("l",)), ValueToken(":l", "L"))))

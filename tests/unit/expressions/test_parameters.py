@@ -6,7 +6,7 @@ import pytest
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.condition import compile_condition
-from hashrange.expressions.parameters import check_parameters, check_unused
+from hashrange.expressions.parameters import check_expression_parameters, check_unused
 from hashrange.expressions.projection import compile_projection
 
 V = {":a": {"S": "x"}}
@@ -97,14 +97,14 @@ def test_what_does_not_belong_together(
     legacy: dict[str, Any], expressions: dict[str, Any], names: Any, values: Any, message: str, older: str | None
 ) -> None:
     with pytest.raises(RequestFault) as caught:
-        check_parameters(list(legacy.items()), list(expressions.items()), names, values)
+        check_expression_parameters(list(legacy.items()), list(expressions.items()), names, values)
     assert caught.value.message == message
     assert caught.value.older == (older or message)
 
 
 def test_what_belongs_together() -> None:
-    check_parameters([("Expected", None)], [("E", "x")], {"#1": "a", LONG[:-1]: "b"}, {":_": {}})
-    check_parameters([("Expected", {})], [("E", None)], None, None)
+    check_expression_parameters([("Expected", None)], [("E", "x")], {"#1": "a", LONG[:-1]: "b"}, {":_": {}})
+    check_expression_parameters([("Expected", {})], [("E", None)], None, None)
 
 
 def test_every_name_and_value_must_be_used() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.items.keys import encode_component, encode_partition, encode_sort, prefix_upper_bound
+from hashrange.items.keys import encode_component, encode_partition_key, encode_sort, prefix_upper_bound
 from hashrange.items.numbers import normalize_number
 from tests.unit.items.wire_values import SETTINGS, numbers, texts
 
@@ -42,7 +42,7 @@ def test_what_follows_a_component_cannot_change_its_order(
         return
     left_bytes, right_bytes = encode_component(type_name, left), encode_component(type_name, right)
     assert (left_bytes + left_rest < right_bytes + right_rest) == (left_order < right_order)
-    left_key, right_key = encode_partition(type_name, left), encode_partition(type_name, right)
+    left_key, right_key = encode_partition_key(type_name, left), encode_partition_key(type_name, right)
     assert not left_key.startswith(right_key) and not right_key.startswith(left_key)
 
 
@@ -56,11 +56,11 @@ def test_what_follows_a_component_cannot_change_its_order(
     ],
 )
 def test_the_format_of_partition_keys(type_name: str, scalar: str, key_hex: str) -> None:
-    assert encode_partition(type_name, scalar).hex() == key_hex
+    assert encode_partition_key(type_name, scalar).hex() == key_hex
 
 
 def test_the_longest_partition_key() -> None:
-    assert encode_partition("S", "a" * 2048)[8:10] == b"\x08\x00"
+    assert encode_partition_key("S", "a" * 2048)[8:10] == b"\x08\x00"
 
 
 @given(zeros, zeros)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hashrange.items import steps
-from hashrange.items.packing import PACKED_AT_ONCE_BYTES, TABLE_OF_FORMAT_7, pack, unpack, unpacked_bytes
+from hashrange.items.packing import PACKED_AT_ONCE_BYTES, SUBSTITUTIONS_OF_FORMAT_7, pack, unpack, unpacked_bytes
 from hashrange.items.row_layout import (
     METADATA,
     PACKED_METADATA_VERSION,
@@ -16,10 +16,10 @@ from hashrange.items.row_layout import (
     PLAIN_VERSION,
     ROW_HEADER_BYTES,
     RowMetadata,
-    difference,
     is_same_item,
     metadata_of,
     plain_row,
+    row_difference,
     row_json,
     row_json_bytes,
     row_json_view,
@@ -151,7 +151,7 @@ def test_what_unpacking_takes_is_announced_before(monkeypatch: pytest.MonkeyPatc
 
 def packed_as_in_format_7(text: bytes) -> bytes:
     pieces = [text[start : start + PACKED_AT_ONCE_BYTES] for start in range(0, len(text), PACKED_AT_ONCE_BYTES)]
-    for byte, word in TABLE_OF_FORMAT_7.items():
+    for byte, word in SUBSTITUTIONS_OF_FORMAT_7.items():
         pieces = [piece.replace(word, byte) for piece in pieces]
     return b"".join(pieces)
 
@@ -174,6 +174,6 @@ def test_a_row_of_an_older_format_holds_the_same_item(name: str, version: int) -
         for two in (row, with_metadata(row, METADATA_OF_A_WRITE)):
             assert is_same_item(one, two)
             assert is_same_item(two, one)
-            assert difference(one, two) == METADATA
+            assert row_difference(one, two) == METADATA
         assert not is_same_item(one, other)
-        assert difference(other, one) != METADATA
+        assert row_difference(other, one) != METADATA

@@ -13,7 +13,7 @@ from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
-from hashrange.operations.waits import end_endless_waits
+from hashrange.operations.interrupted_states import end_endless_waits
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.draft import Draft
@@ -383,7 +383,7 @@ def test_deleted_rows_that_stand_in_the_way_are_compacted_away(tmp_path: Path) -
     world = World(tmp_path / "data")
     enable(world)
     engine = world.embedded.engine
-    source = world.embedded.catalog.all_tables()[0].source
+    source = world.embedded.catalog.all_tables()[0].source_id
     for number in range(SKIPPED_KEYS_MAX + 10):
         engine_key = layout.TIME_TO_LIVE_PREFIX + source + number.to_bytes(8, "big")
         engine.put(engine_key, b"")
@@ -525,7 +525,7 @@ def test_a_hundred_thousand_items_to_expire_cost_one_look(monkeypatch: pytest.Mo
     enable(world)
     (table,) = world.embedded.catalog.all_tables()
     due_seconds = int(world.clock.service_time()) + 10_000
-    prefix = layout.TIME_TO_LIVE_PREFIX + table.source
+    prefix = layout.TIME_TO_LIVE_PREFIX + table.source_id
     batch = new_batch()
     for number in range(100_000):
         batch.put(prefix + queue_key(due_seconds + number, table.item_key(item(number))), b"")

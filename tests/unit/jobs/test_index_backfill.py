@@ -14,7 +14,7 @@ from hashrange.jobs.index_backfill import SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
 from hashrange.store.embedded.reading import Cursor
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World, drive, item
 
@@ -197,7 +197,7 @@ def test_a_deleted_index_leaves_nothing_behind(world: World) -> None:
         "The table does not have the specified index: by-status",
     )
     stored = world.embedded.catalog.all_tables()[0]
-    assert statistics_of(world.embedded, stored.source[:4] + b"\x00\x01") == (0, 0)
+    assert statistics_of(world.embedded, stored.source_id[:4] + b"\x00\x01") == (0, 0)
     world.ask("PutItem", Item=item(0) | {"status": {"N": "1"}})
     world.create()
     world.finish()
@@ -288,7 +288,7 @@ def test_a_write_to_a_table_that_is_gone_is_refused(world: World) -> None:
     with pytest.raises(ResourceNotFoundException):
         drive(world.scope.store.mutate(old_table, Key(b"key"), lambda old: old))
     with pytest.raises(ResourceNotFoundException):
-        steps = [Step(old_table, Key(b"key"), lambda old: old)]
+        steps = [TransactionStep(old_table, Key(b"key"), lambda old: old)]
         drive(world.scope.store.transact(steps, None))
 
 

@@ -8,7 +8,7 @@ from tests.unit.jobs.world import TABLE, World, drive
 def partitions(world: World) -> list[Partition]:
     table = world.store.catalog.find(world.scope.account, world.scope.region, TABLE)
     assert table is not None
-    return list(table.partitions[table.source])
+    return list(table.partitions[table.source_id])
 
 
 def split(world: World, partition: Partition) -> bool:
@@ -23,8 +23,8 @@ def test_two_halves_take_its_place(world: World) -> None:
     assert split(world, whole)
     lower, upper = partitions(world)
     assert (lower, upper) == (
-        Partition(whole.source, 2, HashRange(0, middle - 1)),
-        Partition(whole.source, 3, HashRange(middle, HASH_SPACE - 1)),
+        Partition(whole.source_id, 2, HashRange(0, middle - 1)),
+        Partition(whole.source_id, 3, HashRange(middle, HASH_SPACE - 1)),
     )
     assert split(world, upper)
     assert [one.number for one in partitions(world)] == [2, 4, 5]

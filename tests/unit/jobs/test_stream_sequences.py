@@ -121,7 +121,7 @@ def test_another_engine_with_another_stream(tmp_path: Path) -> None:
     world.put(80)
     other.put(3)
     other.ask("CreateTable", TableName="more", **KEYS)
-    assert world.embedded.site.figures.grown
+    assert world.embedded.site.statistics.grown
     end = latest(world, arn)
     world.embedded.replace_engine(other.embedded.engine)
     assert world.refusal("GetRecords", ShardIterator=end)[0] == "ResourceNotFoundException"
@@ -129,7 +129,7 @@ def test_another_engine_with_another_stream(tmp_path: Path) -> None:
     assert world.split() is None
     empty = open_engine(str(tmp_path / "empty"))
     world.put(80)
-    assert world.embedded.site.figures.grown
+    assert world.embedded.site.statistics.grown
     world.embedded.replace_engine(empty)
     assert world.split() is None
     assert world.tend() is None
@@ -200,7 +200,7 @@ def test_what_is_imported_leaves_no_record(world: World, origin: Origin) -> None
     arn = switch_on(world)
     table = world.embedded.catalog.all_tables()[0]
     keys = {number: table.item_key(item(number)) for number in range(2)}
-    rows = {number: drive(world.scope.store.get(table.source, key, consistent=True)) for number, key in keys.items()}
+    rows = {number: drive(world.scope.store.get(table.source_id, key, consistent=True)) for number, key in keys.items()}
     drive(world.scope.store.mutate(table, keys[0], lambda _: None, origin=origin))
     drive(world.scope.store.mutate(table, keys[0], lambda _: rows[0], origin=origin))
     drive(world.scope.store.mutate(table, keys[0], lambda _: None, origin="client"))

@@ -35,14 +35,14 @@ from hashrange.operations.items.update_item import UpdateItemRequest
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
-from hashrange.operations.partiql.writes import bind_write, check_write
+from hashrange.operations.partiql.statement_writes import bind_write, check_write
 from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.transactions.actions import ConditionCheck, Delete, check_action, step_of
 from hashrange.operations.transactions.actions import TransactWriteItem as Element
 from hashrange.store.embedded import open_store
 from hashrange.tables.change import Planned
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection
+from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from hashrange.wire.rules import NO_RULES
 from tests.support.asking import run_operation
 from tests.support.samples import finish, statistics_of, table_maker
@@ -53,7 +53,7 @@ ITEM = KEY | {"n": {"N": "1"}}
 INDEXED = OpenTable(
     msgspec.structs.replace(
         table_maker("orders")(1),
-        indexes=(Index(1, "by-n", True, KeySchema(("n",), ("N",)), Projection("ALL")),),
+        indexes=(Index(1, "by-n", True, KeySchema(("n",), ("N",)), IndexProjection("ALL")),),
         attribute_types={"pk": "S", "sk": "S", "n": "N"},
     )
 )
@@ -260,7 +260,7 @@ def test_all_writers_store_the_same_row(scope: Scope, name: str) -> None:
     }
     ask(scope, name, WRITERS[name](item))
     table = scope.tables["orders"]
-    row = finish(scope.store.get(table.source, table.lookup_key(KEY), consistent=True))
+    row = finish(scope.store.get(table.source_id, table.lookup_key(KEY), consistent=True))
     assert row == row_of(item)
 
 
@@ -270,7 +270,7 @@ def test_all_writers_refuse_the_same(scope: Scope, name: str) -> None:
     missing = KEY_SCHEMA_MISMATCH if name == "BatchWriteItem" else ITEM_KEY_MISSING.format(name="sk")
     assert refusal(scope, name, {"pk": {"S": "p"}, "n": {"N": "1"}}) == ("ValidationError", missing)
     table = scope.tables["orders"]
-    assert statistics_of(scope.store, table.source).item_count == 0  # type: ignore[arg-type]
+    assert statistics_of(scope.store, table.source_id).item_count == 0  # type: ignore[arg-type]
 
 
 def test_no_row_is_longer_than_rows_may_be(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:

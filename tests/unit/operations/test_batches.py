@@ -15,9 +15,9 @@ from hashrange.operations.partiql import batch_execute_statement
 from hashrange.operations.transactions import transact_get_items
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.faulty import FaultyStore, Method
+from hashrange.store.faulty import FaultyStore, StoreMethod
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection
+from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from tests.support.asking import run_operation, run_to_json
 from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.scopes import scope_of
@@ -122,42 +122,42 @@ def test_a_table_deleted_between_two_writes_takes_no_more(scope: Scope) -> None:
     store, table = current(scope)
 
     def delete() -> None:
-        if statistics_of(store, table.source).item_count and "orders" in scope.tables:
+        if statistics_of(store, table.source_id).item_count and "orders" in scope.tables:
             finish(store.catalog.delete(table.schema))
 
     with pytest.raises(ResourceNotFoundException):
         give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), delete)
-    assert statistics_of(store, table.source).item_count == 0
+    assert statistics_of(store, table.source_id).item_count == 0
 
 
 def test_a_table_of_the_same_name_is_another_table(scope: Scope) -> None:
     store, table = current(scope)
 
     def replace() -> None:
-        if statistics_of(store, table.source).item_count:
+        if statistics_of(store, table.source_id).item_count:
             finish(store.catalog.delete(table.schema))
             finish(store.catalog.create(table_maker("orders")))
 
     with pytest.raises(ResourceNotFoundException):
         give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), replace)
-    assert statistics_of(store, scope.tables["orders"].source).item_count == 0
+    assert statistics_of(store, scope.tables["orders"].source_id).item_count == 0
 
 
 def test_an_index_made_between_two_writes_gets_the_later_items(scope: Scope) -> None:
     store, table = current(scope)
-    index = Index(1, "by-sk", True, KeySchema(("sk",), ("S",)), Projection("KEYS_ONLY"))
+    index = Index(1, "by-sk", True, KeySchema(("sk",), ("S",)), IndexProjection("KEYS_ONLY"))
     indexed = msgspec.structs.replace(table.schema, indexes=(index,))
     before: list[int] = []
 
     def add_index() -> None:
-        count = statistics_of(store, table.source).item_count
+        count = statistics_of(store, table.source_id).item_count
         if count and not before:
             before.append(count)
             assert finish(store.catalog.replace(table.schema, indexed))
 
     give_way_always(started(scope, batch_write_item.OPERATION, writes(LARGE)), add_index)
     (source,) = scope.tables["orders"].indexes
-    assert statistics_of(store, source.source).item_count == 25 - before[0] > 0
+    assert statistics_of(store, source.source_id).item_count == 25 - before[0] > 0
 
 
 # --- the commit barrier ---------------------------------------------------------------------------
@@ -196,13 +196,13 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
     reply = finish(started(scope, batch_write_item.OPERATION, writes("a", 3)))
     item = key(1) | {"text": {"S": "a"}}
     assert reply["UnprocessedItems"] == {"orders": [{"PutRequest": {"Item": item}}]}
-    assert statistics_of(store, scope.tables["orders"].source).item_count == 2
+    assert statistics_of(store, scope.tables["orders"].source_id).item_count == 2
 
 
 # --- a stall that outlasts all patience -----------------------------------------------------------
 
 
-def stall(scope: Scope, method: Method, done: int) -> FaultyStore:
+def stall(scope: Scope, method: StoreMethod, done: int) -> FaultyStore:
     """Let a method of the scope's store find it busy behind so many calls."""
     faulty = FaultyStore(current(scope)[0])
     faulty.fail(method, StorageBusy("The engine is catching up."), after_calls=done)
@@ -218,7 +218,7 @@ def test_a_stall_leaves_over_what_was_not_written(scope: Scope) -> None:
     assert reply["UnprocessedItems"] == {"orders": asked["RequestItems"]["orders"][2:]}
     assert reply["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": 2.0}]
     assert faulty.calls["mutate"] == 3, "patience is at an end for all that follow"
-    assert statistics_of(faulty, scope.tables["orders"].source).item_count == 2
+    assert statistics_of(faulty, scope.tables["orders"].source_id).item_count == 2
 
 
 def test_a_stall_before_the_first_write_fails_the_batch(scope: Scope) -> None:

@@ -67,9 +67,9 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
     store = scope.store
     assert isinstance(store, EmbeddedStore)
     while store.backfills():
-        finish(store.backfill(store.backfills()[0].source, store.lease(), 100))
+        finish(store.backfill(store.backfills()[0].source_id, store.lease(), 100))
     (source,) = scope.tables["orders"].indexes
-    assert statistics_of(store, source.source).item_count == ITEMS
+    assert statistics_of(store, source.source_id).item_count == ITEMS
     page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})
     table = ask(scope, "Scan", {"TableName": "orders", "ProjectionExpression": "pk, v"})
     assert sorted((one["pk"]["S"], one["v"]["S"]) for one in page["Items"]) == sorted(

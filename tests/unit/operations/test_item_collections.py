@@ -40,9 +40,9 @@ def test_the_range_of_a_size(size_bytes: int, bounds: list[float]) -> None:
     world.open(limit_bytes=10 * GB)
     table = world.created("orders", world.table.schema.indexes)
     new = item("a", ADDED_BYTES)
-    row_key = layout.collection_key(table.source, partition_of(world.key(new)))
+    row_key = layout.collection_key(table.source_id, partition_of(world.key(new)))
     if size_bytes > ADDED_BYTES:
-        world.store.engine.put(row_key, layout.encode_number(size_bytes - ADDED_BYTES))
+        world.store.engine.put(row_key, layout.encode_counter(size_bytes - ADDED_BYTES))
     expected = {"ItemCollectionKey": {"pk": {"S": "p"}}, "SizeEstimateRangeGB": bounds}
     assert metrics(world, "PutItem", TableName="orders", Item=new) == expected
     again = {"RequestItems": {"orders": [{"PutRequest": {"Item": new}}]}}

@@ -10,7 +10,7 @@ from hashrange.operations.items import put_item, scan
 from hashrange.operations.items.read_page import DECODED_SLICE_ROWS_MAX, RAW_SLICE_ROWS_MAX
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.partiql import execute_statement
-from hashrange.operations.partiql.reads import SLICE_SPANS_MAX
+from hashrange.operations.partiql.select_reads import SLICE_SPANS_MAX
 from hashrange.store.embedded import open_store
 from hashrange.store.pause import FIRST_SLICE, QUIET_PAUSE_SECONDS, SLICE_MIN
 from tests.support.asking import run_operation

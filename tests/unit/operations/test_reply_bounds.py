@@ -15,11 +15,11 @@ from hashrange.limits import GET_RECORDS_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.operations.items import put_item, query, scan
 from hashrange.operations.items.read_page import read_page
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction, reads
+from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction, select_reads
 from hashrange.operations.tables import create_table
-from hashrange.operations.transactions import figures, transact_get_items, transact_write_items
+from hashrange.operations.transactions import size_and_units, transact_get_items, transact_write_items
 from hashrange.settings import Settings
-from hashrange.store import steps
+from hashrange.store import transaction_steps
 from hashrange.store.embedded import commits, open_store
 from tests.support.asking import run_operation
 from tests.support.samples import finish
@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = read_page.__kwdefaults__ or {}
 @pytest.fixture
 def scope(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scope]:
     """Of a store in memory with ITEMS such items in one partition of `orders`, which has a local index."""
-    for module in (reads, figures, steps, commits, batch_execute_statement):
+    for module in (select_reads, size_and_units, transaction_steps, commits, batch_execute_statement):
         monkeypatch.setattr(module, "REPLY_JSON_MAX_BYTES", BOUND)
     monkeypatch.setitem(DEFAULTS, "limit_json_bytes", BOUND)
     clock = SystemClock()
@@ -197,7 +197,7 @@ def read(scope: Scope, place: int) -> Any:
 
 def test_records_of_a_page_are_short_because_what_is_stored_is() -> None:
     """A page of GetRecords is bounded by its records' bytes at rest, and no byte at rest stands for more than this."""
-    longest = max(map(len, packing.TABLE.values()))
+    longest = max(map(len, packing.SUBSTITUTIONS.values()))
     assert longest * GET_RECORDS_MAX_BYTES <= REPLY_JSON_MAX_BYTES
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hashrange.server import bounds
+from hashrange.server import slow_clients
 from hashrange.server.descriptors import TURNED_AWAY_MAX
-from hashrange.wire.http import BODY_BYTES_MAX, Request
+from hashrange.wire.http import BODY_BYTES_MAX, HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 
 
@@ -204,7 +204,7 @@ def test_a_client_that_speaks_https_is_hinted_at_once(front: FrontEnd, caplog: p
 def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     seen: list[tuple[bytes | None, int, int]] = []
 
-    def log_access(request: Request | None, status: int, body: bytes, peer: object, used: str) -> None:
+    def log_access(request: HttpRequest | None, status: int, body: bytes, peer: object, used: str) -> None:
         seen.append((request.url if request is not None else None, status, len(body)))
 
     front.connections.access_log = log_access
@@ -218,7 +218,7 @@ def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     front.ask(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
     slow, _ = front.connect()
     slow.data_received(b"P")
-    front.clock.advance_all(bounds.HEAD_SECONDS_MAX + 1)
+    front.clock.advance_all(slow_clients.HEAD_SECONDS_MAX + 1)
     front.connections.sweep()
     front.connections.connections_max = 0
     front.connect()
@@ -245,7 +245,7 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
     assert [transport.is_closed for _, transport in refused] == [False] * TURNED_AWAY_MAX + [True] * 2
     connection.connection_lost(None)
     assert reply(front.ask(front.request())).status == 200
-    front.clock.advance_all(bounds.LINGER_SECONDS + 0.1)
+    front.clock.advance_all(slow_clients.LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert all(transport.is_closed for _, transport in refused)
     for refused_connection, _ in refused:

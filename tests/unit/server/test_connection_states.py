@@ -22,10 +22,10 @@ from hashrange.server.connection_states import (
     TAKE,
     WAITING,
     Answering,
+    ConnectionStep,
     Input,
     Receiving,
     Sending,
-    Step,
     is_listened_to,
     next_step,
 )
@@ -76,7 +76,7 @@ def test_a_state_belongs_to_one_machine() -> None:
 def test_nothing_is_done_while_a_request_is_in_work_or_when_all_is_over() -> None:
     for situation in SITUATIONS:
         if situation[1] is BUSY or situation[0] in OVER:
-            assert next_step(*situation) is Step.NOTHING
+            assert next_step(*situation) is ConnectionStep.NOTHING
 
 
 def test_each_step_has_its_event() -> None:
@@ -85,22 +85,22 @@ def test_each_step_has_its_event() -> None:
         receiving, answering, sending, input_state, has_requests, has_rest, _ = situation
         step = next_step(*situation)
         seen.add(step)
-        if step is Step.ASK_FOR_TURN:
+        if step is ConnectionStep.ASK_FOR_TURN:
             assert answering in TAKE
             assert sending is FLOWING
             assert has_requests or (has_rest and receiving is not WAITING)
-        elif step is not Step.NOTHING:
+        elif step is not ConnectionStep.NOTHING:
             assert not has_requests
             assert not has_rest
-        if step is Step.SEND_REFUSAL:
+        if step is ConnectionStep.SEND_REFUSAL:
             assert receiving in REFUSAL_SENT
-        elif step is Step.FINISH:
+        elif step is ConnectionStep.FINISH:
             assert receiving in CLOSE
             assert receiving is not REFUSED
             assert input_state is ENDED
-        elif step is Step.SEND_CONTINUE:
+        elif step is ConnectionStep.SEND_CONTINUE:
             assert receiving is INSIDE
-    assert seen == set(Step)
+    assert seen == set(ConnectionStep)
 
 
 def test_a_client_is_heard_while_nothing_is_in_the_way() -> None:

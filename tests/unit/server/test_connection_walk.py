@@ -34,8 +34,8 @@ from hashrange.server.connections import Connections
 from hashrange.server.incoming import Respond
 from hashrange.server.long_reads import LongReads
 from hashrange.server.reading import PIECE_BYTES, Reading
-from hashrange.server.room import SMALL_BYTES, Room
-from hashrange.wire.http import CONTINUE, Request
+from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget
+from hashrange.wire.http import CONTINUE, HttpRequest
 from tests.unit.server.harness import FakeTransport, Turns, replies
 
 SEEDS = 12
@@ -175,16 +175,16 @@ class Walk:
         self.turns = Turns()
         loop: Any = self.turns
         self.clock = VirtualClock()
-        self.in_work: list[tuple[Request, Respond]] = []
+        self.in_work: list[tuple[HttpRequest, Respond]] = []
         self.connections = Connections(self.handle, self.clock, connections_max=CLIENTS)
-        self.connections.room = Room(ROOM_BYTES)
+        self.connections.room = ReceiveBudget(ROOM_BYTES)
         self.connections.long_reads = LongReads(TURN_BYTES)
         self.connections.take_turns(loop)
         self.clients = [Client(self.connections, chance) for _ in range(CLIENTS)]
         self.everybody = list(self.clients)
         self.seen: set[Any] = set()
 
-    def handle(self, calls: Sequence[tuple[Request, Respond]]) -> None:
+    def handle(self, calls: Sequence[tuple[HttpRequest, Respond]]) -> None:
         """Some are answered at once, others later."""
         for call in calls:
             self.in_work.append(call)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hashrange.server import bounds
+from hashrange.server import slow_clients
 from hashrange.server.connections import VISIT_SECONDS_MAX
-from hashrange.server.room import SMALL_BYTES, Room
+from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 
 
@@ -22,11 +22,11 @@ def test_a_slow_head_ends_with_408_and_a_close(front: FrontEnd) -> None:
         front.clock.advance_all(1)
         front.connections.sweep()
     assert transport.take() == b""
-    front.clock.advance_all(bounds.HEAD_SECONDS_MAX)
+    front.clock.advance_all(slow_clients.HEAD_SECONDS_MAX)
     front.connections.sweep()
     assert reply(transport.take()).status == 408
     assert transport.has_sent_end
-    front.clock.advance_all(bounds.LINGER_SECONDS + 0.1)
+    front.clock.advance_all(slow_clients.LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -41,7 +41,7 @@ def test_a_body_of_one_byte_a_second_ends_with_408(front: FrontEnd) -> None:
         front.connections.sweep()
         seconds += 1
         assert seconds < 60
-    assert seconds > bounds.BODY_SECONDS_FREE
+    assert seconds > slow_clients.BODY_SECONDS_FREE
     assert reply(transport.take()).status == 408
 
 
@@ -59,7 +59,7 @@ def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
 def test_idle_connections_are_kept_for_long_and_then_closed(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.data_received(front.request())
-    front.clock.advance_all(bounds.IDLE_SECONDS_MAX - 1)
+    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_closed
     front.clock.advance_all(2)
@@ -71,7 +71,7 @@ def test_a_client_that_never_reads_its_reply_is_cut_off(front: FrontEnd) -> None
     connection, transport = front.connect()
     connection.data_received(front.request())
     connection.pause_writing()
-    front.clock.advance_all(bounds.WRITE_SECONDS_MAX + 1)
+    front.clock.advance_all(slow_clients.WRITE_SECONDS_MAX + 1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -91,7 +91,7 @@ def test_many_connections_are_ended_in_several_turns(
     front: FrontEnd, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients = [front.connect() for _ in range(90)]
-    front.clock.advance_all(bounds.IDLE_SECONDS_MAX + 1)
+    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX + 1)
     close = FakeTransport.close
 
     def close_slowly(transport: FakeTransport) -> None:
@@ -112,7 +112,7 @@ def test_half_a_request_behind_a_whole_one_has_its_deadline(front: FrontEnd) -> 
     connection, transport = front.connect()
     connection.data_received(front.request() + front.request()[:100])
     assert reply(transport.take()).status == 200
-    front.clock.advance_all(bounds.HEAD_SECONDS_MAX + 1)
+    front.clock.advance_all(slow_clients.HEAD_SECONDS_MAX + 1)
     front.connections.sweep()
     assert reply(transport.take()).status == 408
 
@@ -122,7 +122,7 @@ def test_a_closed_connection_whose_client_does_not_read_is_cut_off(front: FrontE
     connection, transport = front.connect()
     connection.data_received(front.request(headers={"Connection": "close"}))
     assert transport.is_closed
-    front.clock.advance_all(bounds.WRITE_SECONDS_MAX - 1)
+    front.clock.advance_all(slow_clients.WRITE_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_aborted
     front.clock.advance_all(2)
@@ -137,7 +137,7 @@ def test_a_connection_with_requests_to_answer_is_not_idle(front: FrontEnd) -> No
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem") + front.request(b'{"TableName":"second"}'))
     turns.turn()
-    front.clock.advance_all(bounds.IDLE_SECONDS_MAX + 1)  # the first one's commit takes long
+    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX + 1)  # the first one's commit takes long
     front.store.sync()
     front.connections.sweep()
     while turns.due:
@@ -146,18 +146,18 @@ def test_a_connection_with_requests_to_answer_is_not_idle(front: FrontEnd) -> No
 
 
 def test_the_time_of_a_body_that_waits_for_room_begins_when_it_is_let_in(front: FrontEnd) -> None:
-    shared = front.connections.room = Room(SMALL_BYTES + 1)
+    shared = front.connections.room = ReceiveBudget(SMALL_BYTES + 1)
     (holder, _), (connection, transport) = front.connect(), front.connect()
     data = as_bytes({"Content-Length": str(SMALL_BYTES + 1)}, b"")
     for one in (holder, connection):
         one.data_received(data)
     assert shared.is_wanted
-    seconds = bounds.ROOM_SECONDS_MAX - 1
+    seconds = slow_clients.ROOM_SECONDS_MAX - 1
     front.clock.advance_all(seconds)
     front.connections.sweep()
     holder.connection_lost(None)
     assert not shared.is_wanted
-    front.clock.advance_all(bounds.BODY_SECONDS_FREE - seconds / 2)
+    front.clock.advance_all(slow_clients.BODY_SECONDS_FREE - seconds / 2)
     front.connections.sweep()
     assert not transport.written
     front.clock.advance_all(seconds)

@@ -21,7 +21,7 @@ from hashrange.server.handshakes import (
 )
 from hashrange.server.listener import Server, tls_context
 from hashrange.server.process import run_on_best_loop
-from hashrange.server.room import BEGINNINGS_BYTES_MAX
+from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX
 from hashrange.settings import Settings
 from tests.support.waiting import until
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns

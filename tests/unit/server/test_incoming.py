@@ -8,7 +8,7 @@ import pytest
 from hashrange.server.connection import Connection
 from hashrange.server.incoming import GROUP_MAX, LARGE, NONE, SMALL, TURN_SECONDS_MAX, LastReply, Respond
 from hashrange.server.reading import PIECE_BYTES
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
 
 
@@ -39,7 +39,7 @@ def groups_of(front: FrontEnd, seconds: float = 0.0) -> list[int]:
     groups: list[int] = []
     handle = front.handle
 
-    def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
+    def watch(calls: Sequence[tuple[HttpRequest, Respond]]) -> None:
         groups.append(len(calls))
         front.clock.advance_all(seconds)
         handle(calls)
@@ -290,7 +290,7 @@ def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: F
     order: list[str] = []
     handle = front.handle
 
-    def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
+    def watch(calls: Sequence[tuple[HttpRequest, Respond]]) -> None:
         order.extend(request.body.decode().split('"')[3] for request, _ in calls)
         handle(calls)
 
@@ -326,7 +326,7 @@ def test_long_reads_wait_behind_all_others_and_go_on_one_a_turn(front: FrontEnd,
     handled: list[bytes] = []
     handle = front.handle
 
-    def watch(calls: Sequence[tuple[Request, Respond]]) -> None:
+    def watch(calls: Sequence[tuple[HttpRequest, Respond]]) -> None:
         handled.extend(request.body for request, _ in calls)
         handle(calls)
 

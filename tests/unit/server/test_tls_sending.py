@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hashrange.server.connection_states import BLOCKED, FLOWING
-from hashrange.server.tls_sending import Sending
-from hashrange.server.unread import UNREAD_BYTES_MAX
+from hashrange.server.tls_sending import TlsProtocol
+from hashrange.server.unread_replies import UNREAD_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd
 
 
@@ -23,7 +23,7 @@ class Tls(asyncio.BufferedProtocol):
     """The library's side of TLS: it hands on what it has encrypted as soon as it may."""
 
     def __init__(self) -> None:
-        self.sending: Sending | None = None
+        self.sending: TlsProtocol | None = None
         self.fills_up_again = False
 
     def resume_writing(self) -> None:
@@ -33,11 +33,11 @@ class Tls(asyncio.BufferedProtocol):
             self.sending.pause_writing()
 
 
-def connected(front: FrontEnd) -> tuple[Any, FakeTransport, Tls, Sending]:
+def connected(front: FrontEnd) -> tuple[Any, FakeTransport, Tls, TlsProtocol]:
     connection, _ = front.connect()
     transport, socket_transport, tls = LimitedTransport(), FakeTransport(), Tls()
     connection.transport = transport
-    tls.sending = Sending(tls, connection, (transport, socket_transport))
+    tls.sending = TlsProtocol(tls, connection, (transport, socket_transport))
     return connection, socket_transport, tls, tls.sending
 
 

@@ -9,15 +9,15 @@ from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
-from hashrange.store.interface import Step, Transacted
+from hashrange.store.interface import Transacted, TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection
+from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from tests.support.samples import finish, table_maker
 
 LIMIT_BYTES = 100
 LOCAL = Index(
-    1, "local", is_global=False, keys=KeySchema(("pk",), ("S",), ("l",), ("S",)), projection=Projection("ALL")
+    1, "local", is_global=False, keys=KeySchema(("pk",), ("S",), ("l",), ("S",)), projection=IndexProjection("ALL")
 )
 
 
@@ -60,12 +60,12 @@ class Collections:
     def delete(self, old: Item) -> Change:
         return finish(self.store.mutate(self.table, self.key(old), lambda _: None))
 
-    def step(self, new: Item, table: OpenTable | None = None) -> Step:
+    def step(self, new: Item, table: OpenTable | None = None) -> TransactionStep:
         """A put of a transaction."""
         row = encode_row(new, item_size_bytes(new))
-        return Step(table or self.table, self.key(new), lambda _: row)
+        return TransactionStep(table or self.table, self.key(new), lambda _: row)
 
-    def transact(self, *steps: Step) -> Transacted:
+    def transact(self, *steps: TransactionStep) -> Transacted:
         return finish(self.store.transact(steps, None))
 
     def size_bytes(self, partition: str = "p") -> int:

@@ -10,7 +10,7 @@ from hashrange.items.types import Key
 from hashrange.store.embedded.admission import KEPT_READS, STORE_SIZE, Admission
 from hashrange.store.embedded.engine import cache_bytes
 from hashrange.store.embedded.opening import open_store
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from tests.support.samples import finish, row_of, table_maker
 
 
@@ -77,7 +77,7 @@ def test_a_read_that_is_not_kept_reads_the_same(tmp_path: Path) -> None:
         store.site.reads.admission.look(Sized(1 << 40))
         for _ in range(KEPT_READS + 1):
             for key, row in islice(rows.items(), 5):
-                assert finish(store.get(table.source, key, consistent=True)) == row
+                assert finish(store.get(table.source_id, key, consistent=True)) == row
             assert finish(store.snapshot_get([(table, key) for key in rows], 10**6)) == list(rows.values())
     finally:
         store.close_now()
@@ -92,12 +92,12 @@ def test_rows_about_to_be_replaced_are_always_kept(tmp_path: Path) -> None:
     for number in range(KEPT_READS + 1):
         row = row_of(10, b"%d" % number)
         finish(store.mutate(table, Key(b"k"), lambda _, row=row: row))  # type: ignore[misc]
-        finish(store.transact([Step(table, Key(b"l"), lambda _, row=row: row)], None))  # type: ignore[misc]
+        finish(store.transact([TransactionStep(table, Key(b"l"), lambda _, row=row: row)], None))  # type: ignore[misc]
         store.site.reads.clear()
     assert store.engine.options == [None] * 2 * (KEPT_READS + 1)
     for _ in range(KEPT_READS):
         store.site.reads.clear()
-        finish(store.get(table.source, Key(b"k"), consistent=True))
+        finish(store.get(table.source_id, Key(b"k"), consistent=True))
     assert store.engine.options.count(None) < len(store.engine.options)
     store.engine = store.engine.engine
     store.close_now()

@@ -84,11 +84,11 @@ def test_delete_takes_rows_and_figures_and_no_neighbour(store: EmbeddedStore) ->
         finish(store.mutate(each, Key(b"k"), lambda _: row_of(10)))
     finish(store.catalog.delete(table.schema))
     span = Span(b"", b"\xff")
-    assert finish(store.page(table.source, span, 9, 999, consistent=True)).rows == []
-    assert statistics_of(store, table.source) == Statistics(0, 0)
+    assert finish(store.page(table.source_id, span, 9, 999, consistent=True)).rows == []
+    assert statistics_of(store, table.source_id) == Statistics(0, 0)
     for each in (before, after):
-        assert len(finish(store.page(each.source, span, 9, 999, consistent=True)).rows) == 1
-        assert statistics_of(store, each.source) == Statistics(1, 10)
+        assert len(finish(store.page(each.source_id, span, 9, 999, consistent=True)).rows) == 1
+        assert statistics_of(store, each.source_id) == Statistics(1, 10)
 
 
 def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_everything_is_there_after_reopening_and_ids_go_on(tmp_path: Path) -> No
     assert found is not None
     assert found.schema == kept.schema
     assert store.catalog.find(ACCOUNT, REGION, "gone") is None
-    assert statistics_of(store, kept.source) == Statistics(1, 10)
+    assert statistics_of(store, kept.source_id) == Statistics(1, 10)
     assert create(store, "gone").table_id == gone.table_id + 1
     store.close_now()
 

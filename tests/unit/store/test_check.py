@@ -70,7 +70,7 @@ def stored(folder: Path, sort: str = "b") -> tuple[bytes, bytes]:
     """Engine key and row of an item of `orders`."""
     table = table_of(folder, "orders")
     item = ITEM | {"sk": {"S": sort}}
-    return table.source + table.item_key(item), encode_row(*check_item(item))
+    return table.source_id + table.item_key(item), encode_row(*check_item(item))
 
 
 def test_a_sound_store(folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_half_a_token_is_found(folder: Path, prefix: bytes) -> None:
 
 
 def test_a_table_id_not_given_out_is_found(folder: Path) -> None:
-    faults = plant(folder, lambda engine: engine.put(layout.NEXT_TABLE_ID_KEY, layout.encode_number(2)))
+    faults = plant(folder, lambda engine: engine.put(layout.NEXT_TABLE_ID_KEY, layout.encode_counter(2)))
     assert faults == ["table users has id 2, but the next id to be given out is 2"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.items.keys import encode_partition
+from hashrange.items.keys import encode_partition_key
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_store
@@ -14,7 +14,7 @@ from hashrange.store.interface import Statistics
 from tests.unit.store.collections_world import Collections, item
 
 SIZES = b"\0\0\0\1\xff\xff"
-P, Q, R = (encode_partition("S", name) for name in "pqr")
+P, Q, R = (encode_partition_key("S", name) for name in "pqr")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hashrange.errors import StorageCorruption
-from hashrange.items.keys import encode_partition
+from hashrange.items.keys import encode_partition_key
 from hashrange.store.embedded import check_streams, layout
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
@@ -120,7 +120,7 @@ def test_a_stream_that_is_another_one(world: World, members: dict[str, Any]) -> 
 
 
 def test_a_stream_with_an_id_that_was_not_given_out(world: World) -> None:
-    (fault,) = plant(world, lambda engine: engine.put(layout.NEXT_STREAM_ID_KEY, layout.encode_number(2)))
+    (fault,) = plant(world, lambda engine: engine.put(layout.NEXT_STREAM_ID_KEY, layout.encode_counter(2)))
     assert "the next id to be given out is 2" in fault
 
 
@@ -277,7 +277,7 @@ def test_an_item_that_is_not_what_its_last_record_tells(tmp_path: Path, view_typ
             assert row[size:] == b'{"N":"2"}}'
             engine.put(one, row[:size] + b'{"N":"3"}}')
         else:
-            engine.put(b"\0\0\0\1\0\0" + encode_partition("S", "o0"), row)
+            engine.put(b"\0\0\0\1\0\0" + encode_partition_key("S", "o0"), row)
 
     found = [one for one in plant(world, write) if "is the last of row" in one]
     assert len(found) == (view_type in (BOTH, "NEW_IMAGE"))

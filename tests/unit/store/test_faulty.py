@@ -6,7 +6,7 @@ from hashrange.errors import StorageBusy, StorageFull
 from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.faulty import FaultyStore
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
 
@@ -21,7 +21,7 @@ def test_a_method_fails_behind_so_many_calls_and_nothing_is_done(store: Embedded
     for _ in range(2):
         with pytest.raises(StorageFull):
             finish(faulty.mutate(table, KEY, lambda _: None))
-    assert finish(faulty.get(table.source, KEY, consistent=True)) == ROW
+    assert finish(faulty.get(table.source_id, KEY, consistent=True)) == ROW
     assert (faulty.position(), faulty.calls["mutate"], faulty.faults) == (position, 3, 2)
     faulty.mend()
     finish(faulty.mutate(table, KEY, lambda _: None))
@@ -33,7 +33,7 @@ def test_the_same_seed_gives_the_same_faults(store: EmbeddedStore, table: OpenTa
         found = []
         for _ in range(40):
             try:
-                finish(faulty.transact([Step(table, KEY, lambda _: ROW)], None))
+                finish(faulty.transact([TransactionStep(table, KEY, lambda _: ROW)], None))
             except StorageBusy:
                 found.append(True)
             else:

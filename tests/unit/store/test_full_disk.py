@@ -68,9 +68,9 @@ def test_reading_goes_on_and_writing_is_refused(patient: Patient, room: list[OSE
         run(durable(patient.store))
         assert patient.get() == row_of(10, b"first")
         assert patient.get(b"new") is None
-        page = finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True))
+        page = finish(patient.store.page(patient.table.source_id, Span(b"", b"z"), 9, 9, consistent=True))
         assert page.rows == [row_of(10, b"first")]
-        assert statistics_of(patient.store, patient.table.source) == Statistics(1, 10)
+        assert statistics_of(patient.store, patient.table.source_id) == Statistics(1, 10)
     writes: list[Callable[[], object]] = [
         lambda: patient.put(KEY, b"other"),
         lambda: patient.put(b"new", b"row"),
@@ -91,7 +91,7 @@ def test_writing_returns_once_there_is_room(patient: Patient, room: list[OSError
     run(sync_thread_is_idle(patient.store))
     patient.put(b"new", b"row")
     run(durable(patient.store))
-    assert statistics_of(patient.store, patient.table.source) == Statistics(2, 20)
+    assert statistics_of(patient.store, patient.table.source_id) == Statistics(2, 20)
 
 
 @pytest.mark.usefixtures("room")
@@ -198,8 +198,8 @@ def test_a_store_that_is_closed_with_a_full_disk_has_lost_nothing(patient: Patie
     run(durable(patient.store))
     patient.store.close_now()
     store = open_store(patient.store.place, patient.clock, None)
-    assert finish(store.get(patient.table.source, Key(b"second"), consistent=True)) == row_of(10, b"second")
-    assert statistics_of(store, patient.table.source) == Statistics(2, 20)
+    assert finish(store.get(patient.table.source_id, Key(b"second"), consistent=True)) == row_of(10, b"second")
+    assert statistics_of(store, patient.table.source_id) == Statistics(2, 20)
     store.close_now()
 
 
@@ -209,7 +209,7 @@ def test_a_store_that_is_closed_with_a_full_disk_has_lost_nothing(patient: Patie
 def reads_and_refuses(patient: Patient) -> None:
     """What is served with a full disk."""
     assert patient.get() == row_of(10, b"first")
-    page = finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True))
+    page = finish(patient.store.page(patient.table.source_id, Span(b"", b"z"), 9, 9, consistent=True))
     assert page.rows == [row_of(10, b"first")]
     assert finish(patient.store.snapshot_get([(patient.table, KEY)], 10**6)) == [row_of(10, b"first")]
     with pytest.raises(StorageFull):
@@ -268,7 +268,7 @@ def test_reading_goes_on_when_the_room_for_a_reopening_is_gone_again(
     run(sync_thread_is_idle(patient.store))
     patient.put(b"new", b"row")
     run(durable(patient.store))
-    assert statistics_of(patient.store, patient.table.source) == Statistics(3, 30)
+    assert statistics_of(patient.store, patient.table.source_id) == Statistics(3, 30)
 
 
 def test_a_page_that_was_begun_before_a_reopening_ends_behind_it(
@@ -279,7 +279,7 @@ def test_a_page_that_was_begun_before_a_reopening_ends_behind_it(
     for key in keys:
         patient.put(key, key)
     run(durable(patient.store))
-    reads = settled(patient.store.page(patient.table.source, Span(b"", b"z"), 10**6, 10**6, consistent=True))
+    reads = settled(patient.store.page(patient.table.source_id, Span(b"", b"z"), 10**6, 10**6, consistent=True))
     monkeypatch.setattr("hashrange.store.embedded.store.PAGE_SECONDS_MAX", -1.0)
     reads.send(None)
     fill(patient)

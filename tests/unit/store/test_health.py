@@ -55,7 +55,7 @@ class Patient:
 
     def get(self, key: bytes = KEY) -> bytes | None:
         """One read."""
-        return finish(self.store.get(self.table.source, Key(key), consistent=True))
+        return finish(self.store.get(self.table.source_id, Key(key), consistent=True))
 
     async def healed(self) -> None:
         """Let requests arrive and time pass until the store serves again."""
@@ -84,7 +84,7 @@ def test_after_a_failure_nothing_is_served(patient: Patient, method: str) -> Non
         patient.get,
         lambda: patient.put(KEY, b"other"),
         lambda: patient.put(b"new", b"row"),
-        lambda: finish(patient.store.page(patient.table.source, Span(b"", b"z"), 9, 9, consistent=True)),
+        lambda: finish(patient.store.page(patient.table.source_id, Span(b"", b"z"), 9, 9, consistent=True)),
         lambda: finish(patient.store.catalog.create(table_maker("u"))),
     ]
     failing = {"get": 0, "put": 1, "write": 2, "items": 3}[method]
@@ -112,10 +112,10 @@ def test_it_heals_inside_the_process_and_the_disk_is_the_truth(patient: Patient,
     assert isinstance(patient.store.engine, RefusingEngine)
     run(patient.healed())
     assert patient.get() == row_of(10, b"first")
-    assert statistics_of(patient.store, patient.table.source) == Statistics(1, 10)
+    assert statistics_of(patient.store, patient.table.source_id) == Statistics(1, 10)
     patient.put(b"new", b"row")
     run(durable(patient.store))
-    assert statistics_of(patient.store, patient.table.source) == Statistics(2, 20)
+    assert statistics_of(patient.store, patient.table.source_id) == Statistics(2, 20)
     assert patient.store.durable_position() == patient.store.position()
 
 
@@ -239,7 +239,7 @@ def test_damage_met_by_a_range_read_is_not_taken_for_the_end(tmp_path: Path) -> 
     for is_reverse in (False, True):
         store = open_store(str(data_dir), VirtualClock(), None)
         with pytest.raises(StorageCorruption):
-            finish(store.page(table.source, Span(b"", b"z", is_reverse), 10_000, 10_000_000, consistent=True))
+            finish(store.page(table.source_id, Span(b"", b"z", is_reverse), 10_000, 10_000_000, consistent=True))
         store.close_now()
 
 
@@ -281,5 +281,5 @@ def test_stalls_of_the_real_engine_are_waited_out(
 
     run(write_all())
     assert suspended > 0
-    assert statistics_of(store, table.source) == Statistics(1000, 400_000)
+    assert statistics_of(store, table.source_id) == Statistics(1000, 400_000)
     store.close_now()

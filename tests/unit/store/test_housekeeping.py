@@ -53,9 +53,9 @@ def test_a_large_deleted_table_gives_its_room_back(
     store.close_now()
     store = open_store(str(tmp_path / "data"), SystemClock(), loop)
     assert [table.schema for table in store.catalog.all_tables()] == [kept.schema]
-    assert statistics_of(store, kept.source).item_count == ROWS
-    assert finish(store.get(gone.source, Key(b"000000"), consistent=True)) is None
-    assert finish(store.get(kept.source, Key(b"000000"), consistent=True)) is not None
+    assert statistics_of(store, kept.source_id).item_count == ROWS
+    assert finish(store.get(gone.source_id, Key(b"000000"), consistent=True)) is None
+    assert finish(store.get(kept.source_id, Key(b"000000"), consistent=True)) is not None
     store.close_now()
 
 

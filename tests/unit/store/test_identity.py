@@ -40,7 +40,7 @@ class Served:
 
     def read(self, name: bytes) -> bytes | None:
         """One read."""
-        return finish(self.store.get(self.table.source, Key(name), consistent=True))
+        return finish(self.store.get(self.table.source_id, Key(name), consistent=True))
 
     def attempt_to_reopen(self) -> None:
         """Let a request arrive after a long time, and the sync thread do what it then does."""
@@ -139,7 +139,7 @@ def test_a_folder_that_comes_back_is_served_again(served: Served, run: Run, was_
     served.write(b"third")
     served.store.close_now()
     store = open_store(str(served.data), VirtualClock(), None)
-    rows = [finish(store.get(served.table.source, Key(name), consistent=True)) for name in (b"first", b"third")]
+    rows = [finish(store.get(served.table.source_id, Key(name), consistent=True)) for name in (b"first", b"third")]
     store.close_now()
     assert rows == [row_of(10, b"first"), row_of(10, b"third")]
 

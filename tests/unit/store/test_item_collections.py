@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from hashrange.errors import ItemCollectionSizeLimitExceededException, StorageCorruption, StorageError
-from hashrange.items.keys import encode_partition
+from hashrange.items.keys import encode_partition_key
 from hashrange.soon import settled
 from hashrange.store.embedded import layout
-from hashrange.store.interface import Step, Token, TransactionRefused
+from hashrange.store.interface import IdempotencyToken, TransactionRefused, TransactionStep
 from tests.support.engines import FaultyEngine
 from tests.support.samples import finish
 from tests.unit.store.collections_world import LIMIT_BYTES, Collections, item, row_of_item
@@ -34,8 +34,8 @@ def test_one_row_for_each_collection_and_none_without_local_indexes(world: Colle
     world.put(item("a", 40, "q"))
     world.put(item("a", 50), world.plain)
     assert world.rows() == {
-        b"\0\0\0\1\xff\xff" + encode_partition("S", "p"): (70).to_bytes(8, "big"),
-        b"\0\0\0\1\xff\xff" + encode_partition("S", "q"): (40).to_bytes(8, "big"),
+        b"\0\0\0\1\xff\xff" + encode_partition_key("S", "p"): (70).to_bytes(8, "big"),
+        b"\0\0\0\1\xff\xff" + encode_partition_key("S", "q"): (40).to_bytes(8, "big"),
     }
     assert (world.size_bytes(), world.size_bytes("q"), world.size_bytes("none")) == (70, 40, 0)
 
@@ -98,7 +98,7 @@ def test_a_collection_larger_than_a_new_limit_may_shrink(tmp_path: Path) -> None
     for new in (item("b", 46), item("c", 20)):
         with pytest.raises(ItemCollectionSizeLimitExceededException):
             world.put(new)
-    swap = [Step(world.table, world.key(item("a", 50)), lambda _: None), world.step(item("c", 50))]
+    swap = [TransactionStep(world.table, world.key(item("a", 50)), lambda _: None), world.step(item("c", 50))]
     world.transact(*swap)
     assert world.size_bytes() == 95
     world.delete(item("b", 45))
@@ -128,7 +128,7 @@ def test_a_transaction_counts_all_its_steps(world: Collections) -> None:
 
 
 def test_a_refused_transaction_leaves_its_token_free(world: Collections) -> None:
-    token = Token(b"t", b"d" * 16, 0.0, 600.0, lambda changes: b"%d" % len(changes))
+    token = IdempotencyToken(b"t", b"d" * 16, 0.0, 600.0, lambda changes: b"%d" % len(changes))
     with pytest.raises(TransactionRefused):
         finish(world.store.transact([world.step(item("a", LIMIT_BYTES + 1))], token))
     done = finish(world.store.transact([world.step(item("a", LIMIT_BYTES))], token))

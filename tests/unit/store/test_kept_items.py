@@ -7,8 +7,8 @@ from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
-from hashrange.store.interface import Step
-from hashrange.store.steps import plan_steps
+from hashrange.store.interface import TransactionStep
+from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import TimeToLive
@@ -31,7 +31,7 @@ def planned(old: Item, *, has_items: bool) -> Change:
         new = old | {"n": {"N": "1"}}
         return Planned(row_of(new), decode_row(row), new) if has_items else row_of(new)
 
-    (change,) = plan_steps([Step(TABLE, Key(b"a"), plan)], [row_of(old)])
+    (change,) = plan_steps([TransactionStep(TABLE, Key(b"a"), plan)], [row_of(old)])
     return change
 
 

@@ -13,13 +13,13 @@ from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, layout, open_store, outbox
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
 from tests.support.samples import finish, table_maker
 
 INDEXES = 5
-PROJECTIONS = (Projection("ALL"), Projection("INCLUDE", ("pad",)))
+PROJECTIONS = (IndexProjection("ALL"), IndexProjection("INCLUDE", ("pad",)))
 DELAY_SECONDS = 3.0
 
 
@@ -38,11 +38,11 @@ def indexed(table_id: int) -> Table:
     )
 
 
-def step_of(table: OpenTable, name: str, length: int) -> Step:
+def step_of(table: OpenTable, name: str, length: int) -> TransactionStep:
     """Put an item, or with a length of 0 delete it."""
     item: Item = {"pk": {"S": name}, "sk": {"S": "0"}, "g": {"S": name[:1]}, "pad": {"S": "x" * length}}
     row = encode_row(*check_item(item)) if length else None
-    return Step(table, table.item_key(item), lambda _: row)
+    return TransactionStep(table, table.item_key(item), lambda _: row)
 
 
 def opened(folder: Path, clock: VirtualClock) -> tuple[EmbeddedStore, OpenTable]:

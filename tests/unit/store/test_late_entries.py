@@ -19,10 +19,10 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, open_engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.site import STALL_DELAYS_SECONDS
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
-from hashrange.tables.spans import scan_span
+from hashrange.tables.read_spans import scan_span
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
 from tests.support.samples import finish, statistics_of, table_maker
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ INDEXES = 4
 LATE_BYTES = 1000
 LARGE, SMALL = 400, 10
 """Characters in an item: four entries of the first are late, of the second never."""
-PROJECTIONS = (Projection("ALL"), Projection("INCLUDE", ("pad",)))
+PROJECTIONS = (IndexProjection("ALL"), IndexProjection("INCLUDE", ("pad",)))
 
 
 @pytest.fixture(autouse=True)
@@ -100,8 +100,8 @@ def end(coroutine: Coroutine[Any, Any, T], turns_max: int = 100) -> T:
 
 def entries(store: EmbeddedStore) -> list[int]:
     """How many entries each index has; the figures say the same."""
-    counts = [len(list(scan_prefix(store.engine, index.source))) for index in table_of(store).indexes]
-    assert counts == [statistics_of(store, index.source).item_count for index in table_of(store).indexes]
+    counts = [len(list(scan_prefix(store.engine, index.source_id))) for index in table_of(store).indexes]
+    assert counts == [statistics_of(store, index.source_id).item_count for index in table_of(store).indexes]
     return counts
 
 
@@ -111,7 +111,7 @@ def left(engine: Engine) -> int:
 
 def item_row(store: EmbeddedStore, name: str) -> Row | None:
     table = table_of(store)
-    return finish(store.get(table.source, table.item_key(item_of(name, "g", 1)), consistent=True))
+    return finish(store.get(table.source_id, table.item_key(item_of(name, "g", 1)), consistent=True))
 
 
 def test_entries_come_one_by_one_before_the_writer_is_told(store: EmbeddedStore) -> None:
@@ -133,8 +133,8 @@ def test_consistent_reads_of_its_indexes_wait(store: EmbeddedStore) -> None:
     def read(source: bytes, *, consistent: bool) -> Coroutine[Any, Any, Any]:
         return settled(store.page(source, scan_span(None, None), 10, 10_000, consistent=consistent))
 
-    assert len(finish(read(table.source, consistent=True)).rows) == 1
-    local = table.indexes[-1].source
+    assert len(finish(read(table.source_id, consistent=True)).rows) == 1
+    local = table.indexes[-1].source_id
     assert decode_row(finish(read(local, consistent=False)).rows[0])["g"] == {"S": "one"}
     reading = read(local, consistent=True)
     begin(reading, 3)
@@ -249,10 +249,10 @@ def test_of_a_table_that_is_deleted_meanwhile_nothing_is_written(store: Embedded
 def test_a_transaction_claims_all_its_items(store: EmbeddedStore) -> None:
     table = table_of(store)
 
-    def step(name: str) -> Step:
+    def step(name: str) -> TransactionStep:
         item = item_of(name, "one", LARGE)
         row = encode_row(*check_item(item))
-        return Step(table, table.item_key(item), lambda _: row)
+        return TransactionStep(table, table.item_key(item), lambda _: row)
 
     transacting = store.transact([step("a"), step("b")], None)
     begin(transacting, 2)
@@ -275,8 +275,8 @@ def test_a_transaction_that_changes_nothing_of_a_table_with_indexes(store: Embed
     row, other_row = encode_row(*check_item(item)), encode_row(*check_item({"pk": {"S": "b"}, "sk": {"S": "b"}}))
     end(write(store, "a", "one", SMALL))
     steps = [
-        Step(table, table.item_key(item), lambda old: old),
-        Step(other, other.item_key({"pk": {"S": "b"}, "sk": {"S": "b"}}), lambda _: other_row),
+        TransactionStep(table, table.item_key(item), lambda old: old),
+        TransactionStep(other, other.item_key({"pk": {"S": "b"}, "sk": {"S": "b"}}), lambda _: other_row),
     ]
     transacted = end(store.transact(steps, None))
     assert [change.new for change in transacted.changes] == [row, other_row]
@@ -307,10 +307,10 @@ def test_an_item_that_was_claimed_already_stays_claimed(store: EmbeddedStore) ->
     """A plan that lost once has its claim, and the commit that it ends in another one."""
     key = table_of(store).item_key(item_of("a", "g", 1))
     claims = store._commits._claims
-    finish(claims.claim([table_of(store).source + key]))
-    claims.take([table_of(store).source + key])
-    claims.release([table_of(store).source + key])
+    finish(claims.claim([table_of(store).source_id + key]))
+    claims.take([table_of(store).source_id + key])
+    claims.release([table_of(store).source_id + key])
     waiting = write(store, "a", "one", SMALL)
     begin(waiting, 2)
-    claims.release([table_of(store).source + key])
+    claims.release([table_of(store).source_id + key])
     end(waiting)

@@ -21,7 +21,7 @@ def test_the_lease_of_a_store_alone_is_everything(store: EmbeddedStore) -> None:
 @pytest.mark.parametrize("lease", [PART, FOR_A_WHILE])
 def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: OpenTable, lease: Lease) -> None:
     with pytest.raises(AssertionError):
-        finish(store.backfill(table.source, lease, 10))
+        finish(store.backfill(table.source_id, lease, 10))
     with pytest.raises(AssertionError):
         finish(store.apply_delayed(lease, 10))
     assert finish(store.apply_delayed(store.lease(), 10)) is None

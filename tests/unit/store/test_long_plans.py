@@ -16,7 +16,7 @@ from hashrange.items.steps import note_way_given
 from hashrange.items.types import Item, Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.interface import Step, Token
+from hashrange.store.interface import IdempotencyToken, TransactionStep
 from hashrange.tables.change import Plan, Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
@@ -31,7 +31,7 @@ def put(store: EmbeddedStore, table: OpenTable, key: Key, row: Row | None) -> No
 
 
 def get(store: EmbeddedStore, table: OpenTable, key: Key) -> Row | None:
-    return finish(store.get(table.source, key, consistent=True))
+    return finish(store.get(table.source_id, key, consistent=True))
 
 
 class LongPlan:
@@ -79,7 +79,7 @@ def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: Embedded
         made.append(weakref.ref(item))
         if len(made) == 1:
             put(store, table, A, row_of(10, b"two"))
-            claims.take([table.source + A])  # somebody else's
+            claims.take([table.source_id + A])  # somebody else's
             note_way_given()
         return Planned(row_of(10, b"new"), item, item)
 
@@ -88,7 +88,7 @@ def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: Embedded
     write = Other(lambda: store.mutate(table, A, plan))
     write.step()
     assert [one() for one in made] == [None]
-    claims.release([table.source + A])
+    claims.release([table.source_id + A])
     write.step()
     assert write.is_done
     assert len(made) == 2
@@ -129,7 +129,11 @@ def test_a_plan_that_lost_once_does_not_lose_again(store: EmbeddedStore, table: 
     put(store, table, A, row_of(10, b"one"))
     others = [
         Other(lambda: store.mutate(table, A, lambda _: row_of(10, b"three"))),
-        Other(lambda: store.transact([Step(table, B, lambda _: row_of(10)), Step(table, A, lambda row: row)], None)),
+        Other(
+            lambda: store.transact(
+                [TransactionStep(table, B, lambda _: row_of(10)), TransactionStep(table, A, lambda row: row)], None
+            )
+        ),
         Other(lambda: store.mutate(table, B, lambda _: row_of(10, b"elsewhere"))),
     ]
 
@@ -161,8 +165,8 @@ def test_a_refusal_lets_the_others_go_on(store: EmbeddedStore, table: OpenTable)
     assert get(store, table, A) == row_of(10, b"three")
 
 
-def both(table: OpenTable, plan: Plan) -> list[Step]:
-    return [Step(table, A, plan), Step(table, B, lambda _: row_of(10, b"b"))]
+def both(table: OpenTable, plan: Plan) -> list[TransactionStep]:
+    return [TransactionStep(table, A, plan), TransactionStep(table, B, lambda _: row_of(10, b"b"))]
 
 
 @pytest.mark.parametrize("changed", [A, B])
@@ -190,23 +194,25 @@ def test_a_transaction_that_lost_once_does_not_lose_again(store: EmbeddedStore, 
     assert (get(store, table, A), get(store, table, B)) == (row_of(10, b"two+"), row_of(10, b"late"))
 
 
-def token(digest: bytes) -> Token:
-    return Token(b"token", digest, 0.0, 600.0, lambda changes: b"%d" % len(changes))
+def token(digest: bytes) -> IdempotencyToken:
+    return IdempotencyToken(b"token", digest, 0.0, 600.0, lambda changes: b"%d" % len(changes))
 
 
 def test_a_token_that_was_used_meanwhile_makes_a_replay(store: EmbeddedStore, table: OpenTable) -> None:
     first = token(b"d" * 16)
-    plan = LongPlan(lambda: assert_new(finish(store.transact([Step(table, B, lambda _: row_of(10))], first))))
-    transacted = finish(store.transact([Step(table, A, plan)], first))
+    plan = LongPlan(
+        lambda: assert_new(finish(store.transact([TransactionStep(table, B, lambda _: row_of(10))], first)))
+    )
+    transacted = finish(store.transact([TransactionStep(table, A, plan)], first))
     assert transacted.report == b"1"
     assert get(store, table, A) is None
 
 
 def test_a_token_that_was_used_for_something_else_meanwhile_is_refused(store: EmbeddedStore, table: OpenTable) -> None:
-    other = [Step(table, B, lambda _: row_of(10))]
+    other = [TransactionStep(table, B, lambda _: row_of(10))]
     plan = LongPlan(lambda: assert_new(finish(store.transact(other, token(b"e" * 16)))))
     with pytest.raises(IdempotentParameterMismatchException):
-        finish(store.transact([Step(table, A, plan)], token(b"d" * 16)))
+        finish(store.transact([TransactionStep(table, A, plan)], token(b"d" * 16)))
     assert get(store, table, A) is None
 
 
@@ -236,12 +242,12 @@ def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStor
 def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
     """Whoever claims a row takes for granted that it stays: a plan that began before must see the claim."""
     claims = store._commits._claims
-    plan = LongPlan(lambda: claims.take([table.source + A]))
+    plan = LongPlan(lambda: claims.take([table.source_id + A]))
     writing = settled(store.mutate(table, A, plan))
     for _ in range(3):
         writing.send(None)
     assert get(store, table, A) is None
-    claims.release([table.source + A])
+    claims.release([table.source_id + A])
     with pytest.raises(StopIteration):
         writing.send(None)
     assert (len(plan.seen), get(store, table, A)) == (2, row_of(10, b"+"))
@@ -249,12 +255,12 @@ def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStor
 
 def test_a_transaction_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
     claims = store._commits._claims
-    plan = LongPlan(lambda: claims.take([table.source + B]))
-    transacting = store.transact([Step(table, A, plan), Step(table, B, LongPlan())], None)
+    plan = LongPlan(lambda: claims.take([table.source_id + B]))
+    transacting = store.transact([TransactionStep(table, A, plan), TransactionStep(table, B, LongPlan())], None)
     for _ in range(3):
         transacting.send(None)
     assert (get(store, table, A), get(store, table, B)) == (None, None)
-    claims.release([table.source + B])
+    claims.release([table.source_id + B])
     with pytest.raises(StopIteration):
         transacting.send(None)
     assert (len(plan.seen), get(store, table, A), get(store, table, B)) == (2, row_of(10, b"+"), row_of(10, b"+"))
@@ -290,7 +296,7 @@ def test_nothing_gives_way_between_a_plan_and_its_commit(monkeypatch: pytest.Mon
     assert looks == []
     finish(store.mutate(table, key, lambda old: row))
     monkeypatch.setattr(foundations, "require_calm", look_last)
-    finish(store.transact([Step(table, key, delete)], None))
+    finish(store.transact([TransactionStep(table, key, delete)], None))
     assert looks == []
     (stream,) = store.streams.of(table.schema.account, table.schema.region)
     (shard,) = store.streams.shards(stream)

@@ -9,7 +9,7 @@ from hashrange.errors import ConditionalCheckFailedException, OutcomeUnknown, St
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import Step, Token, TransactionRefused
+from hashrange.store.interface import IdempotencyToken, TransactionRefused, TransactionStep
 from hashrange.store.request_ids import new_request_id
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.open_table import OpenTable
@@ -28,14 +28,14 @@ def counter(old: Row | None) -> Row:
     return row_of(8, (number_of(old) + 1).to_bytes(8, "big"))
 
 
-def token(number: int) -> Token:
-    return Token(b"t%d" % number, b"d" * 16, 0.0, 600.0, lambda changes: b"%d" % len(changes))
+def token(number: int) -> IdempotencyToken:
+    return IdempotencyToken(b"t%d" % number, b"d" * 16, 0.0, 600.0, lambda changes: b"%d" % len(changes))
 
 
 async def count_up(store: SuspendingStore, table: OpenTable) -> tuple[list[int], int]:
     """What each writer was told that it made of the row, and what the row is in the end."""
     changes = await asyncio.gather(*(store.mutate(table, KEY, counter, new_request_id()) for _ in range(WRITERS)))
-    row = await store.get(table.source, KEY, consistent=True)
+    row = await store.get(table.source_id, KEY, consistent=True)
     return sorted(number_of(change.new) for change in changes), number_of(row)
 
 
@@ -59,13 +59,13 @@ def test_a_transaction_whose_reply_is_lost_is_no_replay(
 
     async def scenario() -> int:
         for number in range(WRITERS):
-            steps = [Step(table, KEY, counter), Step(table, OTHER, counter)]
+            steps = [TransactionStep(table, KEY, counter), TransactionStep(table, OTHER, counter)]
             transacted = await suspending.transact(steps, token(number), new_request_id())
             assert [number_of(change.new) for change in transacted.changes] == [number + 1, number + 1]
             assert transacted.report is None
             replay = await suspending.transact(steps, token(number), new_request_id())
             assert replay.report == b"2"
-        return number_of(await suspending.get(table.source, KEY, consistent=True))
+        return number_of(await suspending.get(table.source_id, KEY, consistent=True))
 
     assert run(scenario()) == WRITERS
     assert suspending.lost_outcomes > 1
@@ -84,7 +84,7 @@ def test_a_refusal_whose_reply_is_lost_is_found_by_planning_again(
             with pytest.raises(ConditionalCheckFailedException):
                 await suspending.mutate(table, KEY, refuse, new_request_id())
             with pytest.raises(TransactionRefused):
-                await suspending.transact([Step(table, KEY, refuse)], None, new_request_id())
+                await suspending.transact([TransactionStep(table, KEY, refuse)], None, new_request_id())
 
     run(scenario())
     assert suspending.lost_outcomes > 1
@@ -98,20 +98,20 @@ def test_a_store_that_has_no_time_to_look_says_that_it_does_not_know(
     """Of each: had it taken place?"""
 
     async def scenario(write: Callable[[], object]) -> None:
-        before = number_of(await settled(store.get(table.source, KEY, consistent=True)))
+        before = number_of(await settled(store.get(table.source_id, KEY, consistent=True)))
         try:
             await write()  # type: ignore[misc]
         except OutcomeUnknown as error:
-            after = number_of(await settled(store.get(table.source, KEY, consistent=True)))
+            after = number_of(await settled(store.get(table.source_id, KEY, consistent=True)))
             unknown.append(after == before + 1)
             assert after in (before, before + 1)
             assert "orders" in str(error)
         else:
-            assert number_of(await settled(store.get(table.source, KEY, consistent=True))) == before + 1
+            assert number_of(await settled(store.get(table.source_id, KEY, consistent=True))) == before + 1
 
     for _ in range(WRITERS):
         run(scenario(lambda: suspending.mutate(table, KEY, counter, new_request_id())))
-        run(scenario(lambda: suspending.transact([Step(table, KEY, counter)], None, new_request_id())))
+        run(scenario(lambda: suspending.transact([TransactionStep(table, KEY, counter)], None, new_request_id())))
     assert {True, False} == set(unknown)
     assert len(unknown) == suspending.lost_outcomes
     assert issubclass(OutcomeUnknown, StorageError), "the operator hears of it, the client hears InternalServerError"

@@ -15,8 +15,8 @@ from hashrange.store.embedded import EmbeddedStore, open_store, reading
 from hashrange.store.embedded.reading import FIRST_ROWS, READ_BYTES
 from hashrange.store.interface import Page
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
-from hashrange.tables.spans import narrow
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
 
@@ -34,7 +34,7 @@ def fill(store: EmbeddedStore, table: OpenTable, keys: list[bytes], size_bytes: 
 
 
 def read(store: EmbeddedStore, table: OpenTable, span: Span, rows: int = MANY, size_bytes: int = MANY) -> Page:
-    return finish(store.page(table.source, span, rows, size_bytes, consistent=True))
+    return finish(store.page(table.source_id, span, rows, size_bytes, consistent=True))
 
 
 def keys_of(page: Page) -> list[bytes]:
@@ -167,7 +167,7 @@ def test_a_long_page_lets_others_run_and_misses_nothing(run: Run, loop: asyncio.
     async def both() -> Page:
         nonlocal done
         beside = asyncio.ensure_future(others())
-        page = await settled(store.page(table.source, ALL, MANY, MANY, consistent=True))
+        page = await settled(store.page(table.source_id, ALL, MANY, MANY, consistent=True))
         done = True
         await beside
         return page
@@ -189,13 +189,13 @@ def test_many_deleted_rows_do_not_hold_the_loop(
     last = b"000000" if is_reverse else b"999999"
     fill(store, table, [last])
     coroutine = settled(
-        store.page(table.source, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
+        store.page(table.source_id, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
     )
     assert coroutine.send(None) is None, "the first suspension is a bare yield"
     page = run(_go_on(coroutine))
     assert keys_of(page) == [last]
     again = finish(
-        store.page(table.source, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
+        store.page(table.source_id, msgspec.structs.replace(ALL, is_reverse=is_reverse), 1, MANY, consistent=True)
     )
     assert keys_of(again) == [last]
 
@@ -251,7 +251,7 @@ def test_a_page_of_long_rows_ends_early(short: int, is_reverse: bool) -> None:
     span = Span(b"", b"\xff", is_reverse)
     lengths, found = [], []
     while True:
-        page = finish(store.page(table.source, span, 1000, 10**6, consistent=True))
+        page = finish(store.page(table.source_id, span, 1000, 10**6, consistent=True))
         found += page.rows
         lengths.append(sum(map(len, page.rows)))
         if page.last_key is None:

@@ -17,7 +17,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
 from hashrange.store.embedded.upkeep import OUTRUN_MAX
 from hashrange.store.embedded.walks import Ahead
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
@@ -67,7 +67,7 @@ class World:
 
         if chance.random() < 0.3:
             rows = [(key, row()) for key in chance.sample(KEYS, chance.randint(1, 5))]
-            steps = [Step(self.table, key, lambda _, new=new: new) for key, new in rows]  # type: ignore[misc]
+            steps = [TransactionStep(self.table, key, lambda _, new=new: new) for key, new in rows]  # type: ignore[misc]
             finish(self.store.transact(steps, None))
         else:
             self.put(chance.choice(KEYS), row())
@@ -75,7 +75,7 @@ class World:
     def fill(self, limit_rows: int) -> bool:
         """A slice of the walk; True when there is nothing more to fill."""
         found = self.store.backfills()
-        return not found or finish(self.store.backfill(found[0].source, self.store.lease(), limit_rows)).is_complete
+        return not found or finish(self.store.backfill(found[0].source_id, self.store.lease(), limit_rows)).is_complete
 
     def judge(self) -> None:
         """The log tells of the table up to where the walk has come, and of nothing else."""
@@ -174,7 +174,7 @@ def test_a_table_without_participants_calls_none(world: World, monkeypatch: pyte
         for participant in world.store._participants:
             monkeypatch.setattr(participant, name, fail)
     world.put(KEYS[0], row_of(5))
-    finish(world.store.transact([Step(world.table, KEYS[1], lambda _: row_of(5))], None))
+    finish(world.store.transact([TransactionStep(world.table, KEYS[1], lambda _: row_of(5))], None))
     assert len(stored(world.store.engine, world.table)) == 2
 
 
@@ -190,8 +190,8 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
     one_engine = one.store.engine
     one.store.replace_engine(other.store.engine)
     assert stored(one.store.engine, one.table) == {KEYS[3]: row_of(3, b"other")}
-    assert finish(one.store.get(one.table.source, KEYS[3], consistent=True)) == row_of(3, b"other")
-    assert finish(one.store.statistics([one.table.source])) == {one.table.source: (1, 3)}
+    assert finish(one.store.get(one.table.source_id, KEYS[3], consistent=True)) == row_of(3, b"other")
+    assert finish(one.store.statistics([one.table.source_id])) == {one.table.source_id: (1, 3)}
     assert TAG not in one.table.schema.tags
     change = one.put(KEYS[4], row_of(4))
     assert change.position > position

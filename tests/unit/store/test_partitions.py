@@ -10,15 +10,15 @@ from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange, Partition, cover
-from hashrange.tables.schema import Index, KeySchema, Projection
-from hashrange.tables.source_id import SourceId, source_id
+from hashrange.tables.schema import Index, IndexProjection, KeySchema
+from hashrange.tables.source_id import SourceId, make_source_id
 from tests.support.samples import finish, table_maker
 
 GLOBAL, LATER = (
-    Index(number, name, True, KeySchema(("sk",), ("S",)), Projection("ALL"))
+    Index(number, name, True, KeySchema(("sk",), ("S",)), IndexProjection("ALL"))
     for number, name in ((2, "global"), (3, "later"))
 )
-LOCAL = Index(1, "local", False, KeySchema(("pk",), ("S",), ("l",), ("S",)), Projection("KEYS_ONLY"))
+LOCAL = Index(1, "local", False, KeySchema(("pk",), ("S",), ("l",), ("S",)), IndexProjection("KEYS_ONLY"))
 MIDDLE = HASH_SPACE // 2
 LAST = HASH_SPACE - 1
 
@@ -42,7 +42,7 @@ def whole(*sources: SourceId) -> dict[bytes, list[Partition]]:
 
 def test_each_source_begins_with_a_whole_partition(store: EmbeddedStore) -> None:
     table = create(store)
-    expected = whole(source_id(1), source_id(1, 1), source_id(1, 2))
+    expected = whole(make_source_id(1), make_source_id(1, 1), make_source_id(1, 2))
     assert read_partitions(store.engine) == table.partitions == expected
 
 
@@ -52,16 +52,16 @@ def test_an_index_begins_and_ends_with_its_own(store: EmbeddedStore, has_steps: 
     before = create(store)
     added = replace(before.schema, indexes=(LOCAL, GLOBAL, replace(LATER, state="CREATING")), next_index_id=4)
     assert finish(store.catalog.replace(before.schema, added))
-    expected = whole(*before.schema.sources, source_id(1, 3))
+    expected = whole(*before.schema.sources, make_source_id(1, 3))
     assert read_partitions(store.engine) == current(store).partitions == expected
     if has_steps:
         deleting = replace(added, indexes=(LOCAL, replace(GLOBAL, state="DELETING"), LATER))
         assert finish(store.catalog.replace(added, deleting))
-        del expected[source_id(1, 2)]
+        del expected[make_source_id(1, 2)]
         assert read_partitions(store.engine) == current(store).partitions == expected
         added = deleting
     assert finish(store.catalog.replace(added, replace(added, indexes=(LOCAL, LATER))))
-    expected = whole(source_id(1), source_id(1, 1), source_id(1, 3))
+    expected = whole(make_source_id(1), make_source_id(1, 1), make_source_id(1, 3))
     assert read_partitions(store.engine) == current(store).partitions == expected
 
 
@@ -70,7 +70,7 @@ def test_those_of_a_table_end_with_it(store: EmbeddedStore) -> None:
     other = finish(store.catalog.create(table_maker("other")))
     assert other is not None
     assert finish(store.catalog.delete(gone.schema))
-    assert read_partitions(store.engine) == other.partitions == whole(other.source)
+    assert read_partitions(store.engine) == other.partitions == whole(other.source_id)
 
 
 def test_they_are_there_after_reopening(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_they_are_there_after_reopening(tmp_path: Path) -> None:
     store.close_now()
     store = open_store(folder, VirtualClock(), None)
     assert read_partitions(store.engine) == current(store).partitions == expected
-    expected[source_id(1)] = parts = partitions((0, MIDDLE - 1), (MIDDLE, LAST))
+    expected[make_source_id(1)] = parts = partitions((0, MIDDLE - 1), (MIDDLE, LAST))
     for part in reversed(parts):
-        store.engine.put(layout.partition_key(part), layout.encode_partition(part))
+        store.engine.put(layout.partition_key(part), layout.encode_partition_row(part))
     store.close_now()
     store = open_store(folder, VirtualClock(), None)
     assert read_partitions(store.engine) == current(store).partitions == expected
@@ -93,7 +93,7 @@ def test_they_are_there_after_reopening(tmp_path: Path) -> None:
 
 
 def partitions(*ranges: tuple[int, int]) -> list[Partition]:
-    return [Partition(source_id(1), number, HashRange(*one)) for number, one in enumerate(ranges, 1)]
+    return [Partition(make_source_id(1), number, HashRange(*one)) for number, one in enumerate(ranges, 1)]
 
 
 @pytest.mark.parametrize(

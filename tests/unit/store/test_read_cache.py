@@ -16,17 +16,19 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import read_cache as room
 from hashrange.store.embedded.read_cache import ASKED_SLOTS, PAGES_PER_PARTITION_MAX, ReadCache
-from hashrange.store.interface import WHOLE_FOR_EVER, Page, Step
+from hashrange.store.interface import WHOLE_FOR_EVER, Page, TransactionStep
 from hashrange.tables.open_table import OpenTable, ReadSource
-from hashrange.tables.schema import Index, KeySchema, Projection
+from hashrange.tables.read_spans import KeyTerm, query_span, scan_span
+from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from hashrange.tables.span import Span
-from hashrange.tables.spans import KeyTerm, query_span, scan_span
 from tests.support.samples import finish, table_maker
 
 MANY = 1_000_000
 INDEXES = (
-    Index(1, "local", is_global=False, keys=KeySchema(("pk",), ("S",), ("l",), ("S",)), projection=Projection("ALL")),
-    Index(2, "global", is_global=True, keys=KeySchema(("g",), ("S",), (), ()), projection=Projection("KEYS_ONLY")),
+    Index(
+        1, "local", is_global=False, keys=KeySchema(("pk",), ("S",), ("l",), ("S",)), projection=IndexProjection("ALL")
+    ),
+    Index(2, "global", is_global=True, keys=KeySchema(("g",), ("S",), (), ()), projection=IndexProjection("KEYS_ONLY")),
 )
 
 
@@ -82,15 +84,15 @@ class World:
         finish(self.store.mutate(self.table, self.key(pk, sk), lambda _: None))
 
     def get(self, pk: str, sk: str) -> Row | None:
-        return finish(self.store.get(self.table.source, self.key(pk, sk), consistent=True))
+        return finish(self.store.get(self.table.source_id, self.key(pk, sk), consistent=True))
 
     def query(self, pk: str, source: int = 0, limit: int = MANY, *, is_reverse: bool = False) -> Page:
         span = query_span(self.sources[source], [term(self.sources[source], pk)], is_reverse=is_reverse)
-        return finish(self.store.page(self.sources[source].source, span, limit, MANY, consistent=True))
+        return finish(self.store.page(self.sources[source].source_id, span, limit, MANY, consistent=True))
 
 
 def source_of(table: OpenTable) -> ReadSource:
-    return ReadSource(table.source, None, table.keys, ("pk", "sk"), ("pk", "sk"), None)
+    return ReadSource(table.source_id, None, table.keys, ("pk", "sk"), ("pk", "sk"), None)
 
 
 def term(source: ReadSource, value: str) -> KeyTerm:
@@ -165,7 +167,7 @@ def test_a_row_that_is_replaced_again_and_again_is_read_once(world: World) -> No
     for number in range(5):
         world.put("p", "a", n=str(number))
         assert world.get("p", "a") == row_of("p", "a", n=str(number))
-    step = Step(world.table, world.key("p", "a"), partial(give, row_of("p", "a", n="last")))
+    step = TransactionStep(world.table, world.key("p", "a"), partial(give, row_of("p", "a", n="last")))
     finish(world.store.transact([step], None))
     assert world.get("p", "a") == row_of("p", "a", n="last")
     assert engine.reads == 1
@@ -234,7 +236,7 @@ def test_a_span_of_several_partitions_is_read_each_time(world: World) -> None:
     spans.append(Span(Key(world.key("p", "a")[:5]), Key(world.key("p", "a") + b"\x00")))
     for span in spans:
         for _ in range(2):
-            page = finish(world.store.page(world.table.source, span, MANY, MANY, consistent=True))
+            page = finish(world.store.page(world.table.source_id, span, MANY, MANY, consistent=True))
             assert page.rows == [row_of("p", "a")]
     assert engine.reads == 2 * len(spans)
 
@@ -344,7 +346,7 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
             case 3:
                 rows = [None, row_of(pk, sk, l="3", g="x")]
                 steps = [
-                    Step(world.table, world.key(pk, each), partial(give, chance.choice(rows)))
+                    TransactionStep(world.table, world.key(pk, each), partial(give, chance.choice(rows)))
                     for each in chance.sample("abcdef", 3)
                 ]
                 finish(store.transact(steps, None))
@@ -352,14 +354,14 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
                 world.clock.advance(chance.random())
                 finish(store.apply_delayed(WHOLE_FOR_EVER, chance.randrange(1, 4)))
             case 5:
-                assert world.get(pk, sk) == bare.row(store.engine, world.table.source + world.key(pk, sk))
+                assert world.get(pk, sk) == bare.row(store.engine, world.table.source_id + world.key(pk, sk))
             case _:
                 source = world.sources[chance.randrange(3)]
                 value = chance.choice("xy") if source.keys.partition_names == ("g",) else pk
                 span = query_span(source, [term(source, value)], is_reverse=chance.random() < 0.5)
                 limit = chance.choice([1, 3, MANY])
-                page = finish(store.page(source.source, span, limit, MANY, consistent=True))
-                assert page == bare.page(store.engine, source.source, span, limit, MANY)[0]
+                page = finish(store.page(source.source_id, span, limit, MANY, consistent=True))
+                assert page == bare.page(store.engine, source.source_id, span, limit, MANY)[0]
         kept = sum(room._size_bytes(entry) for entry in store.site.reads._entries.values())
         assert 0 <= kept == limit_bytes - store.site.reads._left_bytes <= limit_bytes
         assert not bare._entries

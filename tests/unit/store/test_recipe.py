@@ -13,7 +13,7 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.items.types import Key
 from hashrange.store.embedded import open_store, participants
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from tests.support.samples import finish, row_of, table_maker
 
 RECIPE = Path(__file__).resolve().parents[3] / "docs" / "adr" / "0024-one-commit.md"
@@ -54,7 +54,7 @@ def test_the_recipe(added: tuple[ModuleType, Any], tmp_path: Path) -> None:
     assert table is not None
     finish(store.mutate(table, Key(b"a"), lambda _: row_of(1)))
     finish(store.mutate(table, Key(b"a"), lambda _: row_of(1)))
-    finish(store.transact([Step(table, Key(key), lambda _: row_of(2)) for key in (b"a", b"b")], None))
+    finish(store.transact([TransactionStep(table, Key(key), lambda _: row_of(2)) for key in (b"a", b"b")], None))
     store.close_now()
     store = open_store(folder, VirtualClock(), None, participants=makers)
     assert store.engine.get(module.row_key(table.table_id)) == (3).to_bytes(8, "big")

@@ -132,7 +132,7 @@ def test_a_folder_that_was_away_during_a_flush_holds_what_was_flushed(served: Se
     served.write(b"third")
     copy_as_killed(served.data, tmp_path / "killed")
     store = open_store(str(tmp_path / "killed"), VirtualClock(), None)
-    rows = [finish(store.get(served.table.source, Key(name), consistent=True)) for name in (b"second", b"third")]
+    rows = [finish(store.get(served.table.source_id, Key(name), consistent=True)) for name in (b"second", b"third")]
     store.close_now()
     assert rows == [row_of(10, b"second"), row_of(10, b"third")]
 

@@ -7,7 +7,7 @@ from hashrange.items.row_layout import RowMetadata, with_metadata
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import Statistics, Step
+from hashrange.store.interface import Statistics, TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of, statistics_of, table_maker
@@ -23,18 +23,18 @@ def test_a_written_row_is_read_back(store: EmbeddedStore, table: OpenTable) -> N
     row = row_of(10)
     change = finish(store.mutate(table, KEY, lambda old: row))
     assert change == Change(table, KEY, None, row, position=store.position())
-    assert finish(store.get(table.source, KEY, consistent=True)) == row
+    assert finish(store.get(table.source_id, KEY, consistent=True)) == row
 
 
 def test_a_missing_row_is_none(store: EmbeddedStore, table: OpenTable) -> None:
-    assert finish(store.get(table.source, KEY, consistent=True)) is None
+    assert finish(store.get(table.source_id, KEY, consistent=True)) is None
 
 
 def test_a_plan_sees_the_old_row_and_may_delete_it(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, KEY, row_of(10))
     change = finish(store.mutate(table, KEY, lambda old: None))
     assert change.old == row_of(10)
-    assert finish(store.get(table.source, KEY, consistent=True)) is None
+    assert finish(store.get(table.source_id, KEY, consistent=True)) is None
 
 
 def test_a_refusing_plan_leaves_nothing(store: EmbeddedStore, table: OpenTable) -> None:
@@ -46,7 +46,7 @@ def test_a_refusing_plan_leaves_nothing(store: EmbeddedStore, table: OpenTable) 
 
     with pytest.raises(ConditionalCheckFailedException):
         finish(store.mutate(table, KEY, refuse))
-    assert finish(store.get(table.source, KEY, consistent=True)) == row_of(10)
+    assert finish(store.get(table.source_id, KEY, consistent=True)) == row_of(10)
     assert store.position() == position
 
 
@@ -68,29 +68,29 @@ def test_each_change_is_one_commit(store: EmbeddedStore, table: OpenTable) -> No
 
 
 def test_statistics_follow_every_kind_of_change(store: EmbeddedStore, table: OpenTable) -> None:
-    assert statistics_of(store, table.source) == Statistics(0, 0)
+    assert statistics_of(store, table.source_id) == Statistics(0, 0)
     put(store, table, b"a", row_of(10))
     put(store, table, b"b", row_of(5))
-    assert statistics_of(store, table.source) == Statistics(2, 15)
+    assert statistics_of(store, table.source_id) == Statistics(2, 15)
     put(store, table, b"b", row_of(5, b"other"))
-    assert statistics_of(store, table.source) == Statistics(2, 15)
+    assert statistics_of(store, table.source_id) == Statistics(2, 15)
     put(store, table, b"b", row_of(7))
-    assert statistics_of(store, table.source) == Statistics(2, 17)
+    assert statistics_of(store, table.source_id) == Statistics(2, 17)
     put(store, table, b"a", None)
-    assert statistics_of(store, table.source) == Statistics(1, 7)
+    assert statistics_of(store, table.source_id) == Statistics(1, 7)
 
 
 def test_tables_do_not_share_rows(store: EmbeddedStore, table: OpenTable) -> None:
     other = finish(store.catalog.create(table_maker("others")))
     assert other is not None
     put(store, table, KEY, row_of(10))
-    assert finish(store.get(other.source, KEY, consistent=True)) is None
-    assert statistics_of(store, other.source) == Statistics(0, 0)
+    assert finish(store.get(other.source_id, KEY, consistent=True)) is None
+    assert statistics_of(store, other.source_id) == Statistics(0, 0)
 
 
 def test_an_empty_key_and_an_empty_table_id_neighbour_are_ordinary(store: EmbeddedStore, table: OpenTable) -> None:
     put(store, table, b"", row_of(1))
-    assert finish(store.get(table.source, Key(b""), consistent=False)) == row_of(1)
+    assert finish(store.get(table.source_id, Key(b""), consistent=False)) == row_of(1)
 
 
 def test_a_row_of_the_same_item_with_other_metadata_is_kept_and_nothing_follows(
@@ -102,8 +102,8 @@ def test_a_row_of_the_same_item_with_other_metadata_is_kept_and_nothing_follows(
         position = store.position()
         change = finish(store.mutate(table, KEY, lambda _, new=new: new))  # type: ignore[misc]
         assert (change.new, store.position()) == (new, position + 1)
-        assert finish(store.get(table.source, KEY, consistent=True)) == new
-    transacted = finish(store.transact([Step(table, KEY, lambda _: marked)], None))
+        assert finish(store.get(table.source_id, KEY, consistent=True)) == new
+    transacted = finish(store.transact([TransactionStep(table, KEY, lambda _: marked)], None))
     assert transacted.changes[0].new == marked
-    assert finish(store.get(table.source, KEY, consistent=True)) == marked
-    assert finish(store.statistics([table.source])) == {table.source: Statistics(1, 3)}
+    assert finish(store.get(table.source_id, KEY, consistent=True)) == marked
+    assert finish(store.statistics([table.source_id])) == {table.source_id: Statistics(1, 3)}

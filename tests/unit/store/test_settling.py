@@ -43,7 +43,7 @@ def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table
     assert finish(store.settle()) == QUIET_LOOK_SECONDS
     until_done(store)
     assert in_memtable(store) == 0
-    page = finish(store.page(table.source, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
+    page = finish(store.page(table.source_id, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
     assert page.rows == [row_of(10, key + b"b") for key in KEYS]
 
 
@@ -73,7 +73,7 @@ def test_writes_go_on_after_it(store: EmbeddedStore, table: OpenTable) -> None:
         finish(store.settle())
         finish(store.settle())
     until_done(store)
-    page = finish(store.page(table.source, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
+    page = finish(store.page(table.source_id, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
     assert page.rows == [row_of(10, key + b"dd") for key in KEYS]
 
 
@@ -100,7 +100,7 @@ def test_less_is_merged_while_many_write_and_hardly_anybody_reads_ranges(tmp_pat
             row = row_of(10, b"%d" % count)
             finish(store.mutate(table, Key(b"%06d" % number), partial(put, row)))
             if kind == "pages beside" and number % 10 == 0:
-                finish(store.page(table.source, Span(b"", b"\xff"), 1, 1_000_000, consistent=True))
+                finish(store.page(table.source_id, Span(b"", b"\xff"), 1, 1_000_000, consistent=True))
         assert finish(store.settle()) == LOOK_SECONDS
         until_done(store)
         assert kind == "few" or pace_of(tmp_path / "data") == pace

@@ -4,7 +4,7 @@ import pytest
 
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.store.stale_reads import REMEMBERED_CHANGES_MAX, StaleReads
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
@@ -14,7 +14,7 @@ OLD, NEW = row_of(1, b"old"), row_of(1, b"new")
 
 
 def seen(store: StaleReads, table: OpenTable, key: Key = KEY, *, consistent: bool) -> set[Row | None]:
-    return {finish(store.get(table.source, key, consistent=consistent)) for _ in range(50)}
+    return {finish(store.get(table.source_id, key, consistent=consistent)) for _ in range(50)}
 
 
 @pytest.mark.parametrize("is_transaction", [False, True])
@@ -24,7 +24,7 @@ def test_only_reads_that_need_not_be_consistent_are_stale(
     stale = StaleReads(store, 5)
     for row in (OLD, NEW):
         if is_transaction:
-            finish(stale.transact([Step(table, KEY, lambda _, row=row: row)], None))  # type: ignore[misc]
+            finish(stale.transact([TransactionStep(table, KEY, lambda _, row=row: row)], None))  # type: ignore[misc]
         else:
             finish(stale.mutate(table, KEY, lambda _, row=row: row))  # type: ignore[misc]
     assert seen(stale, table, consistent=True) == {NEW}

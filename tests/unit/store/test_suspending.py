@@ -21,7 +21,7 @@ def counter(old: Row | None) -> Row:
 
 async def count_up(store: SuspendingStore, table: OpenTable, writers: int) -> int:
     await asyncio.gather(*(store.mutate(table, KEY, counter) for _ in range(writers)))
-    row = await store.get(table.source, KEY, consistent=True)
+    row = await store.get(table.source_id, KEY, consistent=True)
     assert row is not None
     return int.from_bytes(row[5:], "big")
 
@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_order(store: EmbeddedStore, table: OpenTab
         done: list[int] = []
 
         async def one(number: int) -> None:
-            await suspending.get(table.source, KEY, consistent=True)
+            await suspending.get(table.source_id, KEY, consistent=True)
             done.append(number)
 
         await asyncio.gather(*(one(number) for number in range(20)))

@@ -36,7 +36,7 @@ class Killed:
     def rows(self) -> int:
         """How many rows a server finds. Raises StorageError when it does not start."""
         store = open_store(str(self.folder), VirtualClock(), None)
-        count = statistics_of(store, self.table.source).item_count if store.catalog.all_tables() else 0
+        count = statistics_of(store, self.table.source_id).item_count if store.catalog.all_tables() else 0
         store.close_now()
         return count
 

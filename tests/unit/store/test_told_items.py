@@ -6,8 +6,8 @@ import pytest
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.items.types import Key, Row
 from hashrange.limits import ITEM_SIZE_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
-from hashrange.store.interface import Step, TransactionRefused
-from hashrange.store.steps import plan_steps
+from hashrange.store.interface import TransactionRefused, TransactionStep
+from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType
 from tests.support.samples import row_of, table_maker
@@ -25,7 +25,7 @@ def silent(old: Row | None) -> Row:
 
 
 def plan(count: int, refuse: object) -> None:
-    steps = [Step(TABLE, Key(b"%d" % number), refuse) for number in range(count)]  # type: ignore[arg-type]
+    steps = [TransactionStep(TABLE, Key(b"%d" % number), refuse) for number in range(count)]  # type: ignore[arg-type]
     plan_steps(steps, [row_of(ITEM_SIZE_MAX_BYTES)] * count)
 
 
@@ -56,7 +56,7 @@ def test_rows_that_are_far_longer_than_their_items_are_bounded_with_their_images
     fitting = TRANSACTION_COMMIT_MAX_BYTES // (copies * len(row))
 
     def write(count: int) -> int:
-        steps = [Step(table, Key(b"%d" % number), lambda old: row) for number in range(count)]
+        steps = [TransactionStep(table, Key(b"%d" % number), lambda old: row) for number in range(count)]
         return len(plan_steps(steps, [row] * count))
 
     assert write(fitting) == fitting

@@ -23,7 +23,7 @@ from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, draft, engine, layout, open_store
 from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.interface import Statistics, Step, Token, Transacted, TransactionRefused
+from hashrange.store.interface import IdempotencyToken, Statistics, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
@@ -41,8 +41,8 @@ def refuse(_: Row | None) -> Row | None:
     raise ConditionalCheckFailedException("no")
 
 
-def token(name: str, now_seconds: float = 0.0, digest: bytes = b"d" * 16) -> Token:
-    return Token(name.encode(), digest, now_seconds, now_seconds + 600, lambda changes: b"%d" % len(changes))
+def token(name: str, now_seconds: float = 0.0, digest: bytes = b"d" * 16) -> IdempotencyToken:
+    return IdempotencyToken(name.encode(), digest, now_seconds, now_seconds + 600, lambda changes: b"%d" % len(changes))
 
 
 def make(data_dir: str | None = None) -> tuple[EmbeddedStore, OpenTable, OpenTable]:
@@ -56,7 +56,7 @@ def make(data_dir: str | None = None) -> tuple[EmbeddedStore, OpenTable, OpenTab
     return store, tables[0], tables[1]
 
 
-def transact(store: EmbeddedStore, steps: list[Step], mark: Token | None = None) -> Transacted:
+def transact(store: EmbeddedStore, steps: list[TransactionStep], mark: IdempotencyToken | None = None) -> Transacted:
     """One transaction; fails when it suspends."""
     return finish(store.transact(steps, mark))
 
@@ -69,17 +69,17 @@ def token_rows(store: EmbeddedStore) -> tuple[int, int]:
 
 def test_rows_of_several_tables_change_in_one_commit() -> None:
     store, one, two = make()
-    transact(store, [Step(one, A, write(row_of(5)))])
+    transact(store, [TransactionStep(one, A, write(row_of(5)))])
     position = store.position()
     done = transact(
-        store, [Step(one, A, write(None)), Step(one, B, write(row_of(7))), Step(two, A, write(row_of(9))), Step(two, B, lambda old: old)]
+        store, [TransactionStep(one, A, write(None)), TransactionStep(one, B, write(row_of(7))), TransactionStep(two, A, write(row_of(9))), TransactionStep(two, B, lambda old: old)]
     )  # fmt: skip
     assert store.position() == position + 1
     assert [(change.table.name, change.old, change.new) for change in done.changes] == [
         ("one", row_of(5), None), ("one", None, row_of(7)), ("two", None, row_of(9)), ("two", None, None),
     ]  # fmt: skip
-    assert statistics_of(store, one.source) == Statistics(1, 7)
-    assert statistics_of(store, two.source) == Statistics(1, 9)
+    assert statistics_of(store, one.source_id) == Statistics(1, 7)
+    assert statistics_of(store, two.source_id) == Statistics(1, 9)
     assert finish(store.snapshot_get([(one, A), (one, B), (two, A)], 10**6)) == [None, row_of(7), row_of(9)]
     store.close_now()
 
@@ -88,19 +88,27 @@ def test_refusals_are_collected_and_nothing_is_done() -> None:
     store, one, two = make()
     position = store.position()
     with pytest.raises(TransactionRefused) as caught:
-        transact(store, [Step(one, A, write(row_of(5))), Step(one, None, refuse), Step(two, A, refuse)], token("t"))
+        transact(
+            store,
+            [
+                TransactionStep(one, A, write(row_of(5))),
+                TransactionStep(one, None, refuse),
+                TransactionStep(two, A, refuse),
+            ],
+            token("t"),
+        )
     assert [type(reason) for reason in caught.value.reasons] == [
         type(None), ConditionalCheckFailedException, ConditionalCheckFailedException,
     ]  # fmt: skip
     assert store.position() == position
     assert finish(store.snapshot_get([(one, A)], 10**6)) == [None]
     assert token_rows(store) == (0, 0)
-    large = [Step(one, Key(b"%02d" % number), write(row_of(400_000))) for number in range(11)]
+    large = [TransactionStep(one, Key(b"%02d" % number), write(row_of(400_000))) for number in range(11)]
     with pytest.raises(ValidationException, match="4MB"):
         transact(store, large)
     assert store.position() == position
     with pytest.raises(TransactionRefused):
-        transact(store, [*large, Step(one, A, refuse)])
+        transact(store, [*large, TransactionStep(one, A, refuse)])
     store.close_now()
 
 
@@ -111,16 +119,16 @@ def test_a_plan_that_fails_otherwise_fails_the_call() -> None:
         raise AssertionError("ours")
 
     with pytest.raises(AssertionError, match="ours"):
-        transact(store, [Step(one, A, refuse), Step(one, B, plan)])
+        transact(store, [TransactionStep(one, A, refuse), TransactionStep(one, B, plan)])
     store.close_now()
 
 
 def test_only_looking_commits_nothing_but_its_token() -> None:
     store, one, _ = make()
     position = store.position()
-    transact(store, [Step(one, A, lambda old: old)])
+    transact(store, [TransactionStep(one, A, lambda old: old)])
     assert store.position() == position
-    transact(store, [Step(one, A, lambda old: old)], token("t"))
+    transact(store, [TransactionStep(one, A, lambda old: old)], token("t"))
     assert store.position() == position + 1
     store.close_now()
 
@@ -128,16 +136,16 @@ def test_only_looking_commits_nothing_but_its_token() -> None:
 @pytest.mark.parametrize("reopens", [False, True])
 def test_a_token_makes_it_happen_once(tmp_path: Path, reopens: bool) -> None:
     store, one, _ = make(str(tmp_path / "data"))
-    transact(store, [Step(one, A, write(row_of(5)))], token("t"))
+    transact(store, [TransactionStep(one, A, write(row_of(5)))], token("t"))
     if reopens:
         store.close_now()
         store, one, _ = make(str(tmp_path / "data"))
-    replay = transact(store, [Step(one, A, refuse)], token("t", 599.9))
+    replay = transact(store, [TransactionStep(one, A, refuse)], token("t", 599.9))
     assert replay == Transacted((), b"1")
     with pytest.raises(IdempotentParameterMismatchException):
-        transact(store, [Step(one, A, write(None))], token("t", 1.0, b"e" * 16))
+        transact(store, [TransactionStep(one, A, write(None))], token("t", 1.0, b"e" * 16))
     assert finish(store.snapshot_get([(one, A)], 10**6)) == [row_of(5)]
-    done = transact(store, [Step(one, A, write(None))], token("t", 600.0, b"e" * 16))
+    done = transact(store, [TransactionStep(one, A, write(None))], token("t", 600.0, b"e" * 16))
     assert [change.new for change in done.changes] == [None]
     assert token_rows(store) == (1, 1)
     store.close_now()
@@ -147,13 +155,13 @@ def test_expired_tokens_go_in_passing() -> None:
     store, one, _ = make()
     most = 0
     for number in range(4000):
-        transact(store, [Step(one, A, write(row_of(1 + number % 7)))], token(f"t{number}", float(number)))
+        transact(store, [TransactionStep(one, A, write(row_of(1 + number % 7)))], token(f"t{number}", float(number)))
         tokens, expiries = token_rows(store) if number % 97 == 0 else (0, 0)
         assert tokens == expiries
         most = max(most, tokens)
     assert 600 <= most <= 640
     for number in range(40):
-        transact(store, [Step(one, A, write(row_of(3)))], token(f"late{number}", 10_000.0 + 14 * number))
+        transact(store, [TransactionStep(one, A, write(row_of(3)))], token(f"late{number}", 10_000.0 + 14 * number))
     assert token_rows(store) == (40, 40)
     store.close_now()
 
@@ -161,9 +169,9 @@ def test_expired_tokens_go_in_passing() -> None:
 def test_a_burst_of_tokens_goes_too() -> None:
     store, one, _ = make()
     for number in range(1000):
-        transact(store, [Step(one, A, write(row_of(1)))], token(f"t{number}", 0.0))
+        transact(store, [TransactionStep(one, A, write(row_of(1)))], token(f"t{number}", 0.0))
     for number in range(40):
-        transact(store, [Step(one, A, write(row_of(1)))], token(f"u{number}", 700.0))
+        transact(store, [TransactionStep(one, A, write(row_of(1)))], token(f"u{number}", 700.0))
     assert token_rows(store) == (40, 40)
     store.close_now()
 
@@ -191,8 +199,8 @@ async def _conflicts(seed: int) -> set[str]:
     def add(_: Row | None) -> Row:
         return row_of(5)
 
-    steps = [Step(table, A, add), Step(table, B, add)]
-    others = [Step(table, A, add), Step(table, C, add)]
+    steps = [TransactionStep(table, A, add), TransactionStep(table, B, add)]
+    others = [TransactionStep(table, A, add), TransactionStep(table, C, add)]
     await asyncio.gather(
         hear(store.transact(steps, token("t"))),
         hear(store.transact(others, token("u"))),
@@ -218,7 +226,7 @@ def test_transactions_and_writes_conflict_by_seed() -> None:
 def test_a_snapshot_ends_behind_the_row_that_exceeds_its_limit() -> None:
     store, one, two = make()
     for table, key, size_bytes in ((one, A, 7), (one, B, 8), (two, A, 9)):
-        transact(store, [Step(table, key, write(row_of(size_bytes)))])
+        transact(store, [TransactionStep(table, key, write(row_of(size_bytes)))])
     places = [(one, A), (one, C), (one, B), (two, A)]
     whole: list[Row | None] = [row_of(7), None, row_of(8), row_of(9)]
     for limit_bytes, read in ((24, 4), (23, 4), (15, 4), (14, 3), (7, 3), (6, 1), (0, 1)):
@@ -235,7 +243,7 @@ def test_a_refusal_that_is_kept_holds_no_item() -> None:
         raise ConditionalCheckFailedException(str(len(item)))
 
     with pytest.raises(TransactionRefused) as caught:
-        transact(store, [Step(one, A, refuse_with_item)])
+        transact(store, [TransactionStep(one, A, refuse_with_item)])
     (reason,) = caught.value.reasons
     assert reason is not None
     assert reason.__traceback__ is None
@@ -247,12 +255,12 @@ def test_a_long_transaction_that_refuses_refuses_for_rows_of_one_moment() -> Non
     """What one plan met must not have been written after another one was called."""
     store, one, _ = make()
     for key in (A, B):
-        transact(store, [Step(one, key, write(row_of(5, b"old")))])
+        transact(store, [TransactionStep(one, key, write(row_of(5, b"old")))])
     seen: list[tuple[bytes, bytes]] = []
 
     def first(row: Row | None) -> Row:
         if not seen:
-            transact(store, [Step(one, key, write(row_of(5, b"new"))) for key in (A, B)])
+            transact(store, [TransactionStep(one, key, write(row_of(5, b"new"))) for key in (A, B)])
             note_way_given()
         seen.append((b"A", bytes(row or b"")[5:]))
         raise ConditionalCheckFailedException("no")
@@ -262,7 +270,7 @@ def test_a_long_transaction_that_refuses_refuses_for_rows_of_one_moment() -> Non
         raise ConditionalCheckFailedException("no")
 
     with pytest.raises(TransactionRefused):
-        transact(store, [Step(one, A, first), Step(one, B, second)])
+        transact(store, [TransactionStep(one, A, first), TransactionStep(one, B, second)])
     assert seen == [(b"A", b"old"), (b"B", b"new"), (b"A", b"new"), (b"B", b"new")]
     store.close_now()
 
@@ -293,7 +301,7 @@ def test_room_for_large_rows_is_made_before_the_commit_and_holds_all_of_it(
     )
     assert table is not None
     row = large_row("x")
-    steps = [Step(table, Key(bytes((16 * place,)) + b"a"), write_of(row)) for place in range(15)]
+    steps = [TransactionStep(table, Key(bytes((16 * place,)) + b"a"), write_of(row)) for place in range(15)]
     monkeypatch.setattr(draft, "new_batch", new_batch)
     monkeypatch.setattr(draft.Draft, "write", note_and_write)
     transact(store, steps)

@@ -10,7 +10,7 @@ from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Row
 from hashrange.tables.entries import derive_entry, derive_stored_entry
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Index, KeySchema, Projection, Table
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
 
 KEYS = KeySchema(("pk",), ("S",), ("sk",), ("N",))
 INDEX_KEYS = KeySchema(("g", 'na"me'), ("S", "S"), ("h",), ("N",))
@@ -18,7 +18,7 @@ INDEX_KEYS = KeySchema(("g", 'na"me'), ("S", "S"), ("h",), ("N",))
 
 def opened(kind: Literal["ALL", "KEYS_ONLY", "INCLUDE"]) -> OpenTable:
     names = ("x", "\u00e9") if kind == "INCLUDE" else ()
-    index = Index(1, "by-g", True, INDEX_KEYS, Projection(kind, names))
+    index = Index(1, "by-g", True, INDEX_KEYS, IndexProjection(kind, names))
     types: Any = {"pk": "S", "sk": "N", "g": "S", 'na"me': "S", "h": "N"}
     return OpenTable(Table(1, "uuid", "000000000000", "us-east-1", "t", KEYS, types, 0.0, 0.0, indexes=(index,)))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from hashrange.errors import RequestFault, ValidationException
-from hashrange.items.keys import encode_partition, encode_sort
+from hashrange.items.keys import encode_partition_key, encode_sort
 from hashrange.items.numbers import normalize_number, number_order
 from hashrange.items.values import check_item
 from hashrange.messages.keys import PARTITION_KEY_TOO_LONG, SORT_KEY_TOO_LONG
@@ -53,7 +53,9 @@ def test_the_longest_numbers_are_keys() -> None:
     for text in ("-1E-130", "-9.9999999999999999999999999999999999999E125", "0"):
         scalar = normalize_number(text)
         key = {"pk": {"N": scalar}, "sk": {"N": scalar}}
-        assert table.lookup_key(key) == table.item_key(key) == encode_partition("N", scalar) + encode_sort("N", scalar)
+        assert (
+            table.lookup_key(key) == table.item_key(key) == encode_partition_key("N", scalar) + encode_sort("N", scalar)
+        )
 
 
 @given(numbers, numbers)

@@ -17,7 +17,7 @@ from hashrange.tables.partitions import (
     partitions_of_service,
     split_partition,
 )
-from hashrange.tables.schema import Index, KeySchema, Projection, Table, Throughput
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
 from hashrange.tables.source_id import SourceId
 from tests.support.samples import table_maker
 
@@ -29,8 +29,8 @@ def table_of(throughput: Throughput | None = None, of_index: Throughput | None =
     """With a global and a local index."""
     keys = KeySchema(("g",), ("S",))
     indexes = (
-        Index(1, "by-g", is_global=True, keys=keys, projection=Projection("ALL"), throughput=of_index),
-        Index(2, "by-l", is_global=False, keys=keys, projection=Projection("ALL")),
+        Index(1, "by-g", is_global=True, keys=keys, projection=IndexProjection("ALL"), throughput=of_index),
+        Index(2, "by-l", is_global=False, keys=keys, projection=IndexProjection("ALL")),
     )
     mode = "PAY_PER_REQUEST" if throughput is None else "PROVISIONED"
     return replace(table_maker("t")(1), indexes=indexes, billing_mode=mode, throughput=throughput, **more)

@@ -13,8 +13,8 @@ from hashrange.wire.http import (
     BODY_BYTES_MAX,
     BodyTooLargeError,
     ContentEncodingError,
+    HttpRequest,
     ReplyWriter,
-    Request,
     accepted_coding,
     decode_body,
     http_date,
@@ -25,9 +25,11 @@ from hashrange.wire.http import (
 from hashrange.wire.identifiers import REQUEST_ID_LENGTH, next_number, request_id_of
 
 
-def request_of(headers: dict[str, str], method: bytes = b"POST", *, keeps_alive: bool = True) -> Request:
+def request_of(headers: dict[str, str], method: bytes = b"POST", *, keeps_alive: bool = True) -> HttpRequest:
     values: list[bytes | None] = [value.encode() for value in headers.values()]
-    return Request(method, b"/", layout_of(tuple(name.encode() for name in headers)), [*values, None], b"", keeps_alive)
+    return HttpRequest(
+        method, b"/", layout_of(tuple(name.encode() for name in headers)), [*values, None], b"", keeps_alive
+    )
 
 
 JSON = {"Content-Type": "application/x-amz-json-1.0"}

@@ -7,7 +7,7 @@ import pytest
 
 from hashrange.errors import ApiError
 from hashrange.wire.canonical import canonical_request, check_signature, signing_key
-from hashrange.wire.http import Request, layout_of
+from hashrange.wire.http import HttpRequest, layout_of
 from hashrange.wire.known_signer import KnownSigner
 from hashrange.wire.sigv4 import Claim, read_claim
 from tests.support.signing import SECRET_KEY, sign
@@ -24,10 +24,10 @@ QUERY = {
 }  # fmt: skip
 
 
-def request_of(headers: dict[str, str], body: bytes = b"{}", url: str = "/", method: str = "POST") -> Request:
+def request_of(headers: dict[str, str], body: bytes = b"{}", url: str = "/", method: str = "POST") -> HttpRequest:
     names = tuple(name.encode() for name in headers)
     values: list[bytes | None] = [value.encode() for value in headers.values()]
-    return Request(method.encode(), url.encode(), layout_of(names), [*values, None], body, True)
+    return HttpRequest(method.encode(), url.encode(), layout_of(names), [*values, None], body, True)
 
 
 def claim_of(
@@ -246,7 +246,7 @@ def test_the_date_is_checked_before_host_and_after_the_parts() -> None:
 # --- what was signed ----------------------------------------------------------------------------
 
 
-def signed_request(body: bytes = b"{}", headers: dict[str, str] | None = None) -> Request:
+def signed_request(body: bytes = b"{}", headers: dict[str, str] | None = None) -> HttpRequest:
     return request_of(sign({"Host": "localhost", **(headers or {})}, body, seconds=NOW), body)
 
 
@@ -281,7 +281,7 @@ def test_repeated_headers_are_joined_by_commas() -> None:
     authorization = GOOD.replace("host;", "host;x-twice;")
     names = (b"Host", b"X-Amz-Date", b"X-Twice", b"Authorization", b"x-twice")
     values: list[bytes | None] = [b"localhost", DATE.encode(), b" a  b ", authorization.encode(), b"c", None]
-    request = Request(b"POST", b"/", layout_of(names), values, b"", True)
+    request = HttpRequest(b"POST", b"/", layout_of(names), values, b"", True)
     # Signed names are sorted whatever order the client gave.
     assert b"\nx-amz-date:20261121T120000Z\nx-twice:a b,c\n\n" in canonical_request(
         request, read_claim(request, NOW, "dynamodb")
@@ -326,7 +326,7 @@ def test_a_known_signer_accepts_what_the_careful_path_accepts_and_nothing_else()
         assert signer.matches(request, request.header(b"authorization") or b"", DATE.encode()) is is_right
 
 
-def headers_of(request: Request) -> dict[str, str]:
+def headers_of(request: HttpRequest) -> dict[str, str]:
     return {
         name.decode(): (value or b"").decode()
         for name, value in zip(request.layout.names, request.values, strict=False)

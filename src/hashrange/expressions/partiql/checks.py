@@ -6,10 +6,10 @@ Oct 2026; where several faults meet, their order is unconfirmed.
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse
-from hashrange.expressions.partiql.reader import PlacedCall, Reader
-from hashrange.expressions.partiql.tree import Tree, Update
+from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
+from hashrange.expressions.partiql.tree import Tree, UpdateStatement
 from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms
-from hashrange.expressions.tree import Call
+from hashrange.expressions.tree import FunctionCall
 from hashrange.expressions.update_terms import check_actions
 from hashrange.items.types import Value
 from hashrange.messages.partiql import UNRECOGNIZED_FUNCTION
@@ -17,7 +17,7 @@ from hashrange.messages.partiql import UNRECOGNIZED_FUNCTION
 _UPDATE_FUNCTIONS = ("list_append",)
 
 
-def check_statement(reader: Reader, tree: Tree, constants: dict[str, Value]) -> tuple[ValueCheck, ...]:
+def check_statement(reader: StatementReader, tree: Tree, constants: dict[str, Value]) -> tuple[ValueCheck, ...]:
     """Raises the first static fault; gives back the checks to run for each request's values."""
     check_operator_count(reader)
     for placed in reader.calls:
@@ -25,7 +25,7 @@ def check_statement(reader: Reader, tree: Tree, constants: dict[str, Value]) -> 
     _check_placement(reader)
     check_paths(reader)
     checks = check_terms(reader, constants)
-    if isinstance(tree, Update):
+    if isinstance(tree, UpdateStatement):
         check_disjoint(reader.kind, tree.targets)
         check_actions(reader.kind, tree.sets, tree.additions, tree.deletions)
     return checks
@@ -37,11 +37,13 @@ def _check_known(placed: PlacedCall) -> None:
         raise RequestFault(UNRECOGNIZED_FUNCTION.format(function=function, place=placed.place))
 
 
-def _check_placement(reader: Reader) -> None:
+def _check_placement(reader: StatementReader) -> None:
     """Refuse a size() that stands alone, list_append outside SET, and a condition function as operand, in the order of the text."""
     wrong = {id(call) for call in reader.operand_calls if call.function != "size"}
     wrong |= {
-        id(node) for node in reader.conditions if isinstance(node, Call) and node.function in ("size", "list_append")
+        id(node)
+        for node in reader.conditions
+        if isinstance(node, FunctionCall) and node.function in ("size", "list_append")
     }
     for call, _ in reader.calls:
         if id(call) in wrong:

@@ -8,23 +8,24 @@ words: the language's reference grammar, which the captures agree with.
 """
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, QUOTED, SYMBOL
+from hashrange.expressions.lexer import END, NAME, SYMBOL
+from hashrange.expressions.partiql.lexer import KEYWORD, QUOTED
 from hashrange.expressions.partiql.literals import begins_data, read_data
-from hashrange.expressions.partiql.reader import PlacedCall, Reader
+from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.truths import read_type_test, truth_of
 from hashrange.expressions.tree import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
-    Condition,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Node,
     Not,
     Operand,
     Or,
-    Path,
 )
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import (
@@ -50,17 +51,17 @@ _OPERAND_STEPS = 5
 _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
-def read_condition(reader: Reader) -> Condition:
+def read_condition(reader: StatementReader) -> ConditionNode:
     """A whole condition."""
     return _as_condition(reader, _read(reader, _OR))
 
 
-def read_operand(reader: Reader) -> Operand:
+def read_operand(reader: StatementReader) -> Operand:
     """An operand of SET: no condition, but arithmetic."""
     return _as_operand(reader, _read(reader, _ADD), in_condition=False)
 
 
-def _read(reader: Reader, floor: int, *, is_right_side: bool = False) -> Node:
+def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -> Node:
     """What binds at least as tightly as `floor`. 5 µs an operand."""
     spend(_OPERAND_STEPS)
     node = _read_prefix(reader, is_right_side=is_right_side)
@@ -82,7 +83,7 @@ def _read(reader: Reader, floor: int, *, is_right_side: bool = False) -> Node:
             node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
 
 
-def _precedence_at_hand(reader: Reader) -> int:
+def _precedence_at_hand(reader: StatementReader) -> int:
     """How tightly the operator at hand binds; 0 when there is none."""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
@@ -103,7 +104,7 @@ def _precedence_at_hand(reader: Reader) -> int:
 # --- what an operand or a bracket begins --------------------------------------------------------------
 
 
-def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
+def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == KEYWORD and text == "NOT":
         reader.enter()
@@ -128,7 +129,7 @@ def _read_prefix(reader: Reader, *, is_right_side: bool) -> Node:
     return reader.read_path()
 
 
-def _read_call(reader: Reader) -> Call:
+def _read_call(reader: StatementReader) -> FunctionCall:
     """`function(operand, …)`; names of functions are the same in capitals."""
     first = reader.position
     name = reader.token.text.lower()
@@ -145,7 +146,7 @@ def _read_call(reader: Reader) -> Call:
         operands.append(_as_operand(reader, _read(reader, _OR)))
     reader.take_symbol(")")
     reader.depth -= 1
-    call = Call(name, tuple(operands))
+    call = FunctionCall(name, tuple(operands))
     reader.calls.append(PlacedCall(call, place))
     return call
 
@@ -153,7 +154,7 @@ def _read_call(reader: Reader) -> Call:
 # --- operators ----------------------------------------------------------------------------------
 
 
-def _read_chain(reader: Reader, first: Node, precedence: int) -> Condition:
+def _read_chain(reader: StatementReader, first: Node, precedence: int) -> ConditionNode:
     """One And or Or over a whole chain of the same operator."""
     word = "AND" if precedence == _AND else "OR"
     parts = [_as_condition(reader, first)]
@@ -163,7 +164,7 @@ def _read_chain(reader: Reader, first: Node, precedence: int) -> Condition:
     return reader.note(And(tuple(parts)) if word == "AND" else Or(tuple(parts)))
 
 
-def _read_comparison(reader: Reader, left: Node) -> Condition:
+def _read_comparison(reader: StatementReader, left: Node) -> ConditionNode:
     """A comparison, BETWEEN, IN or IS behind its left side."""
     if isinstance(left, _CONDITIONS):
         reader.fail(UNEXPECTED_OPERATOR)
@@ -181,13 +182,13 @@ def _read_comparison(reader: Reader, left: Node) -> Condition:
             reader.fail()
         reader.position += 1
         reader.operator_count += 1
-    node: Condition
+    node: ConditionNode
     if word == "BETWEEN":
         node = _read_between(reader, left)
     elif word == "IN":
         node = _read_in(reader, left)
-    elif word in ("=", "<>", "!=") and isinstance(left, Path) and reader.skip_word("MISSING"):
-        return Call("attribute_not_exists" if word == "=" else "attribute_exists", (left,))
+    elif word in ("=", "<>", "!=") and isinstance(left, DocumentPath) and reader.skip_word("MISSING"):
+        return FunctionCall("attribute_not_exists" if word == "=" else "attribute_exists", (left,))
     else:
         right = _read(reader, _ADD, is_right_side=True)
         truth = truth_of(reader, word, left, right)
@@ -198,7 +199,7 @@ def _read_comparison(reader: Reader, left: Node) -> Condition:
     return reader.note(Not(node)) if is_negated else node
 
 
-def _read_between(reader: Reader, operand: Node) -> Between:
+def _read_between(reader: StatementReader, operand: Node) -> Between:
     lower = _as_operand(reader, _read(reader, _ADD, is_right_side=True))
     reader.take_word("AND", EXPECTED_KEYWORD.format(word="AND"))
     if reader.token.kind == END:
@@ -207,7 +208,7 @@ def _read_between(reader: Reader, operand: Node) -> Between:
     return Between(_as_operand(reader, operand), lower, upper)
 
 
-def _read_in(reader: Reader, operand: Node) -> Membership:
+def _read_in(reader: StatementReader, operand: Node) -> Membership:
     """`IN [a, b]` or `IN (a, b)`."""
     closer = {"[": "]", "(": ")"}.get(reader.token.text) if reader.token.kind == SYMBOL else None
     if closer is None:
@@ -223,26 +224,26 @@ def _read_in(reader: Reader, operand: Node) -> Membership:
 # --- what a node may stand for ------------------------------------------------------------------------
 
 
-def _as_condition(reader: Reader, node: Node) -> Condition:
+def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
     """`node`, which stands where a condition must."""
-    if isinstance(node, Call):
+    if isinstance(node, FunctionCall):
         return reader.note(node)
     if not isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     return node
 
 
-def _as_operand(reader: Reader, node: Node, in_condition: bool = True) -> Operand:
+def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) -> Operand:
     """`node`, which stands where an operand must; arithmetic only in SET."""
     if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     if isinstance(node, Arithmetic) and in_condition:
         raise _refuse_arithmetic(reader, node.operator)
-    if isinstance(node, Call) and in_condition:
+    if isinstance(node, FunctionCall) and in_condition:
         reader.operand_calls.append(node)
     return node
 
 
-def _refuse_arithmetic(reader: Reader, operator: str) -> RequestFault:
+def _refuse_arithmetic(reader: StatementReader, operator: str) -> RequestFault:
     """The fault of arithmetic where there can be none."""
     return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))

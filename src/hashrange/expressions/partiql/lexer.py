@@ -5,22 +5,19 @@ Each token knows where it stands, for messages that quote a place. Source: servi
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from hashrange.errors import RequestFault
+from hashrange.expressions.lexer import END, NAME, UNKNOWN, Token
 from hashrange.expressions.partiql.keywords import KEYWORDS
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import NOT_WELL_FORMED, UNREADABLE
 
-NAME = "name"
+# Kinds of tokens besides those of expressions.
 KEYWORD = "keyword"
 QUOTED = "quoted"
 TEXT = "text"
 NUMBER = "number"
-SYMBOL = "symbol"
 PARAMETER = "parameter"
-END = "end"
-UNKNOWN = "unknown"
 
 _TOKEN = re.compile(
     r"(?:[ \t\r\n\f\v]+|--[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)*+"
@@ -38,16 +35,7 @@ _TOKEN = re.compile(
 _EXPONENT_MAX = 2**31 - 1
 
 
-class Token(NamedTuple):
-    """One token: its kind, its text (quotes undone, keywords in upper case), and where it stands (`end` is exclusive)."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def read_tokens(text: str) -> list[Token]:
+def read_statement_tokens(text: str) -> list[Token]:
     """The tokens of a statement, closed by an END token; refuses what begins no token. 0.6 µs a token."""
     tokens: list[Token] = []
     new: Callable[..., Token] = tuple.__new__  # half the time of Token(…)

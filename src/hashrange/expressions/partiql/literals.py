@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from hashrange.errors import NumberFault
-from hashrange.expressions.partiql.lexer import KEYWORD, NAME, NUMBER, PARAMETER, QUOTED, SYMBOL, TEXT
-from hashrange.expressions.partiql.reader import Reader, type_of_data
+from hashrange.expressions.lexer import NAME, SYMBOL
+from hashrange.expressions.partiql.lexer import KEYWORD, NUMBER, PARAMETER, QUOTED, TEXT
+from hashrange.expressions.partiql.reader import StatementReader, type_of_data
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter, SetData
 from hashrange.items.numbers import normalize_number
 from hashrange.items.steps import spend
@@ -28,7 +29,7 @@ _OPENERS = ("[", "{", "<<")
 _LITERAL_STEPS = 3
 
 
-def begins_data(reader: Reader) -> bool:
+def begins_data(reader: StatementReader) -> bool:
     """Does a literal or a parameter stand at hand?"""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
@@ -36,7 +37,7 @@ def begins_data(reader: Reader) -> bool:
     return kind in (TEXT, NUMBER, PARAMETER) or (kind == KEYWORD and text in _WORDS)
 
 
-def read_data(reader: Reader, key: str = ROOT, level: int = 0) -> Data:
+def read_data(reader: StatementReader, key: str = ROOT, level: int = 0) -> Data:
     """The literal or parameter at hand; `key` is its place in the value as messages tell it, `level` the brackets around it."""
     spend(_LITERAL_STEPS)
     kind, text, _, _ = reader.tokens[reader.position]
@@ -60,13 +61,13 @@ def read_data(reader: Reader, key: str = ROOT, level: int = 0) -> Data:
     return _read_tuple(reader, key, level) if text == "{" else _read_bag(reader, key, level)
 
 
-def read_item(reader: Reader) -> Data:
+def read_item(reader: StatementReader) -> Data:
     """The tuple of an INSERT: each attribute's value is a root of its own."""
     reader.position += 1
     return _read_tuple(reader, None, 0)
 
 
-def _refuse(reader: Reader, key: str) -> NoReturn:
+def _refuse(reader: StatementReader, key: str) -> NoReturn:
     """Refuse what stands where data must: names and functions by the service's word on data, the rest as text."""
     kind, text, _, _ = reader.token
     is_call = kind in (NAME, KEYWORD) and reader.is_call()
@@ -76,7 +77,7 @@ def _refuse(reader: Reader, key: str) -> NoReturn:
     reader.fail()
 
 
-def _read_number(reader: Reader, key: str) -> Constant:
+def _read_number(reader: StatementReader, key: str) -> Constant:
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == NUMBER and text.isdigit() and text[0] != "0" and len(text) <= NUMBER_DIGITS_MAX:  # canonical already
         reader.position += 1
@@ -96,7 +97,7 @@ def _read_number(reader: Reader, key: str) -> Constant:
         raise reader.refuse(UNDER_KEY.format(message=refusal.message, key=key)) from None
 
 
-def _read_list(reader: Reader, key: str, level: int) -> Data:
+def _read_list(reader: StatementReader, key: str, level: int) -> Data:
     elements: list[Data] = []
     while not reader.skip_symbol("]"):
         if elements:
@@ -107,7 +108,7 @@ def _read_list(reader: Reader, key: str, level: int) -> Data:
     return ListData(tuple(elements))
 
 
-def _read_tuple(reader: Reader, key: str | None, level: int) -> Data:
+def _read_tuple(reader: StatementReader, key: str | None, level: int) -> Data:
     """`{'k': v}`; without a key it is an item."""
     members: dict[str, Data] = {}
     is_first = True
@@ -126,7 +127,7 @@ def _read_tuple(reader: Reader, key: str | None, level: int) -> Data:
     return MapData(tuple(members.items()))
 
 
-def _read_bag(reader: Reader, key: str, level: int) -> Data:
+def _read_bag(reader: StatementReader, key: str, level: int) -> Data:
     """`<<a, b>>`: a set by the type of its members."""
     members: list[Data] = []
     while not reader.skip_symbol(">>"):

@@ -13,24 +13,25 @@ which the captures agree with.
 from typing import NoReturn
 
 from hashrange.errors import RequestFault
+from hashrange.expressions.lexer import END, NAME, SYMBOL
 from hashrange.expressions.partiql.conditions import read_condition
-from hashrange.expressions.partiql.lexer import END, KEYWORD, NAME, PARAMETER, QUOTED, SYMBOL
+from hashrange.expressions.partiql.lexer import KEYWORD, PARAMETER, QUOTED
 from hashrange.expressions.partiql.literals import read_item
-from hashrange.expressions.partiql.reader import Reader
+from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.setters import Actions, read_set_action
 from hashrange.expressions.partiql.tree import (
-    Delete,
-    Exists,
-    Insert,
+    DeleteStatement,
+    ExistsStatement,
+    InsertStatement,
     OrderKey,
     Returning,
-    Select,
-    Source,
+    SelectStatement,
+    TableOrIndex,
     Tree,
-    Update,
+    UpdateStatement,
 )
 from hashrange.expressions.partiql.truths import refuse_type_test
-from hashrange.expressions.tree import Condition, Path
+from hashrange.expressions.tree import ConditionNode, DocumentPath
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import (
     ALIAS,
@@ -61,7 +62,7 @@ _OTHER_STATEMENTS = frozenset(("CASE", "CAST", "CREATE", "DROP", "EXEC", "PIVOT"
 _JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"))
 
 
-def read_statement(reader: Reader) -> Tree:
+def read_statement(reader: StatementReader) -> Tree:
     """The whole statement; raises what is wrong with its text."""
     tree: Tree
     if reader.skip_word("SELECT"):
@@ -82,7 +83,7 @@ def read_statement(reader: Reader) -> Tree:
     return tree
 
 
-def _refuse_start(reader: Reader) -> NoReturn:
+def _refuse_start(reader: StatementReader) -> NoReturn:
     """Refuse what begins no statement; what reads as an expression is told as such."""
     kind, text, _, _ = reader.token
     if kind in (END, SYMBOL) or (kind == KEYWORD and text not in _OTHER_STATEMENTS):
@@ -96,10 +97,10 @@ def _refuse_start(reader: Reader) -> NoReturn:
 # --- SELECT -------------------------------------------------------------------------------------
 
 
-def _read_select(reader: Reader) -> Select:
+def _read_select(reader: StatementReader) -> SelectStatement:
     paths, fault = _read_projection(reader)
     reader.take_word("FROM", EXPECTED_FROM.format(clause="SELECT list"))
-    source = _read_source(reader)
+    target = _read_target(reader)
     _refuse_join(reader)
     _refuse_operator(reader)
     where = _read_where(reader)
@@ -108,10 +109,10 @@ def _read_select(reader: Reader) -> Select:
     if token.kind == KEYWORD and token.text in _CLAUSES:
         clause = "GROUP BY" if token.text == "GROUP" else token.text
         raise reader.refuse(UNSUPPORTED_CLAUSE.format(clause=clause, place=reader.place(reader.position)))
-    return Select(source, paths, where, order, fault)
+    return SelectStatement(target, paths, where, order, fault)
 
 
-def _read_projection(reader: Reader) -> tuple[tuple[Path, ...], RequestFault | None]:
+def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...], RequestFault | None]:
     """What is returned, and the fault of what is no path; none for `*`."""
     if reader.skip_symbol("*"):
         return (), None
@@ -119,10 +120,10 @@ def _read_projection(reader: Reader) -> tuple[tuple[Path, ...], RequestFault | N
     while reader.skip_symbol(","):
         projected.append(_read_projected(reader))
     faults = [one for one in projected if isinstance(one, RequestFault)]
-    return tuple([one for one in projected if isinstance(one, Path)]), faults[0] if faults else None
+    return tuple([one for one in projected if isinstance(one, DocumentPath)]), faults[0] if faults else None
 
 
-def _read_projected(reader: Reader) -> Path | RequestFault:
+def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
     """A path; anything that is computed, or renamed, is refused: a function or literal by itself only when the table is known."""
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
@@ -144,7 +145,7 @@ def _read_projected(reader: Reader) -> Path | RequestFault:
     return path
 
 
-def _skip_computed(reader: Reader) -> bool:
+def _skip_computed(reader: StatementReader) -> bool:
     """Step over a literal, or over a function with all that its brackets hold; False when they do not close."""
     depth = 0
     while reader.token.kind != END:
@@ -159,7 +160,7 @@ def _skip_computed(reader: Reader) -> bool:
     return False
 
 
-def _read_order(reader: Reader) -> tuple[OrderKey, ...]:
+def _read_order(reader: StatementReader) -> tuple[OrderKey, ...]:
     if not reader.skip_word("ORDER"):
         return ()
     reader.take_word("BY", EXPECTED_MARK.format(mark="BY"))
@@ -169,7 +170,7 @@ def _read_order(reader: Reader) -> tuple[OrderKey, ...]:
     return tuple(keys)
 
 
-def _read_order_key(reader: Reader) -> OrderKey:
+def _read_order_key(reader: StatementReader) -> OrderKey:
     first = reader.position
     path = reader.read_path()
     if len(path.elements) > 1:
@@ -183,22 +184,22 @@ def _read_order_key(reader: Reader) -> OrderKey:
 # --- what statements share ------------------------------------------------------------------------
 
 
-def _read_source(reader: Reader, detail: str | None = None) -> Source:
+def _read_target(reader: StatementReader, detail: str | None = None) -> TableOrIndex:
     """`table` or `table.index`, bare or in quotes; `detail` says how to refuse what does not begin one."""
     components = _read_source_components(reader, detail)
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
     if _is_alias(reader):
         raise _refuse_alias(reader)
-    return Source(components[0], components[1] if len(components) == 2 else None)
+    return TableOrIndex(components[0], components[1] if len(components) == 2 else None)
 
 
-def _is_alias(reader: Reader) -> bool:
+def _is_alias(reader: StatementReader) -> bool:
     kind, text, _, _ = reader.token
     return kind in (NAME, QUOTED) or (kind == KEYWORD and text in ("AS", "AT", "BY"))
 
 
-def _refuse_alias(reader: Reader) -> RequestFault:
+def _refuse_alias(reader: StatementReader) -> RequestFault:
     """The fault of an alias, whose name must be there."""
     word = reader.token.text
     if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
@@ -206,7 +207,7 @@ def _refuse_alias(reader: Reader) -> RequestFault:
     return reader.refuse(ALIAS)
 
 
-def _refuse_operator(reader: Reader) -> None:
+def _refuse_operator(reader: StatementReader) -> None:
     """Refuse `FROM my-table`, which reads as a difference, by what stands behind the operator."""
     if reader.token.kind == SYMBOL and reader.is_operator():
         reader.position += 1
@@ -215,21 +216,21 @@ def _refuse_operator(reader: Reader) -> None:
         reader.fail(None if reader.token.kind == KEYWORD else TRAILING_TEXT)
 
 
-def _refuse_join(reader: Reader) -> None:
+def _refuse_join(reader: StatementReader) -> None:
     """Refuse what joins a second source."""
     token = reader.token
     if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
         raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
 
 
-def _read_source_components(reader: Reader, detail: str | None) -> list[str]:
+def _read_source_components(reader: StatementReader, detail: str | None) -> list[str]:
     components = [_read_source_component(reader, detail)]
     while reader.skip_symbol("."):
         components.append(_read_source_component(reader, INVALID_DOT_COMPONENT))
     return components
 
 
-def _read_source_component(reader: Reader, detail: str | None) -> str:
+def _read_source_component(reader: StatementReader, detail: str | None) -> str:
     kind, name, _, _ = reader.token
     if kind not in (NAME, QUOTED):
         reader.fail(detail)
@@ -239,11 +240,11 @@ def _read_source_component(reader: Reader, detail: str | None) -> str:
     return name
 
 
-def _read_where(reader: Reader) -> Condition | None:
+def _read_where(reader: StatementReader) -> ConditionNode | None:
     return read_condition(reader) if reader.skip_word("WHERE") else None
 
 
-def _read_returning(reader: Reader) -> Returning | None:
+def _read_returning(reader: StatementReader) -> Returning | None:
     if not reader.skip_word("RETURNING"):
         return None
     is_all = reader.skip_word("ALL")
@@ -259,7 +260,7 @@ def _read_returning(reader: Reader) -> Returning | None:
 # --- writes -------------------------------------------------------------------------------------
 
 
-def _read_insert(reader: Reader) -> Insert:
+def _read_insert(reader: StatementReader) -> InsertStatement:
     """`INSERT INTO table VALUE {…}`; what stands before VALUE reads as another form of INSERT, so an alias ends it too early."""
     reader.take_word("INTO", UNEXPECTED_KEYWORD)
     components = _read_source_components(reader, EXPECTED_IDENTIFIER)
@@ -275,26 +276,26 @@ def _read_insert(reader: Reader) -> Insert:
     item = read_item(reader)
     if len(components) > 1:
         raise reader.refuse(INSERT_INTO_INDEX)
-    return Insert(Source(components[0], None), item)
+    return InsertStatement(TableOrIndex(components[0], None), item)
 
 
-def _read_update(reader: Reader) -> Update:
-    source = _read_source(reader, EXPECTED_IDENTIFIER)
+def _read_update(reader: StatementReader) -> UpdateStatement:
+    target = _read_target(reader, EXPECTED_IDENTIFIER)
     actions = _read_actions(reader)
     where = _read_where(reader)
-    return Update(source, *actions, where, _read_returning(reader))
+    return UpdateStatement(target, *actions, where, _read_returning(reader))
 
 
-def _read_update_from_first(reader: Reader) -> Update:
+def _read_update_from_first(reader: StatementReader) -> UpdateStatement:
     """`FROM source WHERE … SET …`."""
-    source = _read_source(reader)
+    target = _read_target(reader)
     _refuse_join(reader)
     where = _read_where(reader)
     actions = _read_actions(reader)
-    return Update(source, *actions, where, _read_returning(reader))
+    return UpdateStatement(target, *actions, where, _read_returning(reader))
 
 
-def _read_actions(reader: Reader) -> Actions:
+def _read_actions(reader: StatementReader) -> Actions:
     """One or more SET and REMOVE clauses, in any order."""
     actions = Actions([], [], [], [], [])
     while True:
@@ -310,26 +311,26 @@ def _read_actions(reader: Reader) -> Actions:
             reader.fail(EXPECTED_STATEMENT)
 
 
-def _read_removal(reader: Reader, actions: Actions) -> None:
+def _read_removal(reader: StatementReader, actions: Actions) -> None:
     path = reader.read_path(EXPECTED_IDENTIFIER)
     actions.removals.append(path)
     actions.targets.append(path)
 
 
-def _read_delete(reader: Reader) -> Delete:
+def _read_delete(reader: StatementReader) -> DeleteStatement:
     reader.take_word("FROM", EXPECTED_FROM.format(clause="DELETE"))
-    source = _read_source(reader, EXPECTED_IDENTIFIER)
+    target = _read_target(reader, EXPECTED_IDENTIFIER)
     where = _read_where(reader)
     returning = _read_returning(reader)
     if returning is not None and returning != Returning("ALL", "OLD"):
         raise reader.refuse(DELETE_RETURNING.format(returning=f"{returning.which} {returning.image} *"))
-    return Delete(source, where, returning)
+    return DeleteStatement(target, where, returning)
 
 
-def _read_exists(reader: Reader) -> Exists:
+def _read_exists(reader: StatementReader) -> ExistsStatement:
     reader.position += 1
     reader.take_symbol("(")
     reader.take_word("SELECT")
     select = _read_select(reader)
     reader.take_symbol(")")
-    return Exists(select)
+    return ExistsStatement(select)

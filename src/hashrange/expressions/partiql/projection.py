@@ -6,15 +6,15 @@ the last one counts. Source: what clients of the service read back (unconfirmed)
 
 from collections.abc import Sequence
 
-from hashrange.expressions.projection import Projection
-from hashrange.expressions.tree import Path
+from hashrange.expressions.projection import CompiledProjection
+from hashrange.expressions.tree import DocumentPath
 from hashrange.items.paths import resolve_path
 from hashrange.items.types import Item
 
 
-def compile_paths(paths: Sequence[Path]) -> Projection:
+def compile_paths(paths: Sequence[DocumentPath]) -> CompiledProjection:
     """The projection that a SELECT's paths state."""
-    projection = Projection([path.elements[:1] for path in paths])
+    projection = CompiledProjection([path.elements[:1] for path in paths])
     nested = [str(path.elements[0]) for path in paths if len(path.elements) > 1]
     if not nested:
         return projection

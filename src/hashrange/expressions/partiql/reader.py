@@ -6,22 +6,29 @@ Raises only what is wrong with the text as such. Nesting of brackets is bounded,
 from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.lexer import fault
+from hashrange.expressions.lexer import END, NAME, SYMBOL, Token, fault
 from hashrange.expressions.partiql.keywords import OPERATOR_WORDS, PREPOSITIONS
 from hashrange.expressions.partiql.lexer import (
-    END,
     KEYWORD,
-    NAME,
     NUMBER,
     QUOTED,
-    SYMBOL,
-    Token,
     not_well_formed,
     place_of,
-    read_tokens,
+    read_statement_tokens,
 )
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter
-from hashrange.expressions.tree import And, Between, Call, Comparison, Condition, Membership, Not, Or, Path, ValueToken
+from hashrange.expressions.tree import (
+    And,
+    Between,
+    Comparison,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
+    Membership,
+    Not,
+    Or,
+    ValueToken,
+)
 from hashrange.items.steps import spend
 from hashrange.items.values import check_value, type_of
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, STATEMENT_NESTING_MAX
@@ -45,17 +52,17 @@ _TOKEN_NAMES = {
 }  # fmt: skip
 """What messages call a token that is expected."""
 _PATH_STEPS = 4
-Noted = TypeVar("Noted", Comparison, Between, Membership, Call, Not, And, Or, Condition)
+Noted = TypeVar("Noted", Comparison, Between, Membership, FunctionCall, Not, And, Or, ConditionNode)
 
 
 class PlacedCall(NamedTuple):
     """A function call and where it stands."""
 
-    call: Call
+    call: FunctionCall
     place: str
 
 
-class Reader:
+class StatementReader:
     """Walks one statement's tokens; what it noted stays in its attributes."""
 
     kind = ""
@@ -65,17 +72,17 @@ class Reader:
         self.text = text
         self.types = types
         """Types of the request's parameters; a `?` beyond them is counted, and refused at the end."""
-        self.tokens = read_tokens(text)
+        self.tokens = read_statement_tokens(text)
         self.position = 0
         self.depth = 0
         self.parameter_count = 0
         self.data: dict[str, Data] = {}
         """What each value token comes to."""
-        self.paths: list[Path] = []
+        self.paths: list[DocumentPath] = []
         self.calls: list[PlacedCall] = []
-        self.operand_calls: list[Call] = []
+        self.operand_calls: list[FunctionCall] = []
         """Calls that stand where an operand is expected."""
-        self.conditions: list[Condition] = []
+        self.conditions: list[ConditionNode] = []
         """Every condition, parts before wholes."""
         self.operator_count = 0
 
@@ -190,7 +197,7 @@ class Reader:
         self.position += 1
         return Parameter(position, self.types[position] if position < len(self.types) else "S")
 
-    def read_path(self, detail: str | None = None) -> Path:
+    def read_path(self, detail: str | None = None) -> DocumentPath:
         """A document path; `detail` says how to refuse what does not begin one."""
         spend(_PATH_STEPS)
         kind = self.token.kind
@@ -215,7 +222,7 @@ class Reader:
                 self.take_symbol("]")
             else:
                 break
-        path = Path(tuple(elements))
+        path = DocumentPath(tuple(elements))
         self.paths.append(path)
         return path
 

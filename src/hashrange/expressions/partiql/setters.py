@@ -5,11 +5,12 @@ Source: service behaviour, captures to Oct 2026.
 
 from typing import NamedTuple
 
+from hashrange.expressions.lexer import NAME
 from hashrange.expressions.partiql.conditions import read_operand
-from hashrange.expressions.partiql.lexer import KEYWORD, NAME
-from hashrange.expressions.partiql.reader import PlacedCall, Reader
+from hashrange.expressions.partiql.lexer import KEYWORD
+from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.truths import refuse_type_test
-from hashrange.expressions.tree import Path, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import DocumentPath, SetAction, ValueAction, ValueToken
 from hashrange.messages.partiql import (
     EXPECTED_EQUALS,
     EXPECTED_IDENTIFIER,
@@ -19,7 +20,7 @@ from hashrange.messages.partiql import (
 )
 
 SET_FUNCTIONS = ("set_add", "set_delete")
-_NOWHERE = Path(("",))
+_NOWHERE = DocumentPath(("",))
 """What MISSING is in an assignment: an attribute that no item has."""
 _SET_TYPES = ("SS", "NS", "BS")
 
@@ -28,13 +29,13 @@ class Actions(NamedTuple):
     """An update's actions, by kind, and all targets in the order of the text."""
 
     sets: list[SetAction]
-    removals: list[Path]
+    removals: list[DocumentPath]
     additions: list[ValueAction]
     deletions: list[ValueAction]
-    targets: list[Path]
+    targets: list[DocumentPath]
 
 
-def read_set_action(reader: Reader, actions: Actions) -> None:
+def read_set_action(reader: StatementReader, actions: Actions) -> None:
     """`path = value` into `actions`."""
     path = reader.read_path(EXPECTED_IDENTIFIER)
     if not reader.skip_symbol("="):
@@ -53,7 +54,7 @@ def read_set_action(reader: Reader, actions: Actions) -> None:
         actions.sets.append(SetAction(path, operand))
 
 
-def _read_set_function(reader: Reader, path: Path, actions: Actions) -> None:
+def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Actions) -> None:
     """`path = set_add(path, set)` or `set_delete(path, set)`."""
     first = reader.position
     call = read_operand(reader)
@@ -67,14 +68,16 @@ def _read_set_function(reader: Reader, path: Path, actions: Actions) -> None:
     added.append(ValueAction(path, value))
 
 
-def _check_set_function(reader: Reader, path: Path, placed: PlacedCall, first_place: str) -> ValueToken:
+def _check_set_function(
+    reader: StatementReader, path: DocumentPath, placed: PlacedCall, first_place: str
+) -> ValueToken:
     """The set that the function adds or removes. Faults quote the function's name, that of its set the first argument instead."""
     function, operands = placed.call
     name = function.upper()
     if len(operands) != 2:
         raise reader.refuse(SET_FUNCTION_COUNT.format(function=name, place=placed.place))
     target, value = operands
-    if not isinstance(target, Path) or target.elements != path.elements:
+    if not isinstance(target, DocumentPath) or target.elements != path.elements:
         raise reader.refuse(SET_FUNCTION_FIRST.format(function=name, place=placed.place))
     if not isinstance(value, ValueToken) or value.type_name not in _SET_TYPES:
         raise reader.refuse(SET_FUNCTION_SECOND.format(function=name, place=first_place))

@@ -9,44 +9,48 @@ from typing import Any, Literal
 
 from hashrange.errors import Malformed, RequestFault
 from hashrange.expressions.cache import Cache
-from hashrange.expressions.condition import Condition
+from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.partiql.checks import check_statement
 from hashrange.expressions.partiql.literals import Build, compile_build, compile_build_map
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.projection import compile_paths
-from hashrange.expressions.partiql.reader import Reader
+from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.tree import (
     Constant,
     Data,
-    Delete,
-    Exists,
-    Insert,
+    DeleteStatement,
+    ExistsStatement,
+    InsertStatement,
     MapData,
     OrderKey,
     Parameter,
     Returning,
-    Select,
+    SelectStatement,
     Tree,
-    Update,
+    UpdateStatement,
 )
 from hashrange.expressions.predicates import compile_conditions
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.expressions.terms import ValueCheck, run_value_checks
-from hashrange.expressions.tree import And, Call, Path
-from hashrange.expressions.tree import Condition as ConditionNode
-from hashrange.expressions.update import Clauses, compile_clauses
-from hashrange.expressions.update import Update as CompiledUpdate
+from hashrange.expressions.tree import And, ConditionNode, DocumentPath, FunctionCall
+from hashrange.expressions.update import Clauses, CompiledUpdate, compile_clauses
 from hashrange.items.steps import look
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.items.values import check_value
 from hashrange.messages.partiql import PARAMETER_COUNT
 
-Parameters = Sequence[dict[str, Any]]
+RawParameters = Sequence[dict[str, Any]]
 """A request's parameters, not yet checked."""
-Kind = Literal["SELECT", "INSERT", "UPDATE", "DELETE", "EXISTS"]
+StatementKind = Literal["SELECT", "INSERT", "UPDATE", "DELETE", "EXISTS"]
 
-_KINDS: dict[type, Kind] = {Select: "SELECT", Insert: "INSERT", Update: "UPDATE", Delete: "DELETE", Exists: "EXISTS"}
-_NO_PARAMETERS: Parameters = ()
+_KINDS: dict[type, StatementKind] = {
+    SelectStatement: "SELECT",
+    InsertStatement: "INSERT",
+    UpdateStatement: "UPDATE",
+    DeleteStatement: "DELETE",
+    ExistsStatement: "EXISTS",
+}
+_NO_PARAMETERS: RawParameters = ()
 
 
 class ValueTable:
@@ -68,17 +72,17 @@ class ValueTable:
             else:
                 self.built.append((token, compile_build(one)))
 
-    def fill(self, parameters: Parameters | None) -> dict[str, Value]:
+    def fill(self, parameters: RawParameters | None) -> dict[str, Value]:
         """The canonical value of every token; raises what is wrong with a parameter."""
         if parameters is None:
             return self.constants
         try:
             return self._fill(parameters)
         except RequestFault:
-            check_parameters(parameters)
+            check_statement_parameters(parameters)
             raise
 
-    def _fill(self, parameters: Parameters) -> dict[str, Value]:
+    def _fill(self, parameters: RawParameters) -> dict[str, Value]:
         values = self.constants.copy()
         for token, position in self.direct:
             value = parameters[position]
@@ -112,27 +116,29 @@ class Statement:
     )
 
     def __init__(
-        self, tree: Tree, reader: Reader, value_table: ValueTable, value_checks: tuple[ValueCheck, ...]
+        self, tree: Tree, reader: StatementReader, value_table: ValueTable, value_checks: tuple[ValueCheck, ...]
     ) -> None:
         self.kind = _KINDS[type(tree)]
-        body = tree.select if isinstance(tree, Exists) else tree
-        self.table_name, self.index_name = body.source
-        self.where: ConditionNode | None = None if isinstance(body, Insert) else body.where
-        self.order: tuple[OrderKey, ...] = body.order if isinstance(body, Select) else ()
-        self.returning: Returning | None = body.returning if isinstance(body, Update | Delete) else None
-        self.projection: Projection | None = None
+        body = tree.select if isinstance(tree, ExistsStatement) else tree
+        self.table_name, self.index_name = body.target
+        self.where: ConditionNode | None = None if isinstance(body, InsertStatement) else body.where
+        self.order: tuple[OrderKey, ...] = body.order if isinstance(body, SelectStatement) else ()
+        self.returning: Returning | None = (
+            body.returning if isinstance(body, UpdateStatement | DeleteStatement) else None
+        )
+        self.projection: CompiledProjection | None = None
         """Of a SELECT; None for whole items."""
-        if isinstance(body, Select) and body.paths:
+        if isinstance(body, SelectStatement) and body.paths:
             self.projection = compile_paths(body.paths)
-        self.projection_fault = body.fault if isinstance(body, Select) else None
+        self.projection_fault = body.fault if isinstance(body, SelectStatement) else None
         """Of a SELECT that computes what it returns: told only when its table has been found."""
         self.update: CompiledUpdate | None = None
-        if isinstance(body, Update):
+        if isinstance(body, UpdateStatement):
             clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
             self.update = compile_clauses(clauses, [*body.targets, *_operand_paths(clauses)])
-        self.build_item: Callable[[Parameters], dict[str, Any]] | None = None
+        self.build_item: Callable[[RawParameters], dict[str, Any]] | None = None
         """Of an INSERT: parameters → its item, not yet checked."""
-        if isinstance(body, Insert):
+        if isinstance(body, InsertStatement):
             self.build_item = _compile_item(body.item)
 
         self.value_table = value_table
@@ -142,27 +148,29 @@ class Statement:
         self.kept_beside: dict[object, Any] = {}
         """What others have worked out of it, by who did: it goes with the statement."""
 
-    def values(self, parameters: Parameters | None) -> dict[str, Value]:
+    def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """The canonical value of every value token. Raises what is wrong with a parameter, and the checks that need values."""
         values = self.value_table.fill(parameters)
         if self.value_checks:
             run_value_checks("", self.value_checks, values)
         return values
 
-    def condition(self, parts: Sequence[ConditionNode]) -> Condition | None:
+    def condition(self, parts: Sequence[ConditionNode]) -> CompiledCondition | None:
         """The condition that all of these nodes hold, parts of WHERE or new ones on paths alone; None for none."""
         if not parts:
             return None
         root = parts[0] if len(parts) == 1 else And(tuple(parts))
-        known = [*self._conditions, *[part for part in parts if isinstance(part, Call)], root]
-        return Condition("", compile_conditions(known, root), paths=[path.elements for path in _condition_paths(root)])
+        known = [*self._conditions, *[part for part in parts if isinstance(part, FunctionCall)], root]
+        return CompiledCondition(
+            "", compile_conditions(known, root), paths=[path.elements for path in _condition_paths(root)]
+        )
 
 
 _CACHE: Cache[Statement] = Cache()
 _cached: Callable[[tuple[object, ...]], Statement | None] = _CACHE.entries.get
 
 
-def compile_statement(text: str, parameters: Parameters | None) -> Statement:
+def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
     """The statement that `text` states, for parameters of these types; raises RequestFault for the first fault.
 
     The parameters' own values are checked only on the way of a statement that is not known yet: `Statement.values` and
@@ -179,7 +187,7 @@ def compile_statement(text: str, parameters: Parameters | None) -> Statement:
     return statement
 
 
-def _compile(text: str, parameters: Parameters) -> Statement:
+def _compile(text: str, parameters: RawParameters) -> Statement:
     if not text.isascii():
         try:
             text.encode()
@@ -189,10 +197,10 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     for parameter in parameters:
         type_name = next(iter(parameter), None)
         if len(parameter) != 1 or type_name not in TYPE_NAMES:
-            check_parameters(parameters)
+            check_statement_parameters(parameters)
             raise Malformed
         types.append(type_name)
-    reader = Reader(text, tuple(types))
+    reader = StatementReader(text, tuple(types))
     tree = read_statement(reader)
     if reader.parameter_count != len(parameters):
         raise RequestFault(PARAMETER_COUNT)
@@ -200,13 +208,13 @@ def _compile(text: str, parameters: Parameters) -> Statement:
     return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))
 
 
-def check_parameters(parameters: Parameters) -> None:
+def check_statement_parameters(parameters: RawParameters) -> None:
     """Raise what is wrong with the first faulty parameter, for a statement that meets them in another order."""
     for parameter in parameters:
         check_value(parameter)
 
 
-def _compile_item(data: Data) -> Callable[[Parameters], dict[str, Any]]:
+def _compile_item(data: Data) -> Callable[[RawParameters], dict[str, Any]]:
     if isinstance(data, MapData):
         return compile_build_map(data)
     assert isinstance(data, Constant)
@@ -217,17 +225,17 @@ def _compile_item(data: Data) -> Callable[[Parameters], dict[str, Any]]:
 # --- which paths a condition reads ----------------------------------------------------------------
 
 
-def _condition_paths(root: Any) -> Iterable[Path]:
+def _condition_paths(root: Any) -> Iterable[DocumentPath]:
     """All document paths in a tree of conditions or operands, whose nodes are tuples of nodes."""
     pending = [root]
     while pending:
         node = pending.pop()
-        if isinstance(node, Path):
+        if isinstance(node, DocumentPath):
             yield node
         elif isinstance(node, tuple):
             pending.extend(node)
 
 
-def _operand_paths(clauses: Clauses) -> list[Path]:
+def _operand_paths(clauses: Clauses) -> list[DocumentPath]:
     """Paths that an update reads."""
     return [path for action in clauses.sets for path in _condition_paths(action.value)]

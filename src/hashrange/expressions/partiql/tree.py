@@ -7,7 +7,7 @@ conditions as ValueTokens, like `:v` of an expression; `Data` says what each com
 from typing import Literal, NamedTuple, TypeAlias
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.tree import Condition, Path, SetAction, ValueAction
+from hashrange.expressions.tree import ConditionNode, DocumentPath, SetAction, ValueAction
 from hashrange.items.types import Value
 
 
@@ -46,7 +46,7 @@ class SetData(NamedTuple):
 Data: TypeAlias = Constant | Parameter | ListData | MapData | SetData
 
 
-class Source(NamedTuple):
+class TableOrIndex(NamedTuple):
     """What a statement reads or writes: a table, or one of its indexes."""
 
     table_name: str
@@ -60,20 +60,20 @@ class OrderKey(NamedTuple):
     is_descending: bool
 
 
-class Select(NamedTuple):
+class SelectStatement(NamedTuple):
     """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items, `fault` is what is wrong with one that is no path."""
 
-    source: Source
-    paths: tuple[Path, ...]
-    where: Condition | None
+    target: TableOrIndex
+    paths: tuple[DocumentPath, ...]
+    where: ConditionNode | None
     order: tuple[OrderKey, ...]
     fault: RequestFault | None
 
 
-class Insert(NamedTuple):
+class InsertStatement(NamedTuple):
     """`INSERT INTO … VALUE {…}`."""
 
-    source: Source
+    target: TableOrIndex
     item: Data
 
 
@@ -84,32 +84,32 @@ class Returning(NamedTuple):
     image: Literal["OLD", "NEW"]
 
 
-class Update(NamedTuple):
+class UpdateStatement(NamedTuple):
     """`UPDATE … SET … REMOVE … WHERE … RETURNING …`: its actions by kind; set_add and set_delete are those of ADD and DELETE."""
 
-    source: Source
+    target: TableOrIndex
     sets: list[SetAction]
-    removals: list[Path]
+    removals: list[DocumentPath]
     additions: list[ValueAction]
     deletions: list[ValueAction]
-    targets: list[Path]
+    targets: list[DocumentPath]
     """All targets, in the order of the text."""
-    where: Condition | None
+    where: ConditionNode | None
     returning: Returning | None
 
 
-class Delete(NamedTuple):
+class DeleteStatement(NamedTuple):
     """`DELETE FROM … WHERE … RETURNING ALL OLD *`."""
 
-    source: Source
-    where: Condition | None
+    target: TableOrIndex
+    where: ConditionNode | None
     returning: Returning | None
 
 
-class Exists(NamedTuple):
+class ExistsStatement(NamedTuple):
     """`EXISTS(SELECT …)`, a member of a transaction."""
 
-    select: Select
+    select: SelectStatement
 
 
-Tree: TypeAlias = Select | Insert | Update | Delete | Exists
+Tree: TypeAlias = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement | ExistsStatement

@@ -6,10 +6,21 @@ Source: service behaviour, captures to Oct 2026; of the types STRING and BOOL ar
 
 from typing import NoReturn
 
-from hashrange.expressions.partiql.lexer import KEYWORD, NAME
-from hashrange.expressions.partiql.reader import Reader
+from hashrange.expressions.lexer import NAME
+from hashrange.expressions.partiql.lexer import KEYWORD
+from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.tree import Constant
-from hashrange.expressions.tree import And, Call, Comparison, Condition, Node, Not, Or, Path, ValueToken
+from hashrange.expressions.tree import (
+    And,
+    Comparison,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
+    Node,
+    Not,
+    Or,
+    ValueToken,
+)
 from hashrange.messages.partiql import EXPECTED_TYPE_NAME, UNSUPPORTED_OPERATION
 
 _SETS = ("SS", "NS", "BS")
@@ -30,31 +41,33 @@ _TRUTH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type"
 _TRUE, _FALSE = Constant({"BOOL": True}), Constant({"BOOL": False})
 
 
-def read_type_test(reader: Reader, left: Node) -> Condition:
+def read_type_test(reader: StatementReader, left: Node) -> ConditionNode:
     """`path IS [NOT] type`, from behind IS on."""
     is_negated = reader.skip_word("NOT")
     word = _read_type_name(reader)
-    if not isinstance(left, Path) or (word != "MISSING" and word not in _TESTED_TYPES):
+    if not isinstance(left, DocumentPath) or (word != "MISSING" and word not in _TESTED_TYPES):
         raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
     if word == "MISSING":
-        return Call("attribute_exists" if is_negated else "attribute_not_exists", (left,))
-    tests = [Call("attribute_type", (left, reader.add_value(Constant({"S": name})))) for name in _TESTED_TYPES[word]]
+        return FunctionCall("attribute_exists" if is_negated else "attribute_not_exists", (left,))
+    tests = [
+        FunctionCall("attribute_type", (left, reader.add_value(Constant({"S": name})))) for name in _TESTED_TYPES[word]
+    ]
     if len(tests) == 1 and not is_negated:
         return tests[0]
     for test in tests:
         reader.note(test)
-    condition: Condition = tests[0] if len(tests) == 1 else reader.note(Or(tuple(tests)))
+    condition: ConditionNode = tests[0] if len(tests) == 1 else reader.note(Or(tuple(tests)))
     return reader.note(Not(condition)) if is_negated else condition
 
 
-def refuse_type_test(reader: Reader) -> NoReturn:
+def refuse_type_test(reader: StatementReader) -> NoReturn:
     """Refuse IS, from behind it on, where there are no conditions."""
     reader.skip_word("NOT")
     _read_type_name(reader)
     raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
 
 
-def _read_type_name(reader: Reader) -> str:
+def _read_type_name(reader: StatementReader) -> str:
     kind, text, _, _ = reader.token
     word = text.upper()
     if kind not in (KEYWORD, NAME):
@@ -68,12 +81,12 @@ def _read_type_name(reader: Reader) -> str:
     return word
 
 
-def truth_of(reader: Reader, operator: str, left: Node, right: Node) -> Condition | None:
+def truth_of(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
     """What `function(…) = true` says, either way around, with `<>`, `false` and parameters too; None for any other comparison."""
     if operator not in ("=", "<>", "!="):
         return None
-    call, value = (left, right) if isinstance(left, Call) else (right, left)
-    if not isinstance(call, Call) or call.function not in _TRUTH_FUNCTIONS:
+    call, value = (left, right) if isinstance(left, FunctionCall) else (right, left)
+    if not isinstance(call, FunctionCall) or call.function not in _TRUTH_FUNCTIONS:
         return None
     if not isinstance(value, ValueToken) or value.type_name != "BOOL":
         return None

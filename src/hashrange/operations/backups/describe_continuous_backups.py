@@ -5,8 +5,8 @@ continuous backups themselves always ENABLED; what can be switched, and is off, 
 """
 
 from hashrange.errors import TableNotFoundException
-from hashrange.messages import readback as say
-from hashrange.operations.described import TableRequest
+from hashrange.messages import other_services as say
+from hashrange.operations.described_table import TableRequest
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import UnsupportedOperationException
-from hashrange.messages import readback as say
+from hashrange.messages import other_services as say
 from hashrange.operations.backups.describe_continuous_backups import continuous_backups
-from hashrange.operations.described import TableRequest
+from hashrange.operations.described_table import TableRequest
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply

@@ -7,11 +7,11 @@ captures to October 2026 of global tables; that of a table without further repli
 
 from typing import Any
 
-from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.tables.description import describe_table, described_sources
+from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.states import status
 
 _NOT_SCALED: dict[str, Any] = {"AutoScalingDisabled": True, "ScalingPolicies": []}
@@ -26,8 +26,8 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTab
     table = await described_table(scope, request.TableName)
     now_seconds = scope.clock.service_time()
     current = status(table, now_seconds)
-    figures = await scope.store.statistics(described_sources(table))
-    indexes = describe_table(table, now_seconds, figures).get("GlobalSecondaryIndexes", [])
+    statistics = await scope.store.statistics(described_sources(table))
+    indexes = table_description(table, now_seconds, statistics).get("GlobalSecondaryIndexes", [])
     replica = {
         "RegionName": table.region,
         "GlobalSecondaryIndexes": [

@@ -8,11 +8,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.operations.described import described_table
+from hashrange.operations.described_table import described_table
+from hashrange.operations.empty_lists import refuse_token
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.pages import refuse_token
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 

@@ -6,7 +6,7 @@ Order of checks: names, member constraints → table exists → it has such a gl
 from typing import Literal
 
 from hashrange.errors import UnsupportedOperationException
-from hashrange.messages import readback as say
+from hashrange.messages import other_services as say
 from hashrange.operations.insights.describe_contributor_insights import WatchedRequest, contributor_insights
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope

@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 import msgspec
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.update import Update
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Value
 from hashrange.items.values import check_item
@@ -19,10 +19,7 @@ from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.keys import KEY_SCHEMA_MISMATCH
 from hashrange.messages.reads import CANNOT_UPDATE_KEY, ITEM_TOO_LARGE
 from hashrange.operations import shapes
-from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.depth import check_map, check_return_values
-from hashrange.operations.items.parameters import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_parameters
-from hashrange.operations.items.planning import (
+from hashrange.operations.items.action_plans import (
     plan_check,
     plan_delete,
     plan_delete_of_present,
@@ -30,7 +27,10 @@ from hashrange.operations.items.planning import (
     plan_put,
     plan_update,
 )
-from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.compiled_expressions import NO_VALUES
+from hashrange.operations.items.conditions import check_key_paths
+from hashrange.operations.items.expression_members import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_operation_parameters
+from hashrange.operations.items.nesting_checks import check_map, check_return_values
 from hashrange.operations.items.write_expressions import (
     UNCONDITIONAL,
     ExpressionsRequest,
@@ -47,7 +47,7 @@ from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import RequestRules
 
-Kind = Literal["put", "update", "delete", "check"]
+ActionKind = Literal["put", "update", "delete", "check"]
 Dialect = Literal["API", "batch", "PartiQL"]
 """How a write was asked for. A batch tells a put without its key as it tells a lookup without one. In PartiQL a put refuses an item that is
 there, a delete does not ask its condition of an item that is not there, and the weight of an update's statement does not count."""
@@ -56,16 +56,16 @@ there, a delete does not ask its condition of an item that is not there, and the
 class Action(msgspec.Struct, frozen=True, gc=False):
     """What a write does to one item; its values and expressions are sound. A check only looks."""
 
-    kind: Kind
+    kind: ActionKind
     table_name: str
     """As the request has it: a name or an ARN."""
     item: Item
     """The item of a put, the key map of the others."""
     size_bytes: int
     """DynamoDB size of the item that a put stores; 0 for the others."""
-    update: Update | None
+    update: CompiledUpdate | None
     """Of an update; None there creates an item of its key alone, or leaves the item as it is."""
-    condition: Condition | None
+    condition: CompiledCondition | None
     values: dict[str, Value]
     """What the tokens of update and condition stand for."""
     on_failure: str | None
@@ -85,21 +85,21 @@ class ActionRequest(ExpressionsRequest, Protocol):
     def ReturnValuesOnConditionCheckFailure(self) -> str | None: ...  # noqa: N802
 
 
-class PutRequest(ActionRequest, Protocol):
+class PutActionRequest(ActionRequest, Protocol):
     """Those of one that puts an item."""
 
     @property
     def Item(self) -> shapes.AttributeMap: ...  # noqa: N802
 
 
-class KeyRequest(ActionRequest, Protocol):
+class KeyActionRequest(ActionRequest, Protocol):
     """Those of one that names an item by its key."""
 
     @property
     def Key(self) -> shapes.AttributeMap: ...  # noqa: N802
 
 
-class UpdateRequest(KeyRequest, Protocol):
+class UpdateActionRequest(KeyActionRequest, Protocol):
     """Those of one that changes it."""
 
     @property
@@ -108,7 +108,7 @@ class UpdateRequest(KeyRequest, Protocol):
 
 def check_put(
     rules: RequestRules,
-    request: PutRequest,
+    request: PutActionRequest,
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
@@ -118,7 +118,7 @@ def check_put(
     """
     known = known_expressions(request) if legacy is None else None
     if known is None:
-        check_parameters(request, PUT_OR_DELETE_ITEM)
+        check_operation_parameters(request, PUT_OR_DELETE_ITEM)
     item, size_bytes = check_map(rules, request, request.Item, return_values)
     if return_values is not None:
         check_return_values(return_values)
@@ -131,12 +131,12 @@ def check_put(
     return Action("put", request.TableName, item, size_bytes, None, condition, values, on_failure)
 
 
-def check_update(rules: RequestRules, request: UpdateRequest, legacy: LegacyParameters | None = None) -> Action:
+def check_update(rules: RequestRules, request: UpdateActionRequest, legacy: LegacyParameters | None = None) -> Action:
     """The update of a request."""
     text = request.UpdateExpression
     known = known_expressions(request, text) if legacy is None else None
     if known is None:
-        check_parameters(request, UPDATE_ITEM)
+        check_operation_parameters(request, UPDATE_ITEM)
     key_item = check_map(rules, request, request.Key)[0]
     update, condition, values = _expressions(request, text, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
@@ -146,14 +146,14 @@ def check_update(rules: RequestRules, request: UpdateRequest, legacy: LegacyPara
 def check_by_key(
     kind: Literal["delete", "check"],
     rules: RequestRules,
-    request: KeyRequest,
+    request: KeyActionRequest,
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
     """The delete of a request, or its check."""
     known = known_expressions(request) if legacy is None else None
     if known is None:
-        check_parameters(request, PUT_OR_DELETE_ITEM)
+        check_operation_parameters(request, PUT_OR_DELETE_ITEM)
     key_item = check_map(rules, request, request.Key, return_values)[0]
     if return_values is not None:
         check_return_values(return_values)
@@ -182,8 +182,8 @@ def _expressions(
     update_text: str | None,
     legacy: LegacyParameters | None,
     known: WriteExpressions | None,
-) -> tuple[Update | None, Condition | None, dict[str, Value]]:
-    """Update and condition in whatever form, and the values that they name."""
+) -> tuple[CompiledUpdate | None, CompiledCondition | None, dict[str, Value]]:
+    """CompiledUpdate and condition in whatever form, and the values that they name."""
     if known is not None:
         return known.update, known.condition, check_known_values(known, request)
     if legacy is not None:

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, ResourceNotFoundException, StorageBusy, ValidationException
 from hashrange.expressions.parameters import check_mixing, check_unused
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.steps import grow_reply, spend
@@ -33,9 +33,9 @@ from hashrange.limits import (
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
 from hashrange.messages.requests import BATCH_GET_EMPTY, BATCH_GET_MANY_KEYS, BATCH_GET_NO_KEYS
 from hashrange.operations import shapes
+from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.parameters import GET_ITEM, check_parameters
-from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
@@ -72,7 +72,7 @@ class TableRead(msgspec.Struct, frozen=True, gc=False):
     entry: KeysAndAttributes
     table: OpenTable
     keys: list[Key]
-    projection: Projection | None
+    projection: CompiledProjection | None
 
 
 class TableReply(msgspec.Struct, frozen=True, gc=False):
@@ -86,7 +86,7 @@ class TableReply(msgspec.Struct, frozen=True, gc=False):
     """Positions of the keys that were not."""
 
 
-class Room:
+class ReplyRoom:
     """How much more the reply may hold."""
 
     __slots__ = ("is_full", "json_bytes", "left_bytes", "stall")
@@ -107,7 +107,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
     Raises StorageBusy when the engine stalls before the first key; later, keys that cannot be read are left over.
     """
     reads = _checked_reads(scope, request)
-    room = Room()
+    room = ReplyRoom()
     responses = Structure()
     unprocessed = {}
     for read in reads:
@@ -154,7 +154,7 @@ def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] 
         keys = [key for key in [table.usual_key(key_map) for key_map in entry.Keys] if key is not None]
         if len(keys) < len(entry.Keys):
             return None
-        places.update([table.source + key for key in keys])
+        places.update([table.source_id + key for key in keys])
         count += len(keys)
         reads.append(TableRead(name, entry, table, keys, projection))
     return reads if len(places) == count <= BATCH_GET_KEYS_MAX else None
@@ -194,18 +194,18 @@ def _refuse_mixing(entries: Collection[KeysAndAttributes]) -> None:
         check_mixing([("AttributesToGet", legacy)], [("ProjectionExpression", texts or None)])
 
 
-def _checked_projection(entry: KeysAndAttributes) -> Projection | None:
+def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
     """The projection asked for, its parameters held against each other."""
     if entry.ProjectionExpression is None and entry.AttributesToGet is None and entry.ExpressionAttributeNames is None:
         return None
-    check_parameters(entry, GET_ITEM)
+    check_operation_parameters(entry, GET_ITEM)
     check_attributes_to_get(entry.AttributesToGet)
     projection = requested_projection(entry)
     check_unused(entry.ExpressionAttributeNames, NO_VALUES, projection)
     return projection
 
 
-def _located(table: OpenTable, key_items: list[Item], projection: Projection | None) -> list[Key]:
+def _located(table: OpenTable, key_items: list[Item], projection: CompiledProjection | None) -> list[Key]:
     """Where the items stand. Refuses keys that do not fit the table, and a projection that looks into keys."""
     keys = [table.lookup_key(key_item) for key_item in key_items]
     if projection is not None:
@@ -219,9 +219,9 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
         raise ValidationException(BATCH_DUPLICATE_KEYS)
 
 
-async def _read_table(scope: Scope, read: TableRead, room: Room) -> TableReply:
+async def _read_table(scope: Scope, read: TableRead, room: ReplyRoom) -> TableReply:
     """One table's items, in the order of their keys, as far as there is room."""
-    get, source, projection = scope.store.get, read.table.source, read.projection
+    get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True
     items = Rows()
     sizes_bytes: list[int] = []

@@ -28,7 +28,7 @@ from hashrange.messages.requests import BATCH_WRITE_EMPTY
 from hashrange.messages.values import VALUE_EMPTY, VALUE_HAS_TWO_TYPES
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action, check_fit, check_whole_delete, check_whole_put, locate, make_plan
-from hashrange.operations.items.writes import commit_write, metrics_by_table
+from hashrange.operations.items.write_item import commit_write, metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
@@ -153,7 +153,7 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
         except ValidationException as fault:
             first_fault = first_fault or fault
             continue
-        seen.add(table.source + key)
+        seen.add(table.source_id + key)
         places.append((table, key))
     if len(seen) < len(places):
         raise ValidationException(BATCH_DUPLICATE_KEYS)

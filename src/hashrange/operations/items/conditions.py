@@ -1,7 +1,7 @@
 """When may a write happen? Where its condition may look, and what a false one answers."""
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
-from hashrange.expressions.condition import Condition
+from hashrange.expressions.condition import CompiledCondition
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Item, Row, Value
 from hashrange.messages.reads import CONDITION_FAILED, INDEX_KEY_MUST_BE_SCALAR, KEY_MUST_BE_SCALAR
@@ -25,7 +25,7 @@ def check_key_paths(table: OpenTable, nested_attributes: frozenset[str]) -> None
 
 
 def check_condition(
-    condition: Condition, values: dict[str, Value], item: Item | None, old: Row | None, on_failure: str | None
+    condition: CompiledCondition, values: dict[str, Value], item: Item | None, old: Row | None, on_failure: str | None
 ) -> None:
     """Raise ConditionalCheckFailedException unless the condition holds for the item of row `old`.
 

@@ -7,10 +7,10 @@ condition.
 import msgspec
 
 from hashrange.operations import shapes
-from hashrange.operations.items import forms
+from hashrange.operations.items import special_forms
 from hashrange.operations.items.actions import check_by_key
 from hashrange.operations.items.write_expressions import legacy_parameters
-from hashrange.operations.items.writes import write_item
+from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -36,7 +36,7 @@ class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 RULES = RequestRules(
-    forms={**forms.TABLE_NAME, **forms.RETURN_VALUES, **forms.CONDITIONAL_OPERATOR},
+    forms={**special_forms.TABLE_NAME, **special_forms.RETURN_VALUES, **special_forms.CONDITIONAL_OPERATOR},
     falls_back=True,
 )
 

@@ -10,16 +10,16 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
-from hashrange.operations.items import forms
+from hashrange.operations.items import special_forms
+from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.depth import check_map
-from hashrange.operations.items.parameters import GET_ITEM, check_parameters
-from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
+from hashrange.operations.items.nesting_checks import check_map
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, ReadUsage
@@ -43,7 +43,7 @@ class GetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ExpressionAttributeNames: shapes.NameMap | None = None
 
 
-RULES = RequestRules(forms=forms.TABLE_NAME, falls_back=True)
+RULES = RequestRules(forms=special_forms.TABLE_NAME, falls_back=True)
 
 
 def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]:
@@ -61,7 +61,7 @@ def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]
         if key is None:
             key_item = check_item(request.Key)[0]
     else:
-        check_parameters(request, GET_ITEM)
+        check_operation_parameters(request, GET_ITEM)
         key_item = check_map(RULES, request, request.Key)[0]
         check_attributes_to_get(request.AttributesToGet)
         projection = requested_projection(request)
@@ -72,14 +72,14 @@ def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]
         key = table.lookup_key(key_item)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
-    row = scope.store.get(table.source, key, consistent=request.ConsistentRead is True)
+    row = scope.store.get(table.source_id, key, consistent=request.ConsistentRead is True)
     if row is not None and not isinstance(row, bytes):
         return then(row, partial(_reply, projection, table, request, meter))
     return _reply(projection, table, request, meter, row)
 
 
 def _reply(
-    projection: Projection | None, table: OpenTable, request: GetItemRequest, meter: Meter, row: Row | None
+    projection: CompiledProjection | None, table: OpenTable, request: GetItemRequest, meter: Meter, row: Row | None
 ) -> Reply:
     meter.append(ReadUsage(table, request.TableName, row, request.ConsistentRead is True))
     if row is None:

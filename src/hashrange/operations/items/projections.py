@@ -6,8 +6,8 @@ Source: service behaviour, captures to Oct 2026.
 from typing import Protocol
 
 from hashrange.errors import RequestFault, ValidationException
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.projection import Projection, compile_projection, project_attributes
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.projection import CompiledProjection, compile_projection, project_attributes
 from hashrange.items.rows import decode_row, part_row
 from hashrange.items.types import Row
 from hashrange.messages.reads import (
@@ -50,7 +50,7 @@ def check_attributes_to_get(names: list[str] | None) -> None:
         raise RequestFault(DUPLICATE_ATTRIBUTE.format(name=repeated))
 
 
-def requested_projection(request: ProjectedRequest) -> Projection | None:
+def requested_projection(request: ProjectedRequest) -> CompiledProjection | None:
     """The projection asked for, by expression or by names; None for whole items."""
     if request.ProjectionExpression is not None:
         return compile_projection(request.ProjectionExpression, request.ExpressionAttributeNames)
@@ -59,13 +59,16 @@ def requested_projection(request: ProjectedRequest) -> Projection | None:
     return None
 
 
-def project_row(projection: Projection, row: Row) -> Row:
+def project_row(projection: CompiledProjection, row: Row) -> Row:
     """What the projection chooses of a row, as a row for replies: decoded items would take many times the memory."""
     return part_row(projection.project(decode_row(row)))
 
 
 def fetches_items(
-    request: SelectingRequest, source: ReadSource, projection: Projection | None, condition: Condition | None
+    request: SelectingRequest,
+    source: ReadSource,
+    projection: CompiledProjection | None,
+    condition: CompiledCondition | None,
 ) -> bool:
     """Does a read of an index need more than its entries carry? Then a local index fetches the items, a global one refuses."""
     index, projected = source.index, source.projected_names
@@ -85,8 +88,8 @@ def fetches_items(
 
 
 def returned_projection(
-    request: SelectingRequest, source: ReadSource, projection: Projection | None, *, fetches: bool
-) -> Projection | None:
+    request: SelectingRequest, source: ReadSource, projection: CompiledProjection | None, *, fetches: bool
+) -> CompiledProjection | None:
     """What the reply has of each row: of items that were fetched only for the sake of a filter, what the index projects."""
     if not fetches or projection is not None or request.Select == "ALL_ATTRIBUTES":
         return projection

@@ -8,11 +8,11 @@ conditions → table → index → start key → key conditions → filter on ke
 import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
-from hashrange.expressions.condition import Condition, compile_condition
-from hashrange.expressions.keycondition import KeyCondition, read_key_condition, shape_key_condition
-from hashrange.expressions.legacy import filter_condition, key_conditions
-from hashrange.expressions.parameters import Compiled, check_unused
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.condition import CompiledCondition, compile_condition
+from hashrange.expressions.keycondition import CompiledKeyCondition, read_key_condition, shape_key_condition
+from hashrange.expressions.legacy_conditions import filter_condition, key_conditions
+from hashrange.expressions.parameters import TokenUser, check_unused
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.expressions.terms import run_value_checks
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
@@ -26,10 +26,15 @@ from hashrange.messages.reads import (
 )
 from hashrange.messages.requests import QUERY_LIMIT
 from hashrange.operations import shapes
-from hashrange.operations.items import forms
+from hashrange.operations.items import special_forms
+from hashrange.operations.items.compiled_expressions import (
+    NO_VALUES,
+    QUERY_EXPRESSIONS,
+    QueryExpressions,
+    expressions_key,
+)
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.parameters import QUERY, check_parameters
-from hashrange.operations.items.plans import NO_VALUES, QUERY_PLANS, QueryPlan, plan_key
+from hashrange.operations.items.expression_members import QUERY, check_operation_parameters
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
@@ -38,7 +43,7 @@ from hashrange.operations.items.projections import (
     returned_projection,
 )
 from hashrange.operations.items.read_page import Wanted, read_reply
-from hashrange.operations.items.starts import check_start_values, requested_source
+from hashrange.operations.items.read_start import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
@@ -46,7 +51,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
-from hashrange.tables.spans import KeyTerm, continue_query, query_span, start_key
+from hashrange.tables.read_spans import KeyTerm, continue_query, query_span, start_key
 from hashrange.wire.rules import RequestRules, SpecialForm
 
 
@@ -80,8 +85,8 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
     """A Query's request with everything compiled that does not need the table."""
 
     terms: list[KeyTerm]
-    filter: Condition | None
-    projection: Projection | None
+    filter: CompiledCondition | None
+    projection: CompiledProjection | None
     values: dict[str, Value]
     start_item: Item | None
 
@@ -128,24 +133,24 @@ def _compile(request: QueryRequest) -> _Asked:
     names = request.ExpressionAttributeNames
     raw_values = request.ExpressionAttributeValues
     texts = (request.KeyConditionExpression, request.FilterExpression, request.ProjectionExpression)
-    key = plan_key(texts, names, raw_values)
-    plan = QUERY_PLANS.entries.get(key)
-    if plan is None or _has_legacy(request):
-        check_parameters(request, QUERY)
+    key = expressions_key(texts, names, raw_values)
+    known = QUERY_EXPRESSIONS.entries.get(key)
+    if known is None or _has_legacy(request):
+        check_operation_parameters(request, QUERY)
         if request.KeyConditionExpression is None:
             return _compile_legacy(request)
-        plan = None
+        known = None
     start_item = check_start_values(request.ExclusiveStartKey)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
-    if plan is None:
+    if known is None:
         # The key condition is read first (captures agree on that), its shape is looked at after everything that holds
         # for all expressions, unused names and values included; filter before projection is our choice.
         read = read_key_condition(request.KeyConditionExpression or "", names, values)
         condition, projection = _compile_expressions(request, values, read)
         key_condition = shape_key_condition(read)
-        QUERY_PLANS.add(key, QueryPlan(key_condition, condition, projection))
+        QUERY_EXPRESSIONS.add(key, QueryExpressions(key_condition, condition, projection))
     else:
-        key_condition, condition, projection = plan
+        key_condition, condition, projection = known
         if key_condition.value_checks:
             run_value_checks("KeyConditionExpression", key_condition.value_checks, values)
         if condition is not None and condition.value_checks:
@@ -164,8 +169,8 @@ def _has_legacy(request: QueryRequest) -> bool:
 
 
 def _compile_expressions(
-    request: QueryRequest, values: dict[str, Value], *others: Compiled
-) -> tuple[Condition | None, Projection | None]:
+    request: QueryRequest, values: dict[str, Value], *others: TokenUser
+) -> tuple[CompiledCondition | None, CompiledProjection | None]:
     """Filter and projection; `others` are what else may use names and values."""
     names = request.ExpressionAttributeNames
     condition = None
@@ -198,7 +203,7 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
     return _Asked(terms, legacy_filter or condition, projection, values, start_item)
 
 
-def _terms(key_condition: KeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
+def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
     """The key condition's terms with their values in place."""
     return [
         KeyTerm(name, operator, tuple([values[token] for token in tokens]))
@@ -218,7 +223,7 @@ def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
         raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
 
 
-def _check_filter(table: OpenTable, source: ReadSource, condition: Condition, *, is_legacy: bool) -> None:
+def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondition, *, is_legacy: bool) -> None:
     """Refuse a filter on the key attributes of what is queried."""
     check_key_paths(table, condition.nested_attributes)
     for name in source.keys.partition_names + source.keys.sort_names:
@@ -235,8 +240,8 @@ OPERATION = Operation(
     tables=by_table_name,
     rules=RequestRules(
         forms={
-            **forms.TABLE_NAME,
-            **forms.CONDITIONAL_OPERATOR,
+            **special_forms.TABLE_NAME,
+            **special_forms.CONDITIONAL_OPERATOR,
             ("limit", "minimum"): SpecialForm(QUERY_LIMIT),
         }
     ),

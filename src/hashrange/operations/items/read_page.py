@@ -9,8 +9,8 @@ from functools import partial
 
 import msgspec
 
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes_bytes, rows_json_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.steps import spend
@@ -25,8 +25,8 @@ from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import item_read_units, read_units
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
-from hashrange.tables.spans import narrow
 
 RAW_SLICE_ROWS_MAX = 384
 """Rows read between two hand-backs of the loop when nobody else is there: 0.3 ms."""
@@ -41,9 +41,9 @@ FETCHED_ITEM_STEPS = 8
 class Wanted(msgspec.Struct, frozen=True, gc=False):
     """What of the evaluated rows the reply shall hold."""
 
-    condition: Condition | None
+    condition: CompiledCondition | None
     values: dict[str, Value]
-    projection: Projection | None
+    projection: CompiledProjection | None
     is_count: bool
     fetches_items: bool = False
     """True when a local index lacks what is wanted, so that each entry's item is read from the table as well."""
@@ -117,7 +117,7 @@ def read_page(
     """
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
-    first = scope.store.page(source.source, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=consistent)
+    first = scope.store.page(source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=consistent)
     if (
         is_raw
         and isinstance(first, Page)
@@ -199,7 +199,7 @@ async def _read_slices(
         span = narrow(span, page.last_key)
         slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
         page = await settled(
-            store.page(source.source, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
+            store.page(source.source_id, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
         )
 
 
@@ -219,7 +219,7 @@ async def _fetch_items(
     items = []
     for count, entry in enumerate(entries, 1):
         key = table.lookup_key(key_of(table.keys, decode_row(entry)))
-        row = await settled(store.get(table.source, key, consistent=consistent))
+        row = await settled(store.get(table.source_id, key, consistent=consistent))
         if row is None:
             continue
         items.append(row)

@@ -7,16 +7,16 @@ and TotalSegments → expressions → table → index → start key → Select.
 import msgspec
 
 from hashrange.errors import ResourceNotFoundException, ValidationException
-from hashrange.expressions.condition import Condition, compile_condition
-from hashrange.expressions.legacy import filter_condition
+from hashrange.expressions.condition import CompiledCondition, compile_condition
+from hashrange.expressions.legacy_conditions import filter_condition
 from hashrange.expressions.parameters import check_unused
 from hashrange.items.values import check_values
 from hashrange.messages.reads import SEGMENT_MISSING, SEGMENT_TOO_LARGE, TABLE_NOT_FOUND, TOTAL_SEGMENTS_MISSING
 from hashrange.operations import shapes
-from hashrange.operations.items import forms
+from hashrange.operations.items import special_forms
+from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.parameters import SCAN, check_parameters
-from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.expression_members import SCAN, check_operation_parameters
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
@@ -25,14 +25,14 @@ from hashrange.operations.items.projections import (
     returned_projection,
 )
 from hashrange.operations.items.read_page import Wanted, read_reply
-from hashrange.operations.items.starts import check_start_values, requested_source
+from hashrange.operations.items.read_start import check_start_values, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
-from hashrange.tables.spans import continue_scan, scan_span, scan_start_key
+from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
 from hashrange.wire.rules import RequestRules
 
 
@@ -60,7 +60,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     """One page of items."""
     table = find_active_table(scope, request.TableName)
-    check_parameters(request, SCAN)
+    check_operation_parameters(request, SCAN)
     check_attributes_to_get(request.AttributesToGet)
     legacy_filter = _legacy_filter(request)
     start_item = check_start_values(request.ExclusiveStartKey)
@@ -95,7 +95,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     )
 
 
-def _legacy_filter(request: ScanRequest) -> Condition | None:
+def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:
     """ScanFilter as a condition."""
     if request.ScanFilter is None and request.ConditionalOperator is None:
         return None
@@ -122,6 +122,6 @@ OPERATION = Operation(
     capacity="one",
     wording="older",
     tables=by_table_name,
-    rules=RequestRules(forms=forms.TABLE_NAME),
+    rules=RequestRules(forms=special_forms.TABLE_NAME),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )

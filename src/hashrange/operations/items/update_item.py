@@ -9,10 +9,10 @@ import msgspec
 
 from hashrange.messages.requests import RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
-from hashrange.operations.items import forms
+from hashrange.operations.items import special_forms
 from hashrange.operations.items.actions import check_update
 from hashrange.operations.items.write_expressions import legacy_parameters
-from hashrange.operations.items.writes import write_item
+from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -41,8 +41,8 @@ class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 RULES = RequestRules(
     forms={
-        **forms.TABLE_NAME,
-        **forms.CONDITIONAL_OPERATOR,
+        **special_forms.TABLE_NAME,
+        **special_forms.CONDITIONAL_OPERATOR,
         ("returnValues", "enumeration"): SpecialForm(RETURN_VALUES_UNKNOWN, is_alone=True),
     },
     falls_back=True,

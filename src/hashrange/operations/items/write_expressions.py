@@ -1,21 +1,22 @@
 """Which update and which condition does a write ask for? Expressions, compiled together once and kept, or legacy parameters.
 
-Everything that the checks of expressions depend on makes a key (`plans.plan_key`), so a write whose key is known has passed them all, and only its
+Everything that the checks of expressions depend on makes a key (`plans.expressions_key`), so a write whose key is known has passed them all, and only its
 values are left to check. Refusals are not kept.
 """
 
 from typing import NamedTuple, Protocol
 
 from hashrange.expressions.cache import Cache
-from hashrange.expressions.condition import Condition, compile_condition
-from hashrange.expressions.legacy import attribute_updates, expected_condition
+from hashrange.expressions.condition import CompiledCondition, compile_condition
+from hashrange.expressions.legacy_conditions import expected_condition
+from hashrange.expressions.legacy_updates import attribute_updates
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.terms import run_value_checks
-from hashrange.expressions.update import Update, compile_update
+from hashrange.expressions.update import CompiledUpdate, compile_update
 from hashrange.items.types import Value
 from hashrange.items.values import check_values
 from hashrange.operations import shapes
-from hashrange.operations.items.plans import NO_VALUES, plan_key
+from hashrange.operations.items.compiled_expressions import NO_VALUES, expressions_key
 
 
 class ExpressionsRequest(Protocol):
@@ -32,8 +33,8 @@ class ExpressionsRequest(Protocol):
 class WriteExpressions(NamedTuple):
     """The expressions of a write, compiled."""
 
-    update: Update | None
-    condition: Condition | None
+    update: CompiledUpdate | None
+    condition: CompiledCondition | None
 
 
 class LegacyParameters(NamedTuple):
@@ -66,7 +67,7 @@ def known_expressions(request: ExpressionsRequest, update_text: str | None = Non
     names, values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
     if condition_text is None and update_text is None and names is None and values is None:
         return UNCONDITIONAL
-    return _KNOWN.entries.get(plan_key((update_text, condition_text), names, values))
+    return _KNOWN.entries.get(expressions_key((update_text, condition_text), names, values))
 
 
 def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> dict[str, Value]:
@@ -85,7 +86,7 @@ def compile_expressions(
     """The expressions of a request, and the values that they name. Raises RequestFault for the first fault: values → update → condition → what is unused."""
     condition_text = request.ConditionExpression
     names, raw_values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
-    key = plan_key((update_text, condition_text), names, raw_values)
+    key = expressions_key((update_text, condition_text), names, raw_values)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     update = None if update_text is None else compile_update(update_text, names, values)
     condition = None

@@ -25,10 +25,11 @@ from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, BATCH_R
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import locate, plan_action
-from hashrange.operations.items.writes import commit_write
+from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql.reads import bound_read, is_key_read, item_of, locate_read
+from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_read
+from hashrange.operations.partiql.statement_writes import StatementWrite, bind_write, check_write, returned_item
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -36,7 +37,6 @@ from hashrange.operations.partiql.statements import (
     is_select_text,
     statement_tables,
 )
-from hashrange.operations.partiql.writes import Write, bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.reasons import CODES, message_of
 from hashrange.soon import settled
@@ -69,7 +69,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     consistent: bool
     statement: Statement
     values: dict[str, Value]
-    write: Write | None
+    write: StatementWrite | None
     """None for a read."""
 
 
@@ -134,17 +134,17 @@ def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> li
         try:
             table = find_statement_table(scope, statement)
             if asked.write is None:
-                plan = bound_read(table, statement)
-                if not is_key_read(plan):
+                access = bound_read(table, statement)
+                if not is_key_read(access):
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
-                key = locate_read(plan, asked.values)
+                key = locate_read(access, asked.values)
             else:
                 key = locate(table, bind_write(table, asked.write, None))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, statement)
             continue
         located.append(asked)
-        places.add(table.source + key)
+        places.add(table.source_id + key)
     if len(places) < len(located):
         raise ValidationException(BATCH_DUPLICATE_KEYS)
     return located
@@ -153,16 +153,16 @@ def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> li
 async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
     """One lookup, with the table as it is now: others ran between two slices."""
     table = find_statement_table(scope, asked.statement)
-    plan = bound_read(table, asked.statement)
-    if not is_key_read(plan):
+    access = bound_read(table, asked.statement)
+    if not is_key_read(access):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
-    key = locate_read(plan, asked.values)
-    row = await settled(scope.store.get(plan.source.source, key, consistent=asked.consistent))
+    key = locate_read(access, asked.values)
+    row = await settled(scope.store.get(access.source.source_id, key, consistent=asked.consistent))
     meter.append(ReadUsage(table, table.name, row, asked.consistent))
-    return item_of(plan, asked.values, row)
+    return item_of(access, asked.values, row)
 
 
-async def _write(scope: Scope, write: Write, meter: Meter) -> Row | None:
+async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | None:
     """One write, likewise. What it returns is a row, so that no decoded item piles up."""
     table = find_statement_table(scope, write.statement)
     key, plan = plan_action(table, bind_write(table, write, None))

@@ -17,12 +17,13 @@ from hashrange.items.types import Row, Value
 from hashrange.messages.partiql import EXISTS_ALONE, TOKEN_FOR_WRITE, TOKEN_MISMATCH
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import plan_action
-from hashrange.operations.items.writes import commit_write
+from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.partiql.access_path import AccessPath
 from hashrange.operations.partiql.next_token import make_token, read_token
-from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, item_of, locate_read, read_spans
+from hashrange.operations.partiql.select_reads import bound_read, item_of, locate_read, read_spans
+from hashrange.operations.partiql.statement_writes import bind_write, check_write, returned_item
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
@@ -30,7 +31,6 @@ from hashrange.operations.partiql.statements import (
     is_select_text,
     statement_tables,
 )
-from hashrange.operations.partiql.writes import bind_write, check_write, returned_item
 from hashrange.operations.reply import Items, Reply, Rows
 from hashrange.soon import Soon, then
 from hashrange.tables.change import Change
@@ -59,36 +59,36 @@ def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Met
 
     values = statement.values(parameters)
     table = find_statement_table(scope, statement)
-    plan = bound_read(table, statement)
-    if plan.kind != "lookup":
-        return _select_page(scope, request, plan, values, meter)
+    access = bound_read(table, statement)
+    if access.kind != "lookup":
+        return _select_page(scope, request, access, values, meter)
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    row = scope.store.get(plan.source.source, locate_read(plan, values), consistent=consistent)
+    row = scope.store.get(access.source.source_id, locate_read(access, values), consistent=consistent)
     if row is not None and not isinstance(row, bytes):
-        return then(row, partial(_item_reply, plan, values, request, meter))
-    return _item_reply(plan, values, request, meter, row)
+        return then(row, partial(_item_reply, access, values, request, meter))
+    return _item_reply(access, values, request, meter, row)
 
 
 def _item_reply(
-    plan: ReadPlan, values: dict[str, Value], request: ExecuteStatementRequest, meter: Meter, row: Row | None
+    access: AccessPath, values: dict[str, Value], request: ExecuteStatementRequest, meter: Meter, row: Row | None
 ) -> Reply:
     """The item of a lookup, if it is there and fits."""
-    meter.append(ReadUsage(plan.table, plan.table.name, row, request.ConsistentRead is True))
-    item = item_of(plan, values, row)
+    meter.append(ReadUsage(access.table, access.table.name, row, request.ConsistentRead is True))
+    item = item_of(access, values, row)
     return {"Items": Rows(() if item is None else (item,))}
 
 
 async def _select_page(
-    scope: Scope, request: ExecuteStatementRequest, plan: ReadPlan, values: dict[str, Value], meter: Meter
+    scope: Scope, request: ExecuteStatementRequest, access: AccessPath, values: dict[str, Value], meter: Meter
 ) -> Reply:
     """A page of what Query and Scan read."""
-    table = plan.table
+    table = access.table
     start = None
     if request.NextToken is not None:
         start = read_token(table, request.Statement, request.Parameters, request.NextToken)
-    page = await read_spans(scope, plan, values, request.Limit, start, consistent=request.ConsistentRead is True)
+    page = await read_spans(scope, access, values, request.Limit, start, consistent=request.ConsistentRead is True)
     meter.append(page.usage)
     reply: Reply = {"Items": page.items}
     if page.continuation is not None:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ApiError, RequestFault, ValidationException
-from hashrange.expressions.partiql.statement import Statement, check_parameters, compile_statement
+from hashrange.expressions.partiql.statement import Statement, check_statement_parameters, compile_statement
 from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
@@ -31,22 +31,22 @@ from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.partiql.read_plan import ReadPlan
-from hashrange.operations.partiql.reads import bound_read, is_key_read, item_of, locate_read
+from hashrange.operations.partiql.access_path import AccessPath
+from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_read
+from hashrange.operations.partiql.statement_writes import StatementWrite, bind_write, check_write
 from hashrange.operations.partiql.statements import (
     StatementParameters,
     StatementText,
     find_statement_table,
     statement_tables,
 )
-from hashrange.operations.partiql.writes import Write, bind_write, check_write
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.actions import step_of
 from hashrange.operations.transactions.commit import commit_steps, read_places
-from hashrange.operations.transactions.figures import tell_written
 from hashrange.operations.transactions.reasons import cancelled, message_of
-from hashrange.operations.transactions.tokens import Content
-from hashrange.store.interface import Step
+from hashrange.operations.transactions.size_and_units import tell_written
+from hashrange.operations.transactions.tokens import ContentDigest
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 
 
@@ -68,10 +68,10 @@ class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
-class Lookup(NamedTuple):
+class SelectedItem(NamedTuple):
     """A SELECT of one item whose values are sound."""
 
-    plan: ReadPlan
+    access: AccessPath
     values: dict[str, Value]
 
 
@@ -103,7 +103,7 @@ def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
 
 def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
     """The fault of a statement with its number; raises that of a parameter, which is the request's."""
-    check_parameters(request.Parameters or ())
+    check_statement_parameters(request.Parameters or ())
     return _fault(position, message_of(fault) or "")
 
 
@@ -114,7 +114,7 @@ def _fault(position: int, message: str) -> ValidationException:
 # --- reads --------------------------------------------------------------------------------------
 
 
-def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> Lookup:
+def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> SelectedItem:
     """A read that a transaction can do."""
     try:
         values = statement.values(request.Parameters)
@@ -124,25 +124,25 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
         raise _fault(position, TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
     try:
-        plan = bound_read(table, statement)
+        access = bound_read(table, statement)
     except ValidationException as refusal:
         raise _fault(position, refusal.message or "") from None
-    if not is_key_read(plan):
+    if not is_key_read(access):
         raise _fault(position, TRANSACTION_KEY_NOT_FIXED)
-    return Lookup(plan, values)
+    return SelectedItem(access, values)
 
 
-async def _read(scope: Scope, lookups: list[Lookup], meter: Meter) -> Reply:
+async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Reply:
     """The items as of one point in time."""
     places: list[tuple[OpenTable, Key]] = []
     reasons: list[ApiError | None] = []
     for lookup in lookups:
         try:
-            places.append((lookup.plan.table, locate_read(*lookup)))
+            places.append((lookup.access.table, locate_read(*lookup)))
             reasons.append(None)
         except ValidationException as refusal:
             reasons.append(refusal)
-    if len({table.source + key for table, key in places}) < len(places):
+    if len({table.source_id + key for table, key in places}) < len(places):
         raise ValidationException(SAME_ITEM_TWICE)
     if len(places) < len(lookups):
         raise cancelled(reasons)
@@ -150,7 +150,7 @@ async def _read(scope: Scope, lookups: list[Lookup], meter: Meter) -> Reply:
     return {"Responses": Items([_response(lookup, row) for lookup, row in zip(lookups, rows, strict=True)])}
 
 
-def _response(lookup: Lookup, row: Row | None) -> Structure:
+def _response(lookup: SelectedItem, row: Row | None) -> Structure:
     """What one SELECT tells: its item, or nothing where none is there or nothing of it is chosen."""
     item = None if row is None else item_of(*lookup, row)
     return Structure() if item is None or item == EMPTY_PART else Structure(Item=item)
@@ -163,7 +163,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     """Commit all statements at once."""
     content = None
     if request.ClientRequestToken is not None:
-        content = Content()
+        content = ContentDigest()
         content.add(request.ReturnConsumedCapacity)
     writes = _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
@@ -173,8 +173,8 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
 
 
 def _checked_writes(
-    statements: list[Statement], requests: list[ParameterizedStatement], content: Content | None
-) -> list[Write]:
+    statements: list[Statement], requests: list[ParameterizedStatement], content: ContentDigest | None
+) -> list[StatementWrite]:
     """The writes in the order of the request, each checked by itself; their content is noted on the way."""
     writes = []
     inserted_bytes = 0
@@ -192,7 +192,9 @@ def _checked_writes(
     return writes
 
 
-def _planned_steps(scope: Scope, writes: list[Write], requests: list[ParameterizedStatement]) -> list[Step]:
+def _planned_steps(
+    scope: Scope, writes: list[StatementWrite], requests: list[ParameterizedStatement]
+) -> list[TransactionStep]:
     """What the statements do; refuses what a transaction cannot do, then items named twice."""
     steps = []
     places = []
@@ -201,13 +203,13 @@ def _planned_steps(scope: Scope, writes: list[Write], requests: list[Parameteriz
         step = step_of(table, action)
         steps.append(step)
         if step.key is not None:
-            places.append(table.source + step.key)
+            places.append(table.source_id + step.key)
     if len(set(places)) < len(places):
         raise ValidationException(SAME_ITEM_TWICE)
     return steps
 
 
-def _bound(scope: Scope, position: int, write: Write, on_failure: str | None) -> tuple[OpenTable, Action]:
+def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str | None) -> tuple[OpenTable, Action]:
     """What the statement does, and its table."""
     statement = write.statement
     if statement.returning is not None:

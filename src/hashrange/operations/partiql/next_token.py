@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.errors import Malformed, ValidationException
-from hashrange.expressions.partiql.statement import Parameters
+from hashrange.expressions.partiql.statement import RawParameters
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
@@ -35,13 +35,13 @@ class Continuation(NamedTuple):
 _decode = msgspec.json.Decoder(tuple[int, dict[str, Any] | None]).decode
 
 
-def make_token(table: OpenTable, statement: str, parameters: Parameters | None, continuation: Continuation) -> str:
+def make_token(table: OpenTable, statement: str, parameters: RawParameters | None, continuation: Continuation) -> str:
     """The token of a page's end."""
     content = encode_canonically(continuation)
     return b64encode(_signature(table, statement, parameters, content) + content).decode()
 
 
-def read_token(table: OpenTable, statement: str, parameters: Parameters | None, token: str) -> Continuation:
+def read_token(table: OpenTable, statement: str, parameters: RawParameters | None, token: str) -> Continuation:
     """What a token says; raises ValidationException for one that was not given for this statement."""
     try:
         signed = b64decode(token, validate=True)
@@ -54,6 +54,6 @@ def read_token(table: OpenTable, statement: str, parameters: Parameters | None, 
         raise ValidationException(TOKEN_MISMATCH) from None
 
 
-def _signature(table: OpenTable, statement: str, parameters: Parameters | None, content: bytes) -> bytes:
+def _signature(table: OpenTable, statement: str, parameters: RawParameters | None, content: bytes) -> bytes:
     signed = encode_canonically((statement, parameters)) + b"\x00" + content
     return hmac.digest(table.schema.uuid.encode(), signed, "sha256")[:SIGNATURE_BYTES]

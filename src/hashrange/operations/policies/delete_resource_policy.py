@@ -7,9 +7,9 @@ policy deleted before, that of its deletion; of one that never was, none.
 
 import msgspec
 
+from hashrange.operations import shapes
 from hashrange.operations.naming import by_resource_arn
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.policies import members
 from hashrange.operations.policies.resource import (
     find_resource,
     parse_resource,
@@ -26,8 +26,8 @@ from hashrange.tables.schema import ResourcePolicy
 class DeleteResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A resource, and which policy it has now."""
 
-    ResourceArn: members.ResourceArn
-    ExpectedRevisionId: members.RevisionId | None = None
+    ResourceArn: shapes.ResourceArn
+    ExpectedRevisionId: shapes.RevisionId | None = None
 
 
 async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequest) -> Reply:

@@ -13,7 +13,7 @@ import msgspec
 from hashrange.errors import ValidationException
 from hashrange.limits import RESOURCE_POLICY_MAX_BYTES
 from hashrange.messages import policies as say
-from hashrange.operations.policies.statements import Kind, read_statement
+from hashrange.operations.policies.statements import ResourceKind, read_policy_statement
 
 Document = dict[str, Any]
 """A canonical document: Version and Id where given, Statement as a list."""
@@ -24,7 +24,7 @@ _SHOWN_WITHOUT_VERSION = '{"Version":"2008-10-17",'
 _MEMBERS = ("Version", "Id", "Statement")
 
 
-def read_document(text: str, kind: Kind) -> Document:
+def read_document(text: str, kind: ResourceKind) -> Document:
     """The canonical document of a table's or stream's policy; raises ValidationException."""
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) > RESOURCE_POLICY_MAX_BYTES:
@@ -47,7 +47,7 @@ def read_document(text: str, kind: Kind) -> Document:
         statements = [statements]
     if not statements:
         raise ValidationException(say.STATEMENT_EMPTY)
-    document["Statement"] = [read_statement(statement, kind) for statement in statements]
+    document["Statement"] = [read_policy_statement(statement, kind) for statement in statements]
     ids = [statement["Sid"] for statement in document["Statement"] if "Sid" in statement]
     if len(set(ids)) < len(ids):
         raise ValidationException(say.STATEMENT_IDS_REPEATED)

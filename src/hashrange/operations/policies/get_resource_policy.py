@@ -7,9 +7,9 @@ import msgspec
 
 from hashrange.errors import PolicyNotFoundException
 from hashrange.messages import policies as say
+from hashrange.operations import shapes
 from hashrange.operations.naming import by_resource_arn
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.policies import members
 from hashrange.operations.policies.document import shown_form
 from hashrange.operations.policies.resource import find_resource, parse_resource, policy_of
 from hashrange.operations.reply import Reply
@@ -18,7 +18,7 @@ from hashrange.operations.reply import Reply
 class GetResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The ARN of a table or stream."""
 
-    ResourceArn: members.ResourceArn
+    ResourceArn: shapes.ResourceArn
 
 
 async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -> Reply:

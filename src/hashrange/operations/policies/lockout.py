@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from hashrange.operations.policies.document import Document
 from hashrange.operations.policies.principals import names_account
-from hashrange.operations.policies.statements import Statement, patterns_of
+from hashrange.operations.policies.statements import PolicyStatement, patterns_of
 
 _ACTION = "dynamodb:putresourcepolicy"
 
@@ -18,7 +18,7 @@ def locks_out(document: Document, account: str, arn: str) -> bool:
     return any(_denies(statement, account, arn) for statement in document["Statement"])
 
 
-def _denies(statement: Statement, account: str, arn: str) -> bool:
+def _denies(statement: PolicyStatement, account: str, arn: str) -> bool:
     if statement["Effect"] != "Deny" or "Condition" in statement:
         return False
     if "Principal" in statement:
@@ -28,7 +28,7 @@ def _denies(statement: Statement, account: str, arn: str) -> bool:
     return is_named and _covers(statement, "Action", _ACTION) and _covers(statement, "Resource", arn)
 
 
-def _covers(statement: Statement, element: str, name: str) -> bool:
+def _covers(statement: PolicyStatement, element: str, name: str) -> bool:
     """True when the element's patterns, or their negation, take in the name."""
     patterns = patterns_of(statement, element)
     if element == "Action":

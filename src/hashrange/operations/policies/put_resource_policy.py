@@ -9,9 +9,9 @@ import msgspec
 
 from hashrange.errors import AccessDeniedException
 from hashrange.messages import policies as say
+from hashrange.operations import shapes
 from hashrange.operations.naming import by_resource_arn
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.policies import members
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.lockout import locks_out
 from hashrange.operations.policies.resource import (
@@ -30,9 +30,9 @@ from hashrange.tables.schema import ResourcePolicy
 class PutResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A resource, a policy for it, and which policy it has now."""
 
-    ResourceArn: members.ResourceArn
+    ResourceArn: shapes.ResourceArn
     Policy: str
-    ExpectedRevisionId: members.RevisionId | None = None
+    ExpectedRevisionId: shapes.RevisionId | None = None
     ConfirmRemoveSelfResourceAccess: bool | None = None
 
 

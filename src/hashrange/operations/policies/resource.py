@@ -14,7 +14,7 @@ from hashrange.errors import ResourceInUseException, ResourceNotFoundException, 
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import policies as say
 from hashrange.messages import tables as tables_say
-from hashrange.operations.in_use import refuse_busy
+from hashrange.operations.busy_tables import refuse_busy
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN

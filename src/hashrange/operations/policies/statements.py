@@ -12,8 +12,8 @@ from hashrange.errors import ValidationException
 from hashrange.messages import policies as say
 from hashrange.operations.policies.principals import is_everybody, read_principal
 
-Kind = Literal["table", "stream"]
-Statement = dict[str, Any]
+ResourceKind = Literal["table", "stream"]
+PolicyStatement = dict[str, Any]
 
 _ELEMENTS = (
     "Sid",
@@ -40,19 +40,19 @@ def as_list(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def patterns_of(statement: Statement, element: str) -> list[str]:
+def patterns_of(statement: PolicyStatement, element: str) -> list[str]:
     """What the element, or its negation, holds."""
     return as_list(statement[element if element in statement else "Not" + element])
 
 
-def read_statement(given: object, kind: Kind) -> Statement:
+def read_policy_statement(given: object, kind: ResourceKind) -> PolicyStatement:
     """The canonical statement; raises ValidationException."""
     if not isinstance(given, dict):
         raise ValidationException(say.ELEMENT_INVALID.format(element="Statement"))
     unknown = given.keys() - set(_ELEMENTS)
     if unknown:
         raise ValidationException(say.ELEMENT_UNKNOWN.format(element=min(unknown)))
-    statement: Statement = {}
+    statement: PolicyStatement = {}
     if "Sid" in given:
         statement["Sid"] = _text(given["Sid"], "Sid")
     effect = _EFFECTS.get(_text(_required(given, "Effect"), "Effect").lower())
@@ -125,7 +125,7 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _check_actions(statement: Statement, kind: Kind) -> None:
+def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
     """Actions are DynamoDB's, and of the kind of resource; wildcards may stand for any."""
     actions = patterns_of(statement, "Action")
     refused = _ACCOUNT_ACTIONS | _STREAM_ACTIONS if kind == "table" else _ACCOUNT_ACTIONS
@@ -138,7 +138,7 @@ def _check_actions(statement: Statement, kind: Kind) -> None:
         raise ValidationException(say.ACTIONS_INVALID.format(names=", ".join(invalid)))
 
 
-def _check_resources(statement: Statement, kind: Kind) -> None:
+def _check_resources(statement: PolicyStatement, kind: ResourceKind) -> None:
     """ARNs, of a stream for a stream's policy and of no stream for a table's; which table they name is not asked."""
     has_table_actions = any(
         name not in _STREAM_ACTIONS | _POLICY_ACTIONS and "*" not in name and "?" not in name

@@ -1,6 +1,6 @@
 """DescribeKinesisStreamingDestination: which Kinesis streams does a table feed? None yet. Order of checks: name → table exists."""
 
-from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import ValidationException
-from hashrange.messages import readback as say
-from hashrange.operations.described import TableRequest, described_table
+from hashrange.messages import other_services as say
+from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 

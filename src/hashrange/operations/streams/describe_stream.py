@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.limits import DESCRIBE_STREAM_MAX
+from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.streams import members
 from hashrange.operations.streams.stream import find_stream, readable_shards
 from hashrange.tables.description import describe_keys
 from hashrange.tables.streams import Shard, Stream, sequence_text
@@ -20,15 +20,15 @@ class ShardFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Only the children of a shard."""
 
     Type: Literal["CHILD_SHARDS"]
-    ShardId: members.ShardId
+    ShardId: shapes.ShardId
 
 
 class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The stream, where to go on, and how many shards to give."""
 
-    StreamArn: members.StreamArn
+    StreamArn: shapes.StreamArn
     Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
-    ExclusiveStartShardId: members.ShardId | None = None
+    ExclusiveStartShardId: shapes.ShardId | None = None
     ShardFilter: "ShardFilter | None" = None
 
 

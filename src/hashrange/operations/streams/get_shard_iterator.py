@@ -9,10 +9,10 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException, ValidationException
 from hashrange.messages import streams as say
+from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.streams import members
 from hashrange.operations.streams.iterators import Position, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import (
     find_stream,
@@ -25,10 +25,10 @@ from hashrange.tables.streams import SEQUENCE_MAX, Sequence, Shard, horizon, par
 class GetShardIteratorRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The shard, and where in it; `Timestamp` in epoch seconds."""
 
-    StreamArn: members.StreamArn
-    ShardId: members.ShardId
+    StreamArn: shapes.StreamArn
+    ShardId: shapes.ShardId
     ShardIteratorType: Literal["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]
-    SequenceNumber: members.SequenceNumber | None = None
+    SequenceNumber: shapes.SequenceNumber | None = None
     Timestamp: float | None = None
 
 

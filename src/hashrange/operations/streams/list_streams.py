@@ -10,11 +10,11 @@ from msgspec import Meta
 
 from hashrange.items.steps import sort, walk
 from hashrange.limits import LIST_STREAMS_MAX
+from hashrange.operations import shapes
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.operations.streams import members
 from hashrange.operations.streams.stream import is_there, parse_stream_arn
 
 
@@ -23,7 +23,7 @@ class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     TableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
     Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
-    ExclusiveStartStreamArn: members.StreamArn | None = None
+    ExclusiveStartStreamArn: shapes.StreamArn | None = None
 
 
 async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:

@@ -18,11 +18,11 @@ from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.revisions import next_revision
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
-from hashrange.operations.tables.creation import make_table
-from hashrange.operations.tables.creation_checks import check_creation
+from hashrange.operations.tables.create_table_checks import check_creation
+from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
-from hashrange.tables.description import describe_table, described_sources
+from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember
 
@@ -62,8 +62,8 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     if opened is None:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
     table = opened.schema
-    figures = await scope.store.statistics(described_sources(table))
-    return {"TableDescription": describe_table(table, now_seconds, figures, "CREATING")}
+    statistics = await scope.store.statistics(described_sources(table))
+    return {"TableDescription": table_description(table, now_seconds, statistics, "CREATING")}
 
 
 OPERATION = Operation(

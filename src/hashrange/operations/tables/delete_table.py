@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.in_use import refuse_busy
+from hashrange.operations.busy_tables import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -33,7 +33,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         if table is None:
             raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
         now_seconds = scope.clock.service_time()
-        count, size_bytes = (await scope.store.statistics((table.source,)))[table.source]
+        count, size_bytes = (await scope.store.statistics((table.source_id,)))[table.source_id]
         reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
         if status(table, now_seconds) == "DELETING":
             return reply

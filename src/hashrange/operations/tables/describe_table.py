@@ -9,8 +9,8 @@ from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
-from hashrange.tables.description import describe_table as describe
 from hashrange.tables.description import described_sources
+from hashrange.tables.description import table_description as describe
 
 
 class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -20,12 +20,12 @@ class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
-    """The table's description as of now, with exact figures."""
+    """The table's description as of now, with exact statistics."""
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
-    figures = await scope.store.statistics(described_sources(table))
-    return {"Table": describe(table, scope.clock.service_time(), figures)}
+    statistics = await scope.store.statistics(described_sources(table))
+    return {"Table": describe(table, scope.clock.service_time(), statistics)}
 
 
 OPERATION = Operation(

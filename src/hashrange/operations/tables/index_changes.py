@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hashrange.items.steps import walk
-from hashrange.operations.tables.creation import global_index
+from hashrange.operations.tables.created_table import global_index
 from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.tables.schema import Index, KeyType, Table

@@ -18,7 +18,7 @@ from hashrange.messages import tables as say
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.tables.tagged import check_arn, find_tagged
+from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
 class ListTagsOfResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

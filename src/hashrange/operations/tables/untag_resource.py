@@ -12,10 +12,10 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.in_use import refuse_unserved
+from hashrange.operations.busy_tables import refuse_unserved
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.tables.tagged import check_arn, find_tagged
+from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
 class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -10,7 +10,7 @@ so that a small table's index is ACTIVE in the next call.
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
-from hashrange.operations.in_use import refuse_busy
+from hashrange.operations.busy_tables import refuse_busy
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -19,10 +19,10 @@ from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.settings_checks import refuse_later_members
-from hashrange.operations.tables.update import updated_table
-from hashrange.operations.tables.update_checks import check_against_table, check_update
-from hashrange.tables.description import describe_table, described_sources
-from hashrange.tables.source_id import source_id
+from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
+from hashrange.operations.tables.updated_table import updated_table
+from hashrange.tables.description import described_sources, table_description
+from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
 FIRST_BACKFILL_ROWS = 256
@@ -32,7 +32,7 @@ FIRST_BACKFILL_ROWS = 256
 async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
     """Store the changed table and describe it as UPDATING."""
     name = table_name(request.TableName)
-    check_update(request)
+    check_table_update(request)
     while True:
         table = await find_table(scope, request.TableName)
         if table is None:
@@ -45,20 +45,20 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)
         refuse_later_members(_later_members(request))
-        figures = await scope.store.statistics(described_sources(new))
-        description = describe_table(new, now_seconds, figures, "UPDATING")
+        statistics = await scope.store.statistics(described_sources(new))
+        description = table_description(new, now_seconds, statistics, "UPDATING")
         stored = without_gone_indexes(new, now_seconds)
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
-                await _backfill_first(scope, source_id(stored.table_id, created.index_id))
+                await _backfill_first(scope, make_source_id(stored.table_id, created.index_id))
             return {"TableDescription": description}
 
 
-async def _backfill_first(scope: Scope, source: bytes) -> None:
+async def _backfill_first(scope: Scope, source_id: bytes) -> None:
     """What the job does, once."""
     maintenance = scope.maintenance
-    await maintenance.backfill(source, maintenance.lease(), FIRST_BACKFILL_ROWS)
+    await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
 
 
 def _later_members(request: UpdateTableRequest) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """DescribeTimeToLive: does a table let its items expire, and by which attribute? Order of checks: name → table exists."""
 
-from hashrange.operations.described import TableRequest, described_table
+from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply

@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.described import TableRequest, described_table
-from hashrange.operations.in_use import refuse_busy
+from hashrange.operations.busy_tables import refuse_busy
+from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
@@ -52,7 +52,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
             break
     if wanted.Enabled:
         maintenance = scope.maintenance
-        await maintenance.backfill(table.source, maintenance.lease(), FIRST_FILLED_ROWS)
+        await maintenance.backfill(table.source_id, maintenance.lease(), FIRST_FILLED_ROWS)
     return {"TimeToLiveSpecification": {"Enabled": wanted.Enabled, "AttributeName": wanted.AttributeName}}
 
 

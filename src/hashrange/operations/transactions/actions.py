@@ -10,6 +10,7 @@ import msgspec
 from hashrange.errors import ValidationException
 from hashrange.messages.transactions import NO_ACTION, ONE_ACTION_ONLY
 from hashrange.operations import shapes
+from hashrange.operations.items.action_plans import plan_refusal
 from hashrange.operations.items.actions import (
     Action,
     check_by_key,
@@ -19,8 +20,7 @@ from hashrange.operations.items.actions import (
     locate,
     make_plan,
 )
-from hashrange.operations.items.planning import plan_refusal
-from hashrange.store.interface import Step
+from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import NO_RULES
 
@@ -102,7 +102,7 @@ def check_action(element: TransactWriteItem) -> Action:
     return check_by_key("check", NO_RULES, check)
 
 
-def step_of(table: OpenTable, action: Action) -> Step:
+def step_of(table: OpenTable, action: Action) -> TransactionStep:
     """What the action does to its table. What does not fit the table makes a step that refuses.
 
     Raises ValidationException for an item whose row would be too long.
@@ -110,9 +110,9 @@ def step_of(table: OpenTable, action: Action) -> Step:
     try:
         key = locate(table, action)
     except ValidationException as fault:
-        return Step(table, None, plan_refusal(fault))
+        return TransactionStep(table, None, plan_refusal(fault))
     try:
         check_fit(table, action)
     except ValidationException as fault:
-        return Step(table, key, plan_refusal(fault))
-    return Step(table, key, make_plan(table, action))
+        return TransactionStep(table, key, plan_refusal(fault))
+    return TransactionStep(table, key, make_plan(table, action))

@@ -9,17 +9,17 @@ from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
-from hashrange.operations.transactions.figures import check_read_size
 from hashrange.operations.transactions.reasons import cancelled
-from hashrange.operations.transactions.tokens import Content
-from hashrange.store.interface import Step, Transacted, TransactionRefused
+from hashrange.operations.transactions.size_and_units import check_read_size
+from hashrange.operations.transactions.tokens import ContentDigest
+from hashrange.store.interface import Transacted, TransactionRefused, TransactionStep
 from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import item_read_units
 from hashrange.tables.open_table import OpenTable
 
 
 async def commit_steps(
-    scope: Scope, steps: Sequence[Step], client_token: str | None, content: Content | None
+    scope: Scope, steps: Sequence[TransactionStep], client_token: str | None, content: ContentDigest | None
 ) -> Transacted:
     """Carry out all steps. `content` is the request's, for its ClientRequestToken; both or none.
 

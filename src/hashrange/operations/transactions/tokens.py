@@ -9,7 +9,7 @@ from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.limits import TOKEN_LIFE_SECONDS
 from hashrange.operations.operation import Scope
-from hashrange.store.interface import Token
+from hashrange.store.interface import IdempotencyToken
 from hashrange.tables.change import Change
 from hashrange.tables.transaction_capacity import TableUnits, transaction_read_units
 
@@ -17,7 +17,7 @@ DIGEST_BYTES = 16
 _decode_report = msgspec.json.Decoder(TableUnits).decode
 
 
-class Content:
+class ContentDigest:
     """What a request asks for, piece by piece, so that a large one can be taken in slices."""
 
     __slots__ = ("_hash",)
@@ -29,10 +29,10 @@ class Content:
         """The next piece; the order of its JSON keys does not count. 1 µs for 400 bytes, 1 ms for 400 KB."""
         self._hash.update(encode_canonically(piece))
 
-    def token(self, scope: Scope, client_token: str) -> Token:
+    def token(self, scope: Scope, client_token: str) -> IdempotencyToken:
         """The client's token for all of it."""
         now_seconds = scope.clock.service_time()
-        return Token(
+        return IdempotencyToken(
             name=f"{scope.account}\x00{scope.region}\x00{client_token}".encode(),
             digest=self._hash.digest(),
             now_seconds=now_seconds,

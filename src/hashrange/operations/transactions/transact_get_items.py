@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.parameters import check_unused
-from hashrange.expressions.projection import Projection, compile_projection
+from hashrange.expressions.projection import CompiledProjection, compile_projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.rows import EMPTY_PART
 from hashrange.items.steps import spend
@@ -21,10 +21,10 @@ from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.requests import TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
+from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.items.depth import check_expressions_readable
-from hashrange.operations.items.parameters import GET_ITEM, check_parameters
-from hashrange.operations.items.plans import NO_VALUES
+from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
+from hashrange.operations.items.nesting_checks import check_expressions_readable
 from hashrange.operations.items.projections import project_row
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
@@ -58,12 +58,12 @@ class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=100)]
 
 
-class Lookup(msgspec.Struct, frozen=True, gc=False):
+class TransactedGet(msgspec.Struct, frozen=True, gc=False):
     """One Get whose values and projection are sound."""
 
     table_name: str
     key_item: Item
-    projection: Projection | None
+    projection: CompiledProjection | None
 
 
 async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, meter: Meter) -> Reply:
@@ -74,11 +74,11 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, met
     return {"Responses": Items([_response(lookup, row) for lookup, row in zip(lookups, rows, strict=True)])}
 
 
-def _checked_lookup(get: Get) -> Lookup:
+def _checked_lookup(get: Get) -> TransactedGet:
     """Raises the first fault that needs no table."""
     if get.ProjectionExpression is None and get.ExpressionAttributeNames is None:
-        return Lookup(get.TableName, check_item(get.Key)[0], None)
-    check_parameters(get, GET_ITEM)
+        return TransactedGet(get.TableName, check_item(get.Key)[0], None)
+    check_operation_parameters(get, GET_ITEM)
     try:
         key_item = check_item(get.Key)[0]
     except NestingFault:
@@ -88,10 +88,10 @@ def _checked_lookup(get: Get) -> Lookup:
     if get.ProjectionExpression is not None:
         projection = compile_projection(get.ProjectionExpression, get.ExpressionAttributeNames)
     check_unused(get.ExpressionAttributeNames, NO_VALUES, projection)
-    return Lookup(get.TableName, key_item, projection)
+    return TransactedGet(get.TableName, key_item, projection)
 
 
-def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
+def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
     """Where the items stand; refuses items named twice, then missing tables, then whatever does not fit its table's keys."""
     places = []
     named: list[object] = []
@@ -106,7 +106,7 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
             continue
         try:
             key = table.lookup_key(key_item)
-            named.append(table.source + key)
+            named.append(table.source_id + key)
             if projection is not None:
                 check_key_paths(table, projection.nested_attributes)
         except ValidationException as fault:
@@ -123,7 +123,7 @@ def _places(scope: Scope, lookups: list[Lookup]) -> list[tuple[OpenTable, Key]]:
     return places
 
 
-def _response(lookup: Lookup, row: Row | None) -> Structure:
+def _response(lookup: TransactedGet, row: Row | None) -> Structure:
     """What one Get tells: its item, or nothing."""
     if row is None:
         return Structure()

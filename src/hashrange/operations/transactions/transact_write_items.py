@@ -24,16 +24,16 @@ from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
-from hashrange.operations.items.writes import metrics_by_table
+from hashrange.operations.items.write_item import metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
 from hashrange.operations.transactions.commit import commit_steps
-from hashrange.operations.transactions.figures import tell_written
-from hashrange.operations.transactions.tokens import Content
-from hashrange.store.interface import Step
+from hashrange.operations.transactions.size_and_units import tell_written
+from hashrange.operations.transactions.tokens import ContentDigest
+from hashrange.store.interface import TransactionStep
 from hashrange.wire.rules import RequestRules, SpecialForm
 
 
@@ -50,7 +50,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
     """Commit all actions at once; the reply holds only the figures asked for. 15 µs an action."""
     content = None
     if request.ClientRequestToken is not None:
-        content = Content()
+        content = ContentDigest()
         content.add((request.ReturnConsumedCapacity, request.ReturnItemCollectionMetrics))
     actions = _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
@@ -65,7 +65,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
     return {"ItemCollectionMetrics": metrics} if metrics else {}
 
 
-def _checked_actions(elements: list[TransactWriteItem], content: Content | None) -> list[Action]:
+def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest | None) -> list[Action]:
     """The actions in the order of the request, each checked by itself; their content is noted on the way."""
     actions = []
     put_bytes = 0
@@ -80,7 +80,7 @@ def _checked_actions(elements: list[TransactWriteItem], content: Content | None)
     return actions
 
 
-def _planned_steps(scope: Scope, actions: list[Action]) -> list[Step]:
+def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]:
     """What the actions do; refuses items named twice, then tables that are not there."""
     steps = []
     places: list[object] = []
@@ -96,7 +96,7 @@ def _planned_steps(scope: Scope, actions: list[Action]) -> list[Step]:
         step = step_of(table, action)
         steps.append(step)
         if step.key is not None:
-            places.append(table.source + step.key)
+            places.append(table.source_id + step.key)
     if len(set(places)) < len(places):
         raise ValidationException(SAME_ITEM_TWICE)
     if is_table_missing:

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.operations.empty_lists import HEX_TOKEN_PATTERN, refuse_token
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.pages import HEX_TOKEN_PATTERN, refuse_token
 from hashrange.operations.reply import Reply
 
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.operations.described import ArnOrName
+from hashrange.operations.described_table import ArnOrName
+from hashrange.operations.empty_lists import refuse_token
 from hashrange.operations.naming import by_table_arn
 from hashrange.operations.operation import Operation, Scope
-from hashrange.operations.pages import refuse_token
 from hashrange.operations.reply import Reply
-from hashrange.operations.tables.tagged import check_arn
+from hashrange.operations.tables.tagged_resource import check_arn
 
 
 class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -9,7 +9,7 @@ from typing import Any
 
 from hashrange.messages import http as sentences
 from hashrange.server.incoming import Respond
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 
 HEALTH_REGION = "us-east-1"
 PREFLIGHT_SECONDS = 172_800
@@ -21,20 +21,20 @@ class Plain:
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
-    def __init__(self, hint_other_service: Callable[[Request], None]) -> None:
+    def __init__(self, hint_other_service: Callable[[HttpRequest], None]) -> None:
         self._hint_other_service = hint_other_service
 
-    def claims(self, _request: Request) -> bool:
+    def claims(self, _request: HttpRequest) -> bool:
         """All that is left."""
         return True
 
-    def prepare(self, request: Request, respond: Respond) -> None:
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Answer it."""
         self._hint_other_service(request)
         answer_plainly(request, respond)
 
 
-def answer_plainly(request: Request, respond: Respond) -> None:
+def answer_plainly(request: HttpRequest, respond: Respond) -> None:
     """Answer what is not a POST of the JSON protocol."""
     path = request.url.partition(b"?")[0]
     if request.method in (b"GET", b"HEAD") and path == b"/":
@@ -45,7 +45,7 @@ def answer_plainly(request: Request, respond: Respond) -> None:
         respond(404, sentences.UNKNOWN_OPERATION_BODY, b"application/xml")
 
 
-def preflight_headers(request: Request) -> bytes:
+def preflight_headers(request: HttpRequest) -> bytes:
     """Header lines that allow a browser what it asks for."""
     methods = request.header(b"access-control-request-method")
     headers = request.header(b"access-control-request-headers")

@@ -25,7 +25,7 @@ from hashrange.service.call import Call
 from hashrange.service.service import Service
 from hashrange.wire.faults import decode_object, explain_object
 
-Ended = Future[dict[str, Any]]
+ReplyFuture = Future[dict[str, Any]]
 
 
 class ValuesCall(Call):
@@ -33,13 +33,13 @@ class ValuesCall(Call):
 
     body: bytes
     """The members, as JSON."""
-    ended: Ended
+    ended: ReplyFuture
     reply: dict[str, Any] | None = None
     error: ApiError | None = None
 
     @classmethod
     def start(
-        cls, service: Service, account: str, region: str, name: str, members: Mapping[str, Any], ended: Ended
+        cls, service: Service, account: str, region: str, name: str, members: Mapping[str, Any], ended: ReplyFuture
     ) -> None:
         """Run the operation of that name; `ended` hears the reply, or the error, now or later. On the service's thread."""
         try:

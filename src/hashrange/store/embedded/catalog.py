@@ -97,7 +97,7 @@ class EmbeddedCatalog:
         assert table.table_id == table_id
         if table.name in self._of(table):
             return None
-        draft.batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_number(table_id + 1))
+        draft.batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_counter(table_id + 1))
         draft.afterwards.append(lambda: self._given_out(table_id))
         self.put(draft, None, table)
         return table
@@ -117,8 +117,8 @@ class EmbeddedCatalog:
         """Add to a commit that `new` takes the place of `old`, with all that follows; sources that `new` lacks are deleted."""
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         before, after = set([] if old is None else old.sources), set(new.sources)
-        for source in sorted(before - after):
-            self._drop(draft, source, prefix_upper_bound(source), [source])
+        for source_id in sorted(before - after):
+            self._drop(draft, source_id, prefix_upper_bound(source_id), [source_id])
         partitions = self._partitions.begin(draft, new, sorted(after - before))
         draft.afterwards.append(lambda: self._adopt(new))
         for participant in self._opened.participants:
@@ -143,10 +143,10 @@ class EmbeddedCatalog:
         return True
 
     def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
-        """Delete rows and figures of some sources of one table, all from `lower` on, before `upper`, and give back their room."""
+        """Delete rows and statistics of some sources of one table, all from `lower` on, before `upper`, and give back their room."""
         draft.batch.delete_range(lower, upper)
         site = self._site
-        size_bytes = site.figures.drop(draft, lower, upper)
+        size_bytes = site.statistics.drop(draft, lower, upper)
         self._walks.drop(draft, lower, upper)
         self._partitions.drop(draft, sources)
         draft.afterwards.append(site.reads.clear)
@@ -156,8 +156,8 @@ class EmbeddedCatalog:
     def _adopt(self, table: Table) -> None:
         """Let a table, just written, be what is known of it."""
         opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
-        for source, partitions in opened.partitions.items():
-            self._site.figures.limit(source, len(partitions) * self._options.partition_size_max_bytes)
+        for source_id, partitions in opened.partitions.items():
+            self._site.statistics.limit(source_id, len(partitions) * self._options.partition_size_max_bytes)
 
     def _forget(self, table: Table) -> None:
         del self._of(table)[table.name]

@@ -1,7 +1,7 @@
 """Does a data folder hold what it must? Reads every row and verifies the invariants of docs/formats.
 
 Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
-key; every item has its index entries, and every entry its item; figures and sizes of item collections equal a recount; partitions cover
+key; every item has its index entries, and every entry its item; statistics and sizes of item collections equal a recount; partitions cover
 all hashes; every
 table id was given out; items that expire stand in the queue of their table, and nothing else does; no row belongs to a table that does not exist; tokens and their expiry belong together;
 streams agree with their tables, and records with items (`check_streams.py`).
@@ -24,15 +24,15 @@ from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.check_streams import StreamCheck
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import READING, storage_error
-from hashrange.store.embedded.figures import TableFigures, read_figures
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
 from hashrange.store.embedded.partitions import partition_faults
 from hashrange.store.embedded.reading import scan_prefix, scan_range
+from hashrange.store.embedded.statistics import TableStatistics, read_statistics
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, STREAMS_SINCE_VERSION
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.source_id import key_in_source, source_of, table_id_of, table_prefix
+from hashrange.tables.source_id import key_in_source, source_id_of, table_id_of, table_prefix
 
 FAULTS_MAX = 100
 """A report ends after this many; what follows is rarely news."""
@@ -87,21 +87,23 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
     indexes = IndexCheck(engine, tables)
-    yield from [f"source {source} is said to be an index that is being built" for source in indexes.stray_positions]
+    yield from [
+        f"source {source_id} is said to be an index that is being built" for source_id in indexes.stray_positions
+    ]
     expiries = ExpiryCheck(engine, tables, now_seconds)
     yield from expiries.queue_faults()
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     for engine_key, row in _all_rows(engine):
-        source = source_of(engine_key)
-        table = by_id.get(table_id_of(source))
-        if table is not None and table.has_item_collections and source == layout.collections_source(source):
+        source_id = source_id_of(engine_key)
+        table = by_id.get(table_id_of(source_id))
+        if table is not None and table.has_item_collections and source_id == layout.collections_source(source_id):
             continue
-        figures = counted[source]
-        figures[0] += 1
+        statistics = counted[source_id]
+        statistics[0] += 1
         fault, size_bytes = _check_row(table, indexes, engine_key, Row(row))
-        figures[1] += size_bytes
+        statistics[1] += size_bytes
         yield fault
-        if table is not None and fault is None and source == table.source:
+        if table is not None and fault is None and source_id == table.source_id:
             yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
             yield from expiries.item_faults(table, key_in_source(engine_key), Row(row))
     yield from _check_statistics(engine, counted)
@@ -150,7 +152,7 @@ def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, 
             return f"{place} is not in canonical form", size_bytes
         if true_size_bytes != size_bytes or item_size_bytes(item) != size_bytes:
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
-        if source_of(engine_key) != table.source:
+        if source_id_of(engine_key) != table.source_id:
             return indexes.entry_fault(table, engine_key, item), size_bytes
         if table.item_key(item) != key_in_source(engine_key):
             return f"{place} does not stand at its item's key", size_bytes
@@ -160,19 +162,19 @@ def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, 
 
 
 def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterator[str]:
-    stored: TableFigures = {}
-    for table_id, by_source in read_figures(engine).items():
-        for source, one in by_source.items():
-            if table_prefix(source) == table_id:
-                stored[source] = one
+    stored: TableStatistics = {}
+    for table_id, by_source in read_statistics(engine).items():
+        for source_id, one in by_source.items():
+            if table_prefix(source_id) == table_id:
+                stored[source_id] = one
             else:
-                yield f"the figures of source {source.hex()} stand with those of table {table_id.hex()}"
-    for source in sorted(stored.keys() | counted.keys()):
-        figures = stored.get(source, Statistics(0, 0))
-        count, size_bytes = counted.get(source, [0, 0])
-        if figures != (count, size_bytes):
+                yield f"the statistics of source {source_id.hex()} stand with those of table {table_id.hex()}"
+    for source_id in sorted(stored.keys() | counted.keys()):
+        statistics = stored.get(source_id, Statistics(0, 0))
+        count, size_bytes = counted.get(source_id, [0, 0])
+        if statistics != (count, size_bytes):
             yield (
-                f"source {source.hex()} is said to hold {figures.item_count} rows of {figures.size_bytes} bytes,"
+                f"source {source_id.hex()} is said to hold {statistics.item_count} rows of {statistics.size_bytes} bytes,"
                 f" and holds {count} of {size_bytes}"
             )
 

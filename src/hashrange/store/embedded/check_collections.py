@@ -27,9 +27,9 @@ def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[s
     for table in tables:
         if not table.has_item_collections:
             continue
-        local = [one.source for one in table.indexes if one.index is not None and not one.index.is_global]
-        parts: list[Iterable[Part]] = [_counted(engine, source) for source in (table.source, *local)]
-        parts.append(_stored(engine, layout.collections_source(table.source)))
+        local = [one.source_id for one in table.indexes if one.index is not None and not one.index.is_global]
+        parts: list[Iterable[Part]] = [_counted(engine, source_id) for source_id in (table.source_id, *local)]
+        parts.append(_stored(engine, layout.collections_source(table.source_id)))
         parts.append(sorted(_late(engine, table, local)))
         for prefix, group in groupby(merge(*parts, key=itemgetter(0)), key=itemgetter(0)):
             size_bytes = 0
@@ -37,15 +37,15 @@ def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[s
             for _, counted_bytes, row in group:
                 size_bytes += counted_bytes
                 stored = stored if row is None else row
-            if stored != (layout.encode_number(size_bytes) if size_bytes else None):
+            if stored != (layout.encode_counter(size_bytes) if size_bytes else None):
                 yield f"the item collection {prefix.hex()} of table {table.name} has {size_bytes} bytes, and {_said(stored)}"
 
 
-def _counted(engine: Engine, source: bytes) -> Iterator[Part]:
+def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
     """The partitions of a source, in order."""
     prefix = None
     size_bytes = 0
-    for engine_key, row in scan_prefix(engine, source):
+    for engine_key, row in scan_prefix(engine, source_id):
         own_prefix = partition_of(key_in_source(engine_key))
         if own_prefix != prefix:
             if prefix is not None:
@@ -56,17 +56,17 @@ def _counted(engine: Engine, source: bytes) -> Iterator[Part]:
         yield prefix, size_bytes, None
 
 
-def _stored(engine: Engine, source: bytes) -> Iterator[Part]:
+def _stored(engine: Engine, source_id: bytes) -> Iterator[Part]:
     """The rows of sizes, in order."""
-    for engine_key, row in scan_prefix(engine, source):
+    for engine_key, row in scan_prefix(engine, source_id):
         yield key_in_source(engine_key), 0, row
 
 
 def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
     """Entries that are still to be written."""
-    indexes: dict[bytes, ReadSource] = {one.source: one for one in table.indexes}
+    indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
     for _, write in late_writes(engine, indexes.get):
-        if write is not None and write.source in sources:
+        if write is not None and write.source_id in sources:
             if write.old_key is not None and write.old_header is not None:
                 yield partition_of(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None
             assert write.new_key is not None

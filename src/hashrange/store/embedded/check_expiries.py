@@ -13,7 +13,7 @@ from hashrange.store.embedded.expiries import has_queue, is_enabling, item_key_o
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.expiry import expiry_seconds, is_too_old, number_reader
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.source_id import source_of
+from hashrange.tables.source_id import source_id_of
 
 
 class ExpiryCheck:
@@ -22,10 +22,10 @@ class ExpiryCheck:
     def __init__(self, engine: Engine, tables: Sequence[OpenTable], now_seconds: float) -> None:
         self._engine = engine
         self._now_seconds = now_seconds
-        self._tables = {table.source: table for table in tables if has_queue(table.schema)}
+        self._tables = {table.source_id: table for table in tables if has_queue(table.schema)}
         self._positions: dict[bytes, bytes] = {
-            source: engine.get(layout.backfill_key(source)) or b""
-            for source, table in self._tables.items()
+            source_id: engine.get(layout.backfill_key(source_id)) or b""
+            for source_id, table in self._tables.items()
             if is_enabling(table.schema)
         }
         self._late: set[bytes] = set()
@@ -36,36 +36,36 @@ class ExpiryCheck:
         prefix_bytes = len(layout.TIME_TO_LIVE_PREFIX)
         for engine_key, row in scan_prefix(self._engine, layout.TIME_TO_LIVE_PREFIX):
             place = engine_key[prefix_bytes:]
-            source = source_of(place)
-            table = self._tables.get(source)
+            source_id = source_id_of(place)
+            table = self._tables.get(source_id)
             if table is None:
                 yield f"row {engine_key.hex()} of the queue of expiries belongs to no table with time to live"
                 continue
-            behind = place[len(source) :]
+            behind = place[len(source_id) :]
             key = item_key_of(behind)
-            if row or not self._covers(source, key):
+            if row or not self._covers(source_id, key):
                 yield f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far the queue has been filled"
             elif self._expires_at(table, key) != second_of(behind):
-                self._late.add(source + key)
+                self._late.add(source_id + key)
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """What is wrong with the queue's row of an item."""
         time_to_live = table.schema.time_to_live
-        if time_to_live is None or table.source not in self._tables or not self._covers(table.source, key):
+        if time_to_live is None or table.source_id not in self._tables or not self._covers(table.source_id, key):
             return
         expires_seconds = expiry_seconds(number_reader(time_to_live.attribute)(row))
         if expires_seconds is None or is_too_old(expires_seconds, self._now_seconds):
             return
-        engine_key = layout.TIME_TO_LIVE_PREFIX + table.source + queue_key(expires_seconds, key)
-        if self._engine.get(engine_key) is None and table.source + key not in self._late:
-            yield f"row {(table.source + key).hex()} of table {table.name} expires and is not in the queue of expiries"
+        engine_key = layout.TIME_TO_LIVE_PREFIX + table.source_id + queue_key(expires_seconds, key)
+        if self._engine.get(engine_key) is None and table.source_id + key not in self._late:
+            yield f"row {(table.source_id + key).hex()} of table {table.name} expires and is not in the queue of expiries"
 
     def _expires_at(self, table: OpenTable, key: Key) -> int | None:
-        row = self._engine.get(table.source + key)
+        row = self._engine.get(table.source_id + key)
         assert table.schema.time_to_live is not None
         return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
 
-    def _covers(self, source: bytes, key: Key) -> bool:
+    def _covers(self, source_id: bytes, key: Key) -> bool:
         """Has the walk that fills the queue come to this key?"""
-        position = self._positions.get(source)
+        position = self._positions.get(source_id)
         return position is None or key <= position

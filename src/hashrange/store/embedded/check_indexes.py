@@ -17,7 +17,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.entries import derive_entry
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable, ReadSource
-from hashrange.tables.source_id import source_of
+from hashrange.tables.source_id import source_id_of
 
 
 class IndexCheck:
@@ -25,12 +25,14 @@ class IndexCheck:
 
     def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         self._engine = engine
-        self._sources: dict[bytes, ReadSource] = {source.source: source for table in tables for source in table.indexes}
+        self._sources: dict[bytes, ReadSource] = {
+            source.source_id: source for table in tables for source in table.indexes
+        }
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored: dict[bytes, bytes] = {
-            source_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)
+            source_id_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)
         }
-        filled = {table.source for table in tables if is_enabling(table.schema)}
+        filled = {table.source_id for table in tables if is_enabling(table.schema)}
         self.stray_positions = sorted(
             source.hex()
             for source in stored
@@ -41,9 +43,9 @@ class IndexCheck:
         late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
         for write in [*delayed_writes(engine), *late]:
             if write.old_key is not None:
-                self._waiting[write.source + write.old_key] = None
+                self._waiting[write.source_id + write.old_key] = None
             if write.new_key is not None:
-                self._waiting[write.source + write.new_key] = write.new_row
+                self._waiting[write.source_id + write.new_key] = write.new_row
         """Engine key of an entry → what will be made of it."""
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
@@ -58,25 +60,25 @@ class IndexCheck:
             if not self._covers(source, key):
                 continue
             entry = derive_entry(source, key, item, row)
-            if entry is not None and self._entry(source.source + entry.key) != entry.row:
-                yield f"row {(table.source + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
+            if entry is not None and self._entry(source.source_id + entry.key) != entry.row:
+                yield f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
 
     def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
         """What is wrong with an entry, which holds `item`."""
-        source = self._sources.get(source_of(engine_key))
+        source = self._sources.get(source_id_of(engine_key))
         if source is None:
             return f"row {engine_key.hex()} belongs to no index of table {table.name}"
         if engine_key in self._waiting:
             return None
         place = f"entry {engine_key.hex()} in {_name(source)} of table {table.name}"
         key = table.lookup_key(key_of(table.keys, item))
-        row = self._engine.get(table.source + key)
+        row = self._engine.get(table.source_id + key)
         if row is None:
             return f"{place} has no item"
         if not self._covers(source, key):
             return f"{place} lies ahead of how far the index has been built"
         derived = derive_entry(source, key, decode_row(row), row)
-        if derived is None or source.source + derived.key != engine_key:
+        if derived is None or source.source_id + derived.key != engine_key:
             return f"{place} is not where its item's entry stands"
         return None
 
@@ -89,7 +91,7 @@ class IndexCheck:
 
     def _covers(self, source: ReadSource, key: Key) -> bool:
         """True when the index holds the entries of items at `key`."""
-        position = self._positions.get(source.source)
+        position = self._positions.get(source.source_id)
         return position is None or key <= position
 
 

@@ -16,7 +16,7 @@ from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import HashRange
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import HASH_BYTES, source_id
+from hashrange.tables.source_id import HASH_BYTES, make_source_id
 from hashrange.tables.stream_records import StreamRecord, decode_record, keys_of
 from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream, has_stream
 
@@ -53,7 +53,7 @@ class StreamCheck:
 
     def _stream_faults(self) -> Iterator[str]:
         counter = self._engine.get(layout.NEXT_STREAM_ID_KEY)
-        next_id = 1 if counter is None else layout.decode_number(counter)
+        next_id = 1 if counter is None else layout.decode_counter(counter)
         on: dict[int, int] = {}
         for stream_id, stream in self._streams.items():
             if stream.stream_id != stream_id or not 0 < stream_id < next_id:
@@ -88,7 +88,7 @@ class StreamCheck:
         for stream_id, shards in by_stream.items():
             stream = self._streams[stream_id]
             open_shards = sorted((one.hashes, one.partition) for one in shards if one.last is None)
-            of_table = partitions.get(source_id(stream.table_id), []) if stream.is_on else []
+            of_table = partitions.get(make_source_id(stream.table_id), []) if stream.is_on else []
             if not shards or open_shards != [(one.hashes, one.number) for one in of_table]:
                 yield f"the open shards of stream {stream.arn} are not those of its table's partitions"
 
@@ -116,7 +116,7 @@ class StreamCheck:
 
     def _item_faults(self, stream: Stream) -> Iterator[str]:
         """Records from the last one back: the first that is met of an item is its last."""
-        source, seen = source_id(stream.table_id), set[bytes]()
+        source_id, seen = make_source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
                 record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
@@ -126,9 +126,9 @@ class StreamCheck:
             if key in seen:
                 continue
             seen.add(key)
-            stored = self._engine.get(source + key)
+            stored = self._engine.get(source_id + key)
             if not is_same_item(record.new, None if stored is None else Row(stored)):
-                yield f"stream record {engine_key.hex()} is the last of row {(source + key).hex()}, which is another one"
+                yield f"stream record {engine_key.hex()} is the last of row {(source_id + key).hex()}, which is another one"
             if len(seen) >= LAST_RECORDS_MAX:
                 return
 

@@ -4,9 +4,9 @@
     plan        what they shall be: refuses by raising
     derive      the index entries that follow, but for those that a walk has still ahead
     refuse      every participant may
-    batch       rows and entries, what participants add, figures: one draft
+    batch       rows and entries, what participants add, statistics: one draft
     write       at once, or not at all
-    afterwards  read cache, figures and participants learn that it is in
+    afterwards  read cache, statistics and participants learn that it is in
     barrier     the commit is counted, and synced with others; whoever tells of it waits for that
 
 From reading to writing nothing else runs, but for a plan that takes long and gives way (`hashrange.items.steps`): then what it was made for is
@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
-from hashrange.items.row_layout import FIGURES, difference, is_same_item, row_size_bytes
+from hashrange.items.row_layout import SIZE_OR_COUNT, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import Undisturbed, gave_way, spend
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
@@ -36,10 +36,10 @@ from hashrange.store.embedded.parts import Parts, parts_of, require_willing
 from hashrange.store.embedded.site import STALL_DELAYS_SECONDS, Site
 from hashrange.store.embedded.tokens import Former, Tokens
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import Step, Token, Transacted, TransactionRefused
+from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.pause import wait_here
 from hashrange.store.request_ids import RequestId
-from hashrange.store.steps import plan_steps
+from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
@@ -95,18 +95,20 @@ class Commits:
             else:
                 return change if self._finish is None else self._finished(change)
         return self._again(
-            (table.source + key,), lambda has_claim: self._mutate(table, key, plan, origin, has_claim=has_claim), reason
+            (table.source_id + key,),
+            lambda has_claim: self._mutate(table, key, plan, origin, has_claim=has_claim),
+            reason,
         )
 
     async def transact(
         self,
-        steps: Sequence[Step],
-        token: Token | None,
+        steps: Sequence[TransactionStep],
+        token: IdempotencyToken | None,
         request_id: RequestId | None = None,
         origin: Origin = "client",
     ) -> Transacted:
         """As `Store.transact`. Suspends as `mutate` does."""
-        places = [table.source + key for table, key, _ in steps if key is not None]
+        places = [table.source_id + key for table, key, _ in steps if key is not None]
         return await self._again(
             places, lambda has_claim: self._transact(steps, places, token, origin, has_claim=has_claim)
         )
@@ -116,7 +118,7 @@ class Commits:
         if not self._claims.rows:
             with suppress(Overtaken):
                 return self._snapshot(places, limit_bytes, has_claim=False)
-        engine_keys = [table.source + key for table, key in places]
+        engine_keys = [table.source_id + key for table, key in places]
         return await self._again(
             engine_keys, lambda has_claim: self._snapshot(places, limit_bytes, has_claim=has_claim)
         )
@@ -178,7 +180,7 @@ class Commits:
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()
         table = self._tables.existing(table)
         participants = table.participants
-        engine_key = table.source + key
+        engine_key = table.source_id + key
         try:
             old = site.reads.row_to_replace(engine, engine_key)
         except Exception as error:
@@ -190,7 +192,7 @@ class Commits:
             new, old_item, new_item = planned, None, None
         if new == old:
             return Change(table, key, old, new)
-        changes_what = difference(old, new)
+        changes_what = row_difference(old, new)
         entries: Sequence[EntryWrite] = ()
         if table.indexes and changes_what:
             entries = derive_entry_writes(table, key, old, new, old_item, new_item)
@@ -199,7 +201,7 @@ class Commits:
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
-        if changes_what == FIGURES or (
+        if changes_what == SIZE_OR_COUNT or (
             participants and changes_what and (table.is_always_followed or _is_followed(participants, change))
         ):
             changes = (change,)
@@ -222,7 +224,13 @@ class Commits:
         return change
 
     def _transact(
-        self, steps: Sequence[Step], places: Sequence[bytes], token: Token | None, origin: Origin, *, has_claim: bool
+        self,
+        steps: Sequence[TransactionStep],
+        places: Sequence[bytes],
+        token: IdempotencyToken | None,
+        origin: Origin,
+        *,
+        has_claim: bool,
     ) -> Transacted:
         moment = self._foundations.moment()
         former = None if token is None else self._look_up(moment.engine, token)
@@ -286,14 +294,14 @@ class Commits:
         """The rows at these places, each read when it is asked for; others may run in between."""
         for table, key in places:
             try:
-                row = None if key is None else read(engine, table.source + key)
+                row = None if key is None else read(engine, table.source_id + key)
             except Exception as error:
                 raise self._site.fail(error) from error
             if row is not None:
                 spend(len(row) >> READ_BYTES_PER_STEP_BITS)
             yield row
 
-    def _look_up(self, engine: Engine, token: Token) -> Former:
+    def _look_up(self, engine: Engine, token: IdempotencyToken) -> Former:
         """What is known of a transaction's token."""
         try:
             return self._tokens.look(engine, token)
@@ -330,19 +338,19 @@ class Commits:
             raise Stalled(error) from error
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
-        """Figures, write, afterwards, barrier. Raises Stalled."""
+        """Statistics, write, afterwards, barrier. Raises Stalled."""
         site = self._site
-        figures = site.figures.add(draft) if draft.deltas else None
+        statistics = site.statistics.add(draft) if draft.deltas else None
         try:
             draft.write()
         except Exception as error:
             raise Stalled(error) from error
         site.barrier.commit()
-        if figures is not None:
-            site.figures.added(figures)
+        if statistics is not None:
+            site.statistics.added(statistics)
         reads, changed_at, position = site.reads, site.changed_at, draft.position
         for change in written:
-            reads.written(change.table.source + change.key, change.old, change.new)
+            reads.written(change.table.source_id + change.key, change.old, change.new)
             changed_at[change.table.table_id] = position
         if not written:
             if draft.only_of is None:
@@ -370,7 +378,7 @@ def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
 
 
 def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
-    """Does anybody add to this change, which leaves the table's figures as they are?"""
+    """Does anybody add to this change, which leaves the table's statistics as they are?"""
     for one in participants:  # noqa: SIM110 - a generator takes twice as long
         if one.follows(change):
             return True
@@ -380,10 +388,10 @@ def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
     """The items themselves."""
     for change in changes:
-        source, new = change.table.source, change.new
+        source_id, new = change.table.source_id, change.new
         if new is None:
-            draft.batch.delete(source + change.key)
+            draft.batch.delete(source_id + change.key)
         else:
-            draft.batch.put(source + change.key, new)
-        if difference(change.old, new) == FIGURES:
-            draft.count(source, change.old, new)
+            draft.batch.put(source_id + change.key, new)
+        if row_difference(change.old, new) == SIZE_OR_COUNT:
+            draft.count(source_id, change.old, new)

@@ -66,8 +66,8 @@ class Draft:
             self._kept = {}
         return self._kept
 
-    def count(self, source: bytes, old: Row | None, new: Row | None) -> None:
-        """Note what replacing a row of `source` does to its figures; of the rows only their headers are looked at."""
+    def count(self, source_id: bytes, old: Row | None, new: Row | None) -> None:
+        """Note what replacing a row of `source_id` does to its statistics; of the rows only their headers are looked at."""
         count = size_bytes = 0
         if old is not None:
             count, size_bytes = -1, -row_size_bytes(old)
@@ -76,10 +76,10 @@ class Draft:
             size_bytes += row_size_bytes(new)
         if count or size_bytes:
             deltas = self.deltas
-            if source in deltas:
-                count_before, size_before = deltas[source]
+            if source_id in deltas:
+                count_before, size_before = deltas[source_id]
                 count, size_bytes = count + count_before, size_bytes + size_before
-            deltas[source] = (count, size_bytes)
+            deltas[source_id] = (count, size_bytes)
 
     def write(self) -> None:
         """Write all of it at once. Raises the engine's bare exceptions, and then nothing was written."""

@@ -54,8 +54,8 @@ class _Line:
 
     __slots__ = ("consumed_rows", "next_seconds", "queue")
 
-    def __init__(self, source: bytes) -> None:
-        self.queue = OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source)
+    def __init__(self, source_id: bytes) -> None:
+        self.queue = OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source_id)
         self.next_seconds = AT_ONCE
         """No row is for a time before this."""
         self.consumed_rows = 0
@@ -81,7 +81,7 @@ class Expiries(Participant):
     def load(self, engine: Engine) -> None:
         """Which tables have a queue? What stands in it is found when it is looked at."""
         tables = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
-        self._lines = {table.source: _Line(table.source) for table in tables if has_queue(table)}
+        self._lines = {table.source_id: _Line(table.source_id) for table in tables if has_queue(table)}
         self._awaited_seconds = NEVER
 
     def takes_part(self, table: Table) -> bool:
@@ -111,14 +111,14 @@ class Expiries(Participant):
                 _, before, after = followed
             else:
                 before, after = _numbers(change, time_to_live.attribute)
-            if before == after or not self._has_passed(table.source, change.key):
+            if before == after or not self._has_passed(table.source_id, change.key):
                 continue
-            queue = self._lines[table.source].queue
+            queue = self._lines[table.source_id].queue
             if (former_seconds := expiry_seconds(before)) is not None:
                 queue.delete(draft, queue_key(former_seconds, change.key))
-            self._put(draft, table.source, change.key, after)
+            self._put(draft, table.source_id, change.key, after)
 
-    def _put(self, draft: Draft, source: bytes, key: Key, number: str | None) -> None:
+    def _put(self, draft: Draft, source_id: bytes, key: Key, number: str | None) -> None:
         """Queue an item, if it expires."""
         expires_seconds = expiry_seconds(number)
         if expires_seconds is None:
@@ -127,11 +127,11 @@ class Expiries(Participant):
         if is_too_old(expires_seconds, now_seconds):
             return
         due_seconds = max(expires_seconds, int(now_seconds) + 1)
-        self._lines[source].queue.put(draft, queue_key(due_seconds, key), b"")
-        draft.afterwards.append(lambda: self._added(source, due_seconds))
+        self._lines[source_id].queue.put(draft, queue_key(due_seconds, key), b"")
+        draft.afterwards.append(lambda: self._added(source_id, due_seconds))
 
-    def _added(self, source: bytes, due_seconds: int) -> None:
-        line = self._lines[source]
+    def _added(self, source_id: bytes, due_seconds: int) -> None:
+        line = self._lines[source_id]
         line.next_seconds = min(line.next_seconds, due_seconds)
         if due_seconds < self._awaited_seconds:
             self._awaited_seconds = due_seconds
@@ -144,18 +144,18 @@ class Expiries(Participant):
         had_queue, keeps_queue = old is not None and has_queue(old), new is not None and has_queue(new)
         table = new or old
         assert table is not None
-        source = table.source
+        source_id = table.source_id
         if had_queue and not keeps_queue:
-            self._lines[source].queue.clear_all(draft)
-            draft.afterwards.append(lambda: self._ended(source))
+            self._lines[source_id].queue.clear_all(draft)
+            draft.afterwards.append(lambda: self._ended(source_id))
         elif keeps_queue:
-            draft.afterwards.append(lambda: self._changed(source))
+            draft.afterwards.append(lambda: self._changed(source_id))
 
-    def _ended(self, source: bytes) -> None:
-        del self._lines[source]
+    def _ended(self, source_id: bytes) -> None:
+        del self._lines[source_id]
 
-    def _changed(self, source: bytes) -> None:
-        line = self._lines.setdefault(source, _Line(source))
+    def _changed(self, source_id: bytes) -> None:
+        line = self._lines.setdefault(source_id, _Line(source_id))
         line.next_seconds = self._awaited_seconds = AT_ONCE
         self._wake()
 
@@ -163,19 +163,19 @@ class Expiries(Participant):
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """A queue is filled while the table's time to live is ENABLING; it goes by the table's own source, which no index has."""
-        return [table.source] if is_enabling(table) else []
+        return [table.source_id] if is_enabling(table) else []
 
-    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
+    def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
         """The item's number that says when it expires."""
         assert table.schema.time_to_live is not None
         return key, number_reader(table.schema.time_to_live.attribute)(row)
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
+    def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
         """The rows of the next items."""
         for key, number in derived:
-            self._put(draft, source, key, number)
+            self._put(draft, source_id, key, number)
 
-    def filled(self, table: Table, source: bytes) -> Table:
+    def filled(self, table: Table, source_id: bytes) -> Table:
         """Time to live is ENABLED."""
         assert table.time_to_live is not None
         return msgspec.structs.replace(table, time_to_live=msgspec.structs.replace(table.time_to_live, state="ENABLED"))
@@ -186,10 +186,10 @@ class Expiries(Participant):
         """The next rows whose time has come; or the seconds until then, None when nothing waits. Raises the engine's bare exceptions."""
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
-        for source, line in self._lines.items():
+        for source_id, line in self._lines.items():
             if line.next_seconds > until_seconds:
                 continue
-            table = self._find_table(table_id_of(source))
+            table = self._find_table(table_id_of(source_id))
             assert table is not None
             time_to_live = table.schema.time_to_live
             assert time_to_live is not None
@@ -198,7 +198,7 @@ class Expiries(Participant):
             first = line.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
-                self._lines[source] = self._lines.pop(source)  # the other tables have their turn before it
+                self._lines[source_id] = self._lines.pop(source_id)  # the other tables have their turn before it
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
             line.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
@@ -211,13 +211,15 @@ class Expiries(Participant):
         """Of the tables with a queue."""
         return list(self._lines)
 
-    def expired(self, engine: Engine, source: bytes, now_seconds: float, start: bytes, limit_rows: int) -> Due | None:
+    def expired(
+        self, engine: Engine, source_id: bytes, now_seconds: float, start: bytes, limit_rows: int
+    ) -> Due | None:
         """The next rows of a table's queue, from the key `start` on, of items that may have expired by `now_seconds`, whatever the delay; None: no more.
 
         What had expired when it was written is queued for the second after its write, so that one is looked at as well. These rows are not taken:
         those that do not go with their items stay until they are due. Raises the engine's bare exceptions.
         """
-        line, table = self._lines.get(source), self._find_table(table_id_of(source))
+        line, table = self._lines.get(source_id), self._find_table(table_id_of(source_id))
         if line is None or table is None:
             return None
         time_to_live = table.schema.time_to_live
@@ -231,7 +233,7 @@ class Expiries(Participant):
         """The items of these rows have been looked at; delete those rows that did not go with their items."""
         if not self._is_current(due):
             return
-        line = self._lines[due.table.source]
+        line = self._lines[due.table.source_id]
         for one in left:
             line.queue.delete(draft, one.key)
         line.consumed_rows += len(due.rows)
@@ -242,7 +244,7 @@ class Expiries(Participant):
     def passed(self, due: Due) -> None:
         """None of these rows is there any more."""
         if self._is_current(due):
-            self._lines[due.table.source].queue.begin_at(due.rows[-1].key + b"\x00")
+            self._lines[due.table.source_id].queue.begin_at(due.rows[-1].key + b"\x00")
 
     def _is_current(self, due: Due) -> bool:
         """False if the table, or the engine, has become another one since."""

@@ -18,7 +18,7 @@ from hashrange.tables.change import Change
 from hashrange.tables.entries import Entry, derive_stored_entry
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import source_id
+from hashrange.tables.source_id import make_source_id
 
 
 class IndexEntries(Participant):
@@ -47,23 +47,23 @@ class IndexEntries(Participant):
             self._late.take_over(draft, changes)
         put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
         for index, before, after in draft.entries:
-            source = index.source
+            source_id = index.source_id
             if before is None:
                 assert after is not None
-                engine_key = source + after.key
+                engine_key = source_id + after.key
                 put(engine_key, after.row)
-                draft.count(source, None, after.row)
+                draft.count(source_id, None, after.row)
             elif after is None:
-                engine_key = source + before.key
+                engine_key = source_id + before.key
                 delete(engine_key)
-                draft.count(source, before.row, None)
+                draft.count(source_id, before.row, None)
             else:
-                engine_key = source + after.key
+                engine_key = source_id + after.key
                 put(engine_key, after.row)
-                draft.count(source, before.row, after.row)
+                draft.count(source_id, before.row, after.row)
                 if after.key != before.key:
-                    delete(source + before.key)
-                    touched.append(source + before.key)
+                    delete(source_id + before.key)
+                    touched.append(source_id + before.key)
             touched.append(engine_key)
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
@@ -72,24 +72,26 @@ class IndexEntries(Participant):
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """The indexes that are CREATING."""
-        return [source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
+        return [make_source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
 
-    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> Entry | None:
+    def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Entry | None:
         """The entry of an item."""
-        index = next(one for one in table.indexes if one.source == source)
+        index = next(one for one in table.indexes if one.source_id == source_id)
         return derive_stored_entry(index, key, row)
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[Entry | None]) -> None:
+    def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Entry | None]) -> None:
         """The entries of the next items."""
         for entry in derived:
             if entry is not None:
-                draft.batch.put(source + entry.key, entry.row)
-                draft.count(source, None, entry.row)
+                draft.batch.put(source_id + entry.key, entry.row)
+                draft.count(source_id, None, entry.row)
 
-    def filled(self, table: Table, source: bytes) -> Table:
+    def filled(self, table: Table, source_id: bytes) -> Table:
         """The index is ACTIVE."""
         indexes = [
-            msgspec.structs.replace(one, state="ACTIVE") if source_id(table.table_id, one.index_id) == source else one
+            msgspec.structs.replace(one, state="ACTIVE")
+            if make_source_id(table.table_id, one.index_id) == source_id
+            else one
             for one in table.indexes
         ]
         return msgspec.structs.replace(table, indexes=tuple(indexes))

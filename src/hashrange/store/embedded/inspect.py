@@ -1,4 +1,4 @@
-"""What does a data folder hold? Figures and single rows, as data; the command line prints them."""
+"""What does a data folder hold? Statistics and single rows, as data; the command line prints them."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,8 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
-from hashrange.store.embedded.figures import read_figures
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
+from hashrange.store.embedded.statistics import read_statistics
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 
@@ -25,11 +25,11 @@ class StoreOverview(NamedTuple):
 
 
 def inspect_store(data_dir: str) -> StoreOverview:
-    """Tables, counts and sizes, from the stored figures: quick whatever the size. Raises StorageError."""
+    """Tables, counts and sizes, from the stored statistics: quick whatever the size. Raises StorageError."""
     with read_offline(data_dir) as engine:
-        figures = read_figures(engine)
+        statistics = read_statistics(engine)
         tables = [
-            (table, figures.get(layout.table_range(table.table_id)[0], {}).get(table.source, Statistics(0, 0)))
+            (table, statistics.get(layout.table_range(table.table_id)[0], {}).get(table.source_id, Statistics(0, 0)))
             for table in read_tables(engine)
         ]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
@@ -53,5 +53,5 @@ def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) 
         if not found:
             raise StorageError(f"{data_dir} has no table {table_name}. `hashrange inspect {data_dir}` lists them.")
         keys = [(table, table.lookup_key(canonical)) for table in found]
-        rows = [(table, engine.get(table.source + encoded)) for table, encoded in keys]
+        rows = [(table, engine.get(table.source_id + encoded)) for table, encoded in keys]
         return [(table, None if row is None else decode_row(row)) for table, row in rows]

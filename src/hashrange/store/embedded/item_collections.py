@@ -63,22 +63,22 @@ class ItemCollections(Participant):
         """The new sizes."""
         for row_key, (size_bytes, _) in draft.kept[self].items():
             if size_bytes:
-                draft.batch.put(row_key, layout.encode_number(size_bytes))
+                draft.batch.put(row_key, layout.encode_counter(size_bytes))
             else:
                 draft.batch.delete(row_key)
 
     def _counted(self, engine: Engine, row_key: bytes, delta_bytes: int) -> _Counted:
         row = engine.get(row_key)
-        size_bytes = delta_bytes if row is None else layout.decode_number(row) + delta_bytes
+        size_bytes = delta_bytes if row is None else layout.decode_counter(row) + delta_bytes
         assert size_bytes >= 0
         return _Counted(size_bytes, delta_bytes > 0 and size_bytes > self._size_max_bytes)
 
 
 def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
     """Size of the collection that `key` belongs to. Raises the engine's bare exceptions."""
-    row = engine.get(layout.collection_key(table.source, partition_of(key)))
-    return 0 if row is None else layout.decode_number(row)
+    row = engine.get(layout.collection_key(table.source_id, partition_of(key)))
+    return 0 if row is None else layout.decode_counter(row)
 
 
 def _row_key(change: Change) -> bytes:
-    return layout.collection_key(change.table.source, partition_of(change.key))
+    return layout.collection_key(change.table.source_id, partition_of(change.key))

@@ -25,7 +25,7 @@ from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_stored_entry
 from hashrange.tables.open_table import ReadSource
-from hashrange.tables.source_id import source_id, table_id_of
+from hashrange.tables.source_id import make_source_id, table_id_of
 
 LATE_BYTES_MIN = 1_000_000
 """Of entries in one commit: with so many they are late."""
@@ -35,7 +35,7 @@ _NUMBER_BYTES = 2
 class LateRow(NamedTuple):
     """What a row of the queue says: which entry is to be made of an item as it is."""
 
-    source: bytes
+    source_id: bytes
     """Of the index."""
     key: bytes
     """The item's."""
@@ -93,11 +93,11 @@ class LateEntries:
         left: deque[tuple[bytes, DelayedWrite]] = deque()
         for number, entry in enumerate(late):
             write = delayed(entry)
-            row = LateRow(write.source, items[id(entry)].key, write.old_key, write.old_header)
+            row = LateRow(write.source_id, items[id(entry)].key, write.old_key, write.old_header)
             queue_key = layout.LATE_PREFIX + draft.position.to_bytes(8, "big") + number.to_bytes(_NUMBER_BYTES, "big")
             draft.batch.put(queue_key, _encode(row))
             left.append((queue_key, write))
-        engine_keys = {items[id(entry)].table.source + items[id(entry)].key for entry in late}
+        engine_keys = {items[id(entry)].table.source_id + items[id(entry)].key for entry in late}
         late_commit = LateCommit(engine_keys, left)
         draft.afterwards.append(lambda: self._begin(late_commit))
         draft.finish = lambda commit: self._finish(late_commit, commit)
@@ -105,7 +105,7 @@ class LateEntries:
     def _begin(self, late: LateCommit) -> None:
         self._claims.take(late.engine_keys)
         self._waiting.append(late)
-        self._sources.update(write.source for _, write in late.left)
+        self._sources.update(write.source_id for _, write in late.left)
 
     async def _finish(self, late: LateCommit, commit: Commit) -> None:
         """Write what a commit has left, an entry at a time, with turns for others in between. If it fails, a job goes on."""
@@ -128,14 +128,14 @@ class LateEntries:
         if not late.left:
             return
         queue_key, write = late.left[0]
-        draft.only_of = table_id_of(write.source)
-        _write(draft, queue_key, None if self._find_index(write.source) is None else write)
+        draft.only_of = table_id_of(write.source_id)
+        _write(draft, queue_key, None if self._find_index(write.source_id) is None else write)
         draft.afterwards.append(lambda: self._written(late))
 
     def _written(self, late: LateCommit) -> None:
         _, write = late.left.popleft()
         if late in self._waiting:
-            self._sources -= Counter([write.source])
+            self._sources -= Counter([write.source_id])
         if not late.left and late in self._waiting:
             self._waiting.remove(late)
             self._claims.release(late.engine_keys)
@@ -157,14 +157,14 @@ def late_writes(
             late = _decode(row)
         except msgspec.MsgspecError as error:
             raise StorageCorruption(f"the row of a late index entry cannot be read: {error}") from error
-        index = find_index(late.source)
+        index = find_index(late.source_id)
         yield queue_key, None if index is None else _found(engine, index, late)
 
 
 def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | None:
-    row = engine.get(source_id(table_id_of(index.source)) + late.key)
+    row = engine.get(make_source_id(table_id_of(index.source_id)) + late.key)
     if row is None:
         return None
     entry = derive_stored_entry(index, Key(late.key), Row(row))
     assert entry is not None
-    return DelayedWrite(late.source, late.old_key, late.old_header, entry.key, entry.row)
+    return DelayedWrite(late.source_id, late.old_key, late.old_header, entry.key, entry.row)

@@ -62,10 +62,10 @@ class OpenTables:
         """The table of that id, if there is one."""
         return self._by_id.get(table_id)
 
-    def find_index(self, source: bytes) -> ReadSource | None:
+    def find_index(self, source_id: bytes) -> ReadSource | None:
         """The index of that source, unless it, or its table, has been deleted."""
-        opened = self._by_id.get(table_id_of(source))
-        return None if opened is None else next((one for one in opened.indexes if one.source == source), None)
+        opened = self._by_id.get(table_id_of(source_id))
+        return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
 
     def existing(self, table: OpenTable) -> StoredTable:
         """The table as it is now. Raises ResourceNotFoundException when it is gone."""

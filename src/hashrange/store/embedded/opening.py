@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.embedded import files, identity
-from hashrange.store.embedded.participant import IndexDelay, Options
+from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore
-from hashrange.tables.partitions import InitialPartitions, one_partition
+from hashrange.tables.partitions import CountInitialPartitions, one_partition
 
 _log = logging.getLogger("hashrange.store")
 
@@ -19,12 +19,12 @@ def open_store(
     data_dir: str | None,
     clock: Clock,
     loop: asyncio.AbstractEventLoop | None,
-    index_delay: IndexDelay | None = None,
+    index_delay: DrawDelay | None = None,
     collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
     ttl_delay_seconds: float = 0.0,
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
-    initial_partitions: InitialPartitions = one_partition,
+    initial_partitions: CountInitialPartitions = one_partition,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 

@@ -35,7 +35,7 @@ _POSITION_BYTES, _NUMBER_BYTES = 8, 2
 class DelayedWrite(NamedTuple):
     """What is still to be done to one index."""
 
-    source: bytes
+    source_id: bytes
     old_key: bytes | None
     old_header: bytes | None
     """The first bytes of the old entry, which hold its size."""
@@ -139,7 +139,7 @@ class Outbox(Participant):
             writes = deque(waiting.writes)
             while writes and left_bytes > 0:
                 write = writes.popleft()
-                if self._find_index(write.source) is not None:
+                if self._find_index(write.source_id) is not None:
                     apply_delayed(draft, write)
                     left_bytes -= 0 if write.new_row is None else len(write.new_row)
             if writes:
@@ -206,12 +206,12 @@ def decode_delayed(row: bytes) -> Delayed:
     except msgspec.MsgspecError as error:
         raise StorageCorruption(f"a row of the outbox cannot be read: {error}") from error
     writes: list[DelayedWrite] = []
-    for source, old_key, old_header, new_key, new_row in stored:
+    for source_id, old_key, old_header, new_key, new_row in stored:
         if isinstance(new_row, int):
             if not 0 <= new_row < len(writes):
                 raise StorageCorruption("a row of the outbox refers to an entry that it does not hold")
             new_row = writes[new_row].new_row
-        writes.append(DelayedWrite(source, old_key, old_header, new_key, new_row))
+        writes.append(DelayedWrite(source_id, old_key, old_header, new_key, new_row))
     return Delayed(due_ms, writes)
 
 
@@ -219,7 +219,7 @@ def delayed(entry: EntryWrite) -> DelayedWrite:
     """A write that is to come later."""
     old, new = entry.old, entry.new
     return DelayedWrite(
-        entry.source.source,
+        entry.source.source_id,
         None if old is None else old.key,
         None if old is None else old.row[:ROW_HEADER_BYTES],
         None if new is None else new.key,
@@ -229,15 +229,15 @@ def delayed(entry: EntryWrite) -> DelayedWrite:
 
 def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
     """Add one write to the commit."""
-    source, old_key, old_header, new_key, new_row = write
+    source_id, old_key, old_header, new_key, new_row = write
     if old_key is not None:
-        draft.touched.append(source + old_key)
+        draft.touched.append(source_id + old_key)
         if old_key != new_key:
-            draft.batch.delete(source + old_key)
+            draft.batch.delete(source_id + old_key)
     if new_key is not None and new_row is not None:
-        draft.touched.append(source + new_key)
-        draft.batch.put(source + new_key, new_row)
-    draft.count(source, None if old_header is None else Row(old_header), None if new_row is None else Row(new_row))
+        draft.touched.append(source_id + new_key)
+        draft.batch.put(source_id + new_key, new_row)
+    draft.count(source_id, None if old_header is None else Row(old_header), None if new_row is None else Row(new_row))
 
 
 def is_global(entry: EntryWrite) -> bool:

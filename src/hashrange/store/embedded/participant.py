@@ -17,20 +17,20 @@ from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.streams import Streams
+from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable, ReadSource
-from hashrange.tables.partitions import InitialPartitions, Partition, one_partition
+from hashrange.tables.partitions import CountInitialPartitions, Partition, one_partition
 from hashrange.tables.schema import Table
 
-IndexDelay = Callable[[], float]
+DrawDelay = Callable[[], float]
 """Seconds of service time by which the entries of the next commit come later."""
 
 
 class Options(NamedTuple):
     """What may be chosen when a store is opened."""
 
-    index_delay: IndexDelay | None = None
+    index_delay: DrawDelay | None = None
     """By how much the entries of global indexes come later than their items; None: they come with them."""
     collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES
     """No item collection may grow beyond it."""
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     """How long after its time an item is deleted."""
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES
     """A source whose partitions hold more on average has one split."""
-    initial_partitions: InitialPartitions = one_partition
+    initial_partitions: CountInitialPartitions = one_partition
     """How many partitions the sources of a new table begin with."""
 
 
@@ -47,7 +47,7 @@ class Terms(NamedTuple):
 
     clock: Clock
     options: Options
-    streams: Streams
+    streams: EmbeddedStreams
     find_table: Callable[[int], OpenTable | None]
     """The table of an id, as it is now."""
     find_index: Callable[[bytes], ReadSource | None]
@@ -122,14 +122,14 @@ class Participant:
         """The sources that are still to be filled from the table's rows: 6 bytes that begin with its id."""
         return ()
 
-    def derive(self, table: OpenTable, source: bytes, key: Key, row: Row) -> Any:
+    def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Any:
         """What follows from a row that the walk has come to, for `fill`. Pure; may give way."""
         raise NotImplementedError
 
-    def fill(self, draft: Draft, table: OpenTable, source: bytes, derived: Sequence[Any]) -> None:
+    def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Any]) -> None:
         """Add to the source what follows from the next rows, one after the other."""
         raise NotImplementedError
 
-    def filled(self, table: Table, source: bytes) -> Table:
+    def filled(self, table: Table, source_id: bytes) -> Table:
         """The walk is at its end: the table as it is now, in the same commit."""
         return table

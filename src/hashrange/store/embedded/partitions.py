@@ -10,7 +10,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.partitions import InitialPartitions, Partition, cover, first_partitions, split_partition
+from hashrange.tables.partitions import CountInitialPartitions, Partition, cover, first_partitions, split_partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
@@ -18,7 +18,7 @@ from hashrange.tables.source_id import SourceId
 class Partitions:
     """All of a store."""
 
-    def __init__(self, initial: InitialPartitions) -> None:
+    def __init__(self, initial: CountInitialPartitions) -> None:
         self._initial = initial
         self._by_source: dict[bytes, list[Partition]] = {}
 
@@ -28,7 +28,7 @@ class Partitions:
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
         """Those of each source of a table, in order of their hashes. Raises StorageCorruption when a source has none."""
-        missing = next((source for source in table.sources if source not in self._by_source), None)
+        missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
         if missing is not None:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
         return self._by_source
@@ -36,46 +36,46 @@ class Partitions:
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
         """There are new sources of a table; returns the partitions of its own rows."""
         added: dict[bytes, list[Partition]] = {
-            source: first_partitions(source, self._initial(table, source)) for source in sources
+            source_id: first_partitions(source_id, self._initial(table, source_id)) for source_id in sources
         }
         for partitions in added.values():
             _put(draft, partitions)
         draft.afterwards.append(lambda: self._by_source.update(added))
-        return added.get(table.source) or self._by_source[table.source]
+        return added.get(table.source_id) or self._by_source[table.source_id]
 
     def split(self, draft: Draft, partition: Partition) -> Sequence[Partition]:
         """A partition is replaced by two, which are returned."""
-        partitions = self._by_source[partition.source]
+        partitions = self._by_source[partition.source_id]
         children = split_partition(partition, max(one.number for one in partitions) + 1)
         _put(draft, children)
         place = partitions.index(partition)
         after = [*partitions[:place], *children, *partitions[place + 1 :]]
-        draft.afterwards.append(lambda: self._by_source.update({partition.source: after}))
+        draft.afterwards.append(lambda: self._by_source.update({partition.source_id: after}))
         return children
 
     def drop(self, draft: Draft, sources: Sequence[SourceId]) -> None:
         """These sources are gone."""
-        for source in sources:
-            for partition in self._by_source[source]:
+        for source_id in sources:
+            for partition in self._by_source[source_id]:
                 draft.batch.delete(layout.partition_key(partition))
         draft.afterwards.append(lambda: self._forget(sources))
 
     def _forget(self, sources: Sequence[SourceId]) -> None:
-        for source in sources:
-            del self._by_source[source]
+        for source_id in sources:
+            del self._by_source[source_id]
 
 
 def _put(draft: Draft, partitions: Sequence[Partition]) -> None:
     for one in partitions:
-        draft.batch.put(layout.partition_key(one), layout.encode_partition(one))
+        draft.batch.put(layout.partition_key(one), layout.encode_partition_row(one))
 
 
 def read_partitions(engine: Engine) -> dict[bytes, list[Partition]]:
     """Those of each source, in order of their hashes. Raises StorageCorruption, and the engine's bare exceptions."""
     found: dict[bytes, list[Partition]] = {}
     for engine_key, row in scan_prefix(engine, layout.PARTITION_PREFIX):
-        partition = layout.decode_partition(engine_key, row)
-        found.setdefault(partition.source, []).append(partition)
+        partition = layout.decode_partition_row(engine_key, row)
+        found.setdefault(partition.source_id, []).append(partition)
     return found
 
 
@@ -83,7 +83,7 @@ def partition_faults(engine: Engine, tables: Sequence[Table]) -> Iterator[str]:
     """What is wrong with them. Raises StorageCorruption, and the engine's bare exceptions."""
     found = read_partitions(engine)
     for table in tables:
-        for source in table.sources:
-            if not cover(found.pop(source, [])):
-                yield f"the partitions of source {source.hex()} of table {table.name} do not hold every hash once"
-    yield from [f"source {source.hex()} has partitions and belongs to no table" for source in sorted(found)]
+        for source_id in table.sources:
+            if not cover(found.pop(source_id, [])):
+                yield f"the partitions of source {source_id.hex()} of table {table.name} do not hold every hash once"
+    yield from [f"source {source_id.hex()} has partitions and belongs to no table" for source_id in sorted(found)]

@@ -12,8 +12,8 @@ def first_position(engine: Engine, at_least: int) -> int:
     """The position before the next commit to an engine that has just been opened. Raises the engine's bare exceptions."""
     row = engine.get(layout.AHEAD_KEY)
     sequence: int = engine.latest_sequence_number()
-    position = sequence + (0 if row is None else layout.decode_number(row))
+    position = sequence + (0 if row is None else layout.decode_counter(row))
     if position >= at_least:
         return position
-    engine.put(layout.AHEAD_KEY, layout.encode_number(at_least - sequence))
+    engine.put(layout.AHEAD_KEY, layout.encode_counter(at_least - sequence))
     return at_least

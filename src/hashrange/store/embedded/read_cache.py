@@ -80,19 +80,19 @@ class ReadCache:
         return engine.get(engine_key) if row is None else row
 
     def page(
-        self, engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int
+        self, engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
         """As `begin_page`; and whether the page was here."""
-        partition = source + span.lower[:HASH_BYTES]
+        partition = source_id + span.lower[:HASH_BYTES]
         if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:HASH_BYTES]:
-            return begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
+            return begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
         pages = self._entries.get(partition)
         if pages is not None:
             page = pages.by_asked.get((span, limit_rows, limit_bytes))
             if page is not None:
                 self._entries.move_to_end(partition)
                 return page, True
-        found = begin_page(engine, source, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
+        found = begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
         if isinstance(found, Page):
             size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
             if size_bytes <= ENTRY_BYTES_MAX and self._was_asked(partition, size_bytes):

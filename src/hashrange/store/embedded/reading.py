@@ -111,7 +111,7 @@ class Cursor:
 
 
 def first_rows(
-    engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
+    engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> tuple[list[Row], Key | None]:
     """The first rows of a span, at most FIRST_ROWS, and the last one's key; no key when the span holds nothing more.
 
@@ -124,8 +124,8 @@ def first_rows(
         return rows, None
     limit_rows = min(limit_rows, FIRST_ROWS)
     left_bytes = READ_BYTES
-    lower = source + lower
-    upper = source + upper
+    lower = source_id + lower
+    upper = source_id + upper
     iterator = engine.iter(bounded(upper, is_kept=is_kept))
     valid, value, add = iterator.valid, iterator.value, rows.append
     step = iterator.prev if is_reverse else iterator.next
@@ -173,7 +173,7 @@ class PageReader:
 
     def __init__(
         self,
-        source: bytes,
+        source_id: bytes,
         span: Span,
         limit_rows: int,
         limit_bytes: int,
@@ -183,7 +183,7 @@ class PageReader:
     ) -> None:
         """Limits as in `Store.page`; `begun` are rows that were read already, their size in bytes, and the last one's key."""
         self._is_kept = is_kept
-        self._source = source
+        self._source = source_id
         self._span = span
         self._limit_rows = limit_rows
         self._limit_bytes = limit_bytes
@@ -225,11 +225,11 @@ class PageReader:
                 lower = self.last_key + b"\x00"
         if lower >= upper:
             return None
-        source = self._source
+        source_id = self._source
         return Cursor(
             engine,
-            source + lower,
-            source + upper,
+            source_id + lower,
+            source_id + upper,
             is_reverse=is_reverse,
             skipped_keys_max=self.skipped_keys_max,
             is_kept=self._is_kept,
@@ -264,12 +264,12 @@ class PageReader:
 
 
 def begin_page(
-    engine: Engine, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
+    engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> Page | PageReader:
     """The page, if its rows are few, or what reads on. Limits as in `Store.page`. Never raises: the reader does."""
     begun = None
     try:
-        rows, last_key = first_rows(engine, source, span, limit_rows, limit_bytes, is_kept=is_kept)
+        rows, last_key = first_rows(engine, source_id, span, limit_rows, limit_bytes, is_kept=is_kept)
         sizes = row_sizes_bytes(rows)
         size_bytes = sum(sizes)
         if size_bytes < limit_bytes:
@@ -280,7 +280,7 @@ def begin_page(
             return Page(rows, size_bytes, last_key)  # the last row is the one that reached the limit
     except Exception:  # noqa: BLE001, S110 - the reader meets it again, and whoever calls it deals with it
         pass
-    return PageReader(source, span, limit_rows, limit_bytes, begun, is_kept=is_kept)
+    return PageReader(source_id, span, limit_rows, limit_bytes, begun, is_kept=is_kept)
 
 
 def scan_prefix(engine: Engine, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:

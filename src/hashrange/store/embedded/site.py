@@ -8,9 +8,9 @@ from hashrange.errors import StorageBusy, StorageError
 from hashrange.store.embedded.durability import CommitBarrier
 from hashrange.store.embedded.engine import Engine, is_behind
 from hashrange.store.embedded.faults import storage_error
-from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.read_cache import ReadCache
+from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.pause import PAUSE
 
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
@@ -44,11 +44,13 @@ class Site:
     housekeeper: Housekeeper
     engine: Engine
 
-    def __init__(self, place: str, clock: Clock, reads: ReadCache, figures: Figures, *, is_served: bool) -> None:
+    def __init__(
+        self, place: str, clock: Clock, reads: ReadCache, statistics: SourceStatistics, *, is_served: bool
+    ) -> None:
         self.place = place
         self.clock = clock
         self.reads = reads
-        self.figures = figures
+        self.statistics = statistics
         self.changed_at: dict[int, int] = {}
         """Table id → position of the last commit that changed its rows."""
         self.all_changed_at = 0

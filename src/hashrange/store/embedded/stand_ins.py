@@ -10,14 +10,14 @@ from hashrange.errors import StorageError
 from hashrange.store.embedded import files
 from hashrange.store.embedded.engine import Engine
 
-Refusal = Callable[[], StorageError]
+MakeRefusal = Callable[[], StorageError]
 """Makes the error that a refused call raises."""
 
 
 class RefusingEngine:
     """Every call raises."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: MakeRefusal) -> None:
         self._refusal = refusal
 
     def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
@@ -34,7 +34,7 @@ class ReadingEngine:
     and no sync of that file has failed, so syncing the file covers it.
     """
 
-    def __init__(self, engine: Engine, folder: str, refusal: Refusal) -> None:
+    def __init__(self, engine: Engine, folder: str, refusal: MakeRefusal) -> None:
         """`folder` is the engine's."""
         self._refusal = refusal
         self._folder = folder

@@ -20,7 +20,6 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, open_engine
 from hashrange.store.embedded.faults import OPENING, storage_error
-from hashrange.store.embedded.figures import Figures
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
@@ -33,8 +32,9 @@ from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.reading import PageReader
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.embedded.stream_reads import StreamReads
-from hashrange.store.embedded.streams import Streams
+from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
@@ -63,8 +63,8 @@ class EmbeddedStore:
         place = data_dir or "memory"
         self._data_dir = data_dir
         self._lock = lock
-        reads, figures = ReadCache(Admission(is_in_memory=data_dir is None)), Figures(self._wake_jobs)
-        self.site = site = Site(place, clock, reads, figures, is_served=loop is not None)
+        reads, statistics = ReadCache(Admission(is_in_memory=data_dir is None)), SourceStatistics(self._wake_jobs)
+        self.site = site = Site(place, clock, reads, statistics, is_served=loop is not None)
         self._health = site.health = Health(self, clock, loop, lock)
         self._barrier = site.barrier = self._health.barrier
         site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
@@ -73,7 +73,7 @@ class EmbeddedStore:
         opened = OpenTables()
         claims = Claims()
         self._late_sources: Counter[bytes] = Counter()
-        streams = Streams()
+        streams = EmbeddedStreams()
         terms = Terms(
             clock,
             options,
@@ -127,34 +127,34 @@ class EmbeddedStore:
 
     # --- rows ------------------------------------------------------------------------------------
 
-    def get(self, source: bytes, key: Key, *, consistent: bool) -> Row | None:
+    def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
         """The row at `key`, at once. Raises StorageError."""
         site = self.site
         try:
-            return site.reads.row(site.engine, source + key)
+            return site.reads.row(site.engine, source_id + key)
         except Exception as error:
             raise site.fail(error) from error
 
-    def page(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span` until one of the limits is reached; the row that reaches it is included. A page that is kept is there at once.
 
         Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
         """
-        if consistent and source in self._late_sources:
-            return self._page_behind_late_entries(source, span, limit_rows, limit_bytes)
+        if consistent and source_id in self._late_sources:
+            return self._page_behind_late_entries(source_id, span, limit_rows, limit_bytes)
         site = self.site
-        reader, was_kept = site.reads.page(site.engine, source, span, limit_rows, limit_bytes)
+        reader, was_kept = site.reads.page(site.engine, source_id, span, limit_rows, limit_bytes)
         self._maintenance.pages_read += not was_kept
         if isinstance(reader, Page):
             return reader
-        return self._read_on(source, span, reader)
+        return self._read_on(source_id, span, reader)
 
-    async def _page_behind_late_entries(self, source: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page:
-        while source in self._late_sources:
+    async def _page_behind_late_entries(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page:
+        while source_id in self._late_sources:
             await PAUSE
-        return await settled(self.page(source, span, limit_rows, limit_bytes, consistent=True))
+        return await settled(self.page(source_id, span, limit_rows, limit_bytes, consistent=True))
 
-    async def _read_on(self, source: bytes, span: Span, reader: PageReader) -> Page:
+    async def _read_on(self, source_id: bytes, span: Span, reader: PageReader) -> Page:
         """A page from the engine."""
         site = self.site
         monotonic = site.clock.monotonic
@@ -166,7 +166,7 @@ class EmbeddedStore:
                 fault = site.fail(error)
                 if not isinstance(fault, StorageBusy) or not reader.skipped_keys_max:
                     raise fault from error
-                await site.compact(source + span.lower, source + span.upper)
+                await site.compact(source_id + span.lower, source_id + span.upper)
                 reader.skipped_keys_max = 0
                 page = None
             if page is not None:
@@ -183,8 +183,8 @@ class EmbeddedStore:
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """Item count and size of each source; exact, as of the last commit. Never suspends."""
-        figure_of = self.site.figures.of
-        return {source: figure_of(source) for source in sources}
+        statistics_of = self.site.statistics.of
+        return {source_id: statistics_of(source_id) for source_id in sources}
 
     # --- durability ------------------------------------------------------------------------------
 
@@ -215,8 +215,8 @@ class EmbeddedStore:
         """Put in order what writes have left, beside the loop, if none came since the last call."""
         return self._maintenance.settle()
 
-    def _has_passed(self, source: bytes, key: Key) -> bool:
-        return self._walks.has_passed(source, key)
+    def _has_passed(self, source_id: bytes, key: Key) -> bool:
+        return self._walks.has_passed(source_id, key)
 
     def _wake_jobs(self) -> None:
         self.wake()
@@ -236,7 +236,7 @@ class EmbeddedStore:
         engine = self.site.engine
         self._barrier.begin_at(first_position(engine, self._barrier.position))
         self._tokens.load()
-        self.site.figures.load(engine)
+        self.site.statistics.load(engine)
         for participant in self._participants:
             participant.load(engine)
         self.catalog.load(engine)

@@ -6,7 +6,7 @@ from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.reading import Cursor
 from hashrange.store.embedded.site import Site
-from hashrange.store.embedded.streams import Streams
+from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.interface import RecordPage
 from hashrange.tables import streams as rules
 from hashrange.tables.streams import Shard, Stream
@@ -18,7 +18,7 @@ CHUNK_ROWS = 64
 class StreamReads:
     """As `interface.Streams`."""
 
-    def __init__(self, site: Site, streams: Streams) -> None:
+    def __init__(self, site: Site, streams: EmbeddedStreams) -> None:
         self._site = site
         self._streams = streams
 

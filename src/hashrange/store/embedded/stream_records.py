@@ -39,7 +39,7 @@ class StreamRecords(Participant):
         for table_id in list(self._streams.missing(engine)):
             opened = self._find_table(table_id)
             assert opened is not None
-            table, partitions = opened.schema, opened.partitions[opened.source]
+            table, partitions = opened.schema, opened.partitions[opened.source_id]
             yield lambda draft, table=table, partitions=partitions: self._streams.begin(draft, table, partitions)  # type: ignore[misc]
 
     def takes_part(self, table: Table) -> bool:
@@ -75,6 +75,6 @@ class StreamRecords(Participant):
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
         """The shard of a partition that splits is followed by two."""
         line = self._streams.by_table.get(table.table_id)
-        if line is not None and partition.source == table.source:
+        if line is not None and partition.source_id == table.source_id:
             shard = next(one for one in line.open if one.partition == partition.number)
             self._streams.succeed(draft, line, {shard: children})

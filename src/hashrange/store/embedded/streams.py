@@ -17,7 +17,7 @@ from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables import streams as rules
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import source_id
+from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import record_encoder
 from hashrange.tables.streams import RETENTION_SECONDS, SHARD_SECONDS, Shard, Stream
 
@@ -55,7 +55,7 @@ class StreamLine:
         for shard in shards:
             self.shards[shard.number] = shard
         self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
-        self.places = [layout.encode_number(one.hashes.first) for one in self.open[1:]]
+        self.places = [layout.encode_counter(one.hashes.first) for one in self.open[1:]]
         self.record_prefixes = [layout.shard_records_prefix(one.stream_id, one.number) for one in self.open]
         self.due_seconds = min([due_seconds(one) for one in self.shards.values()], default=inf)
 
@@ -73,7 +73,7 @@ def due_seconds(shard: Shard) -> float:
     return rules.sequence_seconds(shard.last) + RETENTION_SECONDS
 
 
-class Streams:
+class EmbeddedStreams:
     """All of a store."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Streams:
     def load(self, engine: Engine) -> None:
         """Read them from a newly opened engine. Raises StorageCorruption, and the engine's bare exceptions."""
         counter = engine.get(layout.NEXT_STREAM_ID_KEY)
-        self._next_id = 1 if counter is None else layout.decode_number(counter)
+        self._next_id = 1 if counter is None else layout.decode_counter(counter)
         self.by_id = {}
         for _, row in scan_prefix(engine, layout.STREAM_PREFIX):
             stream = layout.decode_stream(row)
@@ -130,7 +130,7 @@ class Streams:
         stream = rules.stream_of(table, self._next_id, draft.at_seconds)
         first = rules.next_sequence(self.last, draft.at_seconds)
         shards = [rules.first_shard(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
-        draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_number(stream.stream_id + 1))
+        draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_counter(stream.stream_id + 1))
         draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
         _put_shards(draft, shards)
         draft.afterwards.append(lambda: self._begun(StreamLine(stream, shards), first))
@@ -190,8 +190,8 @@ class Streams:
         due = [one for one in line.shards.values() if due_seconds(one) <= now_seconds]
         overdue = [one for one in due if one.last is None]
         if overdue:
-            source = source_id(line.stream.table_id)
-            self.succeed(draft, line, {one: (Partition(source, one.partition, one.hashes),) for one in overdue})
+            source_id = make_source_id(line.stream.table_id)
+            self.succeed(draft, line, {one: (Partition(source_id, one.partition, one.hashes),) for one in overdue})
         else:
             self._drop(draft, line, due)
         return 0.0

@@ -15,7 +15,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.faults import storage_error
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.ordered_queue import OrderedQueue
-from hashrange.store.interface import Token
+from hashrange.store.interface import IdempotencyToken
 
 SWEPT_ROWS_MAX = 32
 """Expired tokens that one commit deletes."""
@@ -52,7 +52,7 @@ class Tokens:
         self._expiries.load()
         self._next_sweep_seconds = float("-inf")
 
-    def look(self, engine: Engine, token: Token) -> Former:
+    def look(self, engine: Engine, token: IdempotencyToken) -> Former:
         """Was it used before? Raises IdempotentParameterMismatchException when it was used for something else."""
         row: bytes | None = engine.get(layout.TOKEN_PREFIX + token.name)
         if row is None:
@@ -65,7 +65,7 @@ class Tokens:
             raise IdempotentParameterMismatchException(TOKEN_REUSED)
         return Former(row, row[_HEADER_BYTES:])
 
-    def add(self, draft: Draft, token: Token, former: Former) -> None:
+    def add(self, draft: Draft, token: IdempotencyToken, former: Former) -> None:
         """Add the token's rows to the commit of its transaction, and with them the deletion of some that have expired."""
         assert len(token.digest) == _DIGEST_BYTES
         if token.now_seconds >= self._next_sweep_seconds:

@@ -38,8 +38,8 @@ def _convert(engine: Any, version: int) -> None:
             break
         table = layout.decode_table(row)
         batch.put(engine_key, layout.encode_table(table))
-        for source in table.sources if version < PARTITIONS_SINCE_VERSION else ():
-            for partition in first_partitions(source):
-                batch.put(layout.partition_key(partition), layout.encode_partition(partition))
+        for source_id in table.sources if version < PARTITIONS_SINCE_VERSION else ():
+            for partition in first_partitions(source_id):
+                batch.put(layout.partition_key(partition), layout.encode_partition_row(partition))
     batch.put(layout.FORMAT_KEY, layout.FORMAT_VERSION.to_bytes(4, "big"))
     engine.write(batch)

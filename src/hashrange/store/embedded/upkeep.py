@@ -20,9 +20,9 @@ from hashrange.store.embedded.ordered_queue import Queued
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
-from hashrange.store.embedded.streams import Streams
+from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
-from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease, Step
+from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -53,7 +53,7 @@ class Upkeep:
         walks: Walks,
         commits: Commits,
         settling: Settling,
-        streams: Streams,
+        streams: EmbeddedStreams,
         options: Options,
     ) -> None:
         self._site = site
@@ -70,41 +70,41 @@ class Upkeep:
 
     def backfills(self) -> Sequence[Backfill]:
         """What is being filled, oldest table first."""
-        found = [(self._opened.find(table_id_of(source)), source) for source in self._walks.positions]
-        return [Backfill(table.schema, source) for table, source in found if table is not None]
+        found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
+        return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 
-    async def backfill(self, source: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """As `Maintenance.backfill`. Suspends only when the engine is stalled or many rows were deleted, and then begins anew."""
         assert lease == WHOLE_FOR_EVER
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
         while True:
             await self._site.wait_for_room()
             try:
-                return await self._backfill(source, limits)
+                return await self._backfill(source_id, limits)
             except Outrun:
                 limits = limits._replace(patience=limits.patience - 1)
             except Clogged:
                 limits = limits._replace(skipped_keys=0)
-                await self._site.compact(*layout.table_range(table_id_of(source)))
+                await self._site.compact(*layout.table_range(table_id_of(source_id)))
 
-    async def _backfill(self, source: bytes, limits: Limits) -> Backfilled:
+    async def _backfill(self, source_id: bytes, limits: Limits) -> Backfilled:
         """Raises Clogged, Outrun."""
-        table = self._opened.find(table_id_of(source))
-        if table is None or source not in self._walks.positions:
+        table = self._opened.find(table_id_of(source_id))
+        if table is None or source_id not in self._walks.positions:
             return Backfilled(0, is_complete=True)
         site = self._site
         with self._may_clog(limits):
-            ahead = self._walks.look_ahead(site.engine, site.barrier.position + 1, table, source, limits)
-        return await self._commits.commit(lambda draft: self._fill(draft, source, limits, ahead))
+            ahead = self._walks.look_ahead(site.engine, site.barrier.position + 1, table, source_id, limits)
+        return await self._commits.commit(lambda draft: self._fill(draft, source_id, limits, ahead))
 
-    def _fill(self, draft: Draft, source: bytes, limits: Limits, ahead: Ahead) -> Backfilled:
-        table = self._opened.find(table_id_of(source))
-        if table is None or source not in self._walks.positions:
+    def _fill(self, draft: Draft, source_id: bytes, limits: Limits, ahead: Ahead) -> Backfilled:
+        table = self._opened.find(table_id_of(source_id))
+        if table is None or source_id not in self._walks.positions:
             return Backfilled(0, is_complete=True)
         with self._may_clog(limits):
-            part = self._walks.next_slice(draft, table, source, limits, ahead)
+            part = self._walks.next_slice(draft, table, source_id, limits, ahead)
         if part.is_last:
-            filled = self._walks.filled(table.schema, source)
+            filled = self._walks.filled(table.schema, source_id)
             if filled is not table.schema:
                 self._catalog.put(draft, table.schema, filled)
         return Backfilled(len(part.rows), part.is_last)
@@ -156,16 +156,16 @@ class Upkeep:
         if expiries is None:
             return 0
         now_seconds = self._site.clock.service_time()
-        sources = expiries.sources() if table is None else [table.source]
-        return sum([await self._expire_now(expiries, source, now_seconds) for source in sources])
+        sources = expiries.sources() if table is None else [table.source_id]
+        return sum([await self._expire_now(expiries, source_id, now_seconds) for source_id in sources])
 
-    async def _expire_now(self, expiries: Expiries, source: bytes, now_seconds: float) -> int:
+    async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float) -> int:
         """Of one table: how many items went."""
         deleted = 0
         start = b""
         while True:
             look = partial(
-                expiries.expired, source=source, now_seconds=now_seconds, start=start, limit_rows=EXPIRED_ROWS
+                expiries.expired, source_id=source_id, now_seconds=now_seconds, start=start, limit_rows=EXPIRED_ROWS
             )
             due = await self._look_at_queues(look)
             if due is None:
@@ -181,8 +181,8 @@ class Upkeep:
 
     def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
         """What is deleted in one commit each: some items that are small as a rule, or one. An item may have several rows, and goes with the first of them."""
-        figures = self._site.figures.of(due.table.source)
-        is_small = figures.size_bytes <= GROUP_ITEM_BYTES_MAX * figures.item_count and not due.table.indexes
+        statistics = self._site.statistics.of(due.table.source_id)
+        is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.indexes
         group: dict[Key, Queued] = {}
         for queued in due.rows:
             key = item_key_of(queued.key)
@@ -198,7 +198,7 @@ class Upkeep:
         table, plan = due.table, plan_of(due)
         if len(keys) > 1:
             with suppress(ValidationException):
-                steps = [Step(table, key, plan) for key in keys]
+                steps = [TransactionStep(table, key, plan) for key in keys]
                 return (await self._commits.transact(steps, None, origin="ttl")).changes
         return [await settled(self._commits.mutate(table, key, plan, origin="ttl")) for key in keys]
 
@@ -222,19 +222,19 @@ class Upkeep:
     async def split_partitions(self, lease: Lease) -> bool:
         """As `Maintenance.split_partitions`. Suspends only when the engine is stalled."""
         assert lease == WHOLE_FOR_EVER
-        return bool(self._site.figures.grown) and await self._commits.commit(self._split)
+        return bool(self._site.statistics.grown) and await self._commits.commit(self._split)
 
     def _split(self, draft: Draft) -> bool:
-        figures = self._site.figures
-        for source in list(figures.grown):
-            table = self._opened.find(table_id_of(source))
+        statistics = self._site.statistics
+        for source_id in list(statistics.grown):
+            table = self._opened.find(table_id_of(source_id))
             assert table is not None
-            size_bytes = figures.of(source).size_bytes
-            partition = next_to_split(table.partitions[source], size_bytes, self._options.partition_size_max_bytes)
+            size_bytes = statistics.of(source_id).size_bytes
+            partition = next_to_split(table.partitions[source_id], size_bytes, self._options.partition_size_max_bytes)
             if partition is not None:
                 self._catalog.split(draft, table, partition)
                 return True
-            figures.grown.discard(source)
+            statistics.grown.discard(source_id)
         return False
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
@@ -243,8 +243,8 @@ class Upkeep:
         return await self._commits.commit(lambda draft: self._split_this(draft, partition))
 
     def _split_this(self, draft: Draft, partition: Partition) -> bool:
-        table = self._opened.find(table_id_of(partition.source))
-        if table is None or partition not in table.partitions.get(partition.source, ()):
+        table = self._opened.find(table_id_of(partition.source_id))
+        if table is None or partition not in table.partitions.get(partition.source_id, ()):
             return False
         self._catalog.split(draft, table, partition)
         return True

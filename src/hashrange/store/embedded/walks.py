@@ -3,7 +3,7 @@
 A source that a participant asks to be filled (today: a new index) has a position, which divides the table: everything that follows from
 rows up to it stands in the source, kept up by whoever writes them; nothing that follows from rows behind it does, and who writes one
 leaves the source alone, because the walk is still to come. So each slice and each write is exact by
-itself, nothing is looked up to find out whether it is there, and figures are true at any time. The position is committed
+itself, nothing is looked up to find out whether it is there, and statistics are true at any time. The position is committed
 with what it stands for (docs/adr/0015-online-indexes.md).
 """
 
@@ -50,7 +50,7 @@ class Limits(NamedTuple):
     """How often it may still be outrun."""
 
 
-class Slice(NamedTuple):
+class WalkSlice(NamedTuple):
     """The next rows of a walk."""
 
     rows: list[tuple[Key, Row]]
@@ -65,7 +65,7 @@ class Ahead(NamedTuple):
     position: int
     """Which the next commit had."""
     table: OpenTable
-    part: Slice
+    part: WalkSlice
     derived: dict[Key, tuple[Row, Any]]
 
 
@@ -83,22 +83,22 @@ class Walks:
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
         self.positions = {
-            source: stored.get(source, _START) for table in tables for source in self._wanted(table.schema)
+            source_id: stored.get(source_id, _START) for table in tables for source_id in self._wanted(table.schema)
         }
 
     def _wanted(self, table: Table) -> list[bytes]:
-        return [source for participant in self._participants for source in participant.walks(table)]
+        return [source_id for participant in self._participants for source_id in participant.walks(table)]
 
     def table_changes(self, draft: Draft, table: Table) -> None:
         """The table is made or replaced: walks may begin with it, or end."""
         wanted = self._wanted(table)
-        own = table_prefix(table.source)
-        for source in [one for one in self.positions if one.startswith(own) and one not in wanted]:
-            self.drop(draft, source, source + b"\x00")
+        own = table_prefix(table.source_id)
+        for source_id in [one for one in self.positions if one.startswith(own) and one not in wanted]:
+            self.drop(draft, source_id, source_id + b"\x00")
         draft.afterwards.append(lambda: self._begin(wanted))
 
     def _begin(self, wanted: list[bytes]) -> None:
-        added = {source: _START for source in wanted if source not in self.positions}
+        added = {source_id: _START for source_id in wanted if source_id not in self.positions}
         self.positions |= added
         if added:
             self._wake()
@@ -109,72 +109,72 @@ class Walks:
         draft.afterwards.append(lambda: self._forget(lower, upper))
 
     def _forget(self, lower: bytes, upper: bytes) -> None:
-        for source in [source for source in self.positions if lower <= source < upper]:
-            del self.positions[source]
+        for source_id in [source_id for source_id in self.positions if lower <= source_id < upper]:
+            del self.positions[source_id]
 
     # --- for those who write meanwhile ----------------------------------------------------------
 
-    def has_passed(self, source: bytes, key: Key) -> bool:
+    def has_passed(self, source_id: bytes, key: Key) -> bool:
         """Is what follows from the row at `key` kept up by whoever writes it? True for what is no longer being filled."""
-        position = self.positions.get(source)
+        position = self.positions.get(source_id)
         return position is None or key <= position
 
     def passed(self, changes: Sequence[Change]) -> Sequence[EntryWrite]:
         """The index entries of these changes that are to be written now, and not by a walk."""
         if self.positions:
             return [
-                one for change in changes for one in change.entries if self.has_passed(one.source.source, change.key)
+                one for change in changes for one in change.entries if self.has_passed(one.source.source_id, change.key)
             ]
         return [one for change in changes for one in change.entries]
 
     # --- the walk -------------------------------------------------------------------------------
 
-    def look_ahead(self, engine: Engine, position: int, table: OpenTable, source: bytes, limits: Limits) -> Ahead:
+    def look_ahead(self, engine: Engine, position: int, table: OpenTable, source_id: bytes, limits: Limits) -> Ahead:
         """Read the next rows, and derive what follows from them, which may take long and gives way. Raises bare exceptions."""
-        filler = self._filler(table.schema, source)
-        part = _read_slice(engine, table, self.positions[source], limits)
-        derived = {key: (row, filler.derive(table, source, key, row)) for key, row in part.rows}
+        filler = self._filler(table.schema, source_id)
+        part = _read_slice(engine, table, self.positions[source_id], limits)
+        derived = {key: (row, filler.derive(table, source_id, key, row)) for key, row in part.rows}
         return Ahead(engine, position, table, part, derived)
 
-    def next_slice(self, draft: Draft, table: OpenTable, source: bytes, limits: Limits, ahead: Ahead) -> Slice:
+    def next_slice(self, draft: Draft, table: OpenTable, source_id: bytes, limits: Limits, ahead: Ahead) -> WalkSlice:
         """Add the next rows' share to the commit: what follows from them, and the position. Raises bare exceptions.
 
         When anything was committed since the look ahead, all is read again, and only what was derived from rows that are the same counts.
         Raises Outrun if large rows are not, unless the limits have no patience.
         """
-        filler = self._filler(table.schema, source)
+        filler = self._filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived
         if (ahead.engine, ahead.position, ahead.table) != (draft.engine, draft.position, table):
-            part = _read_slice(draft.engine, table, self.positions[source], limits)
+            part = _read_slice(draft.engine, table, self.positions[source_id], limits)
             known = derived if ahead.table is table else {}
             derived = {key: known[key] for key, row in part.rows if key in known and known[key][0] == row}
             for key, row in part.rows:
                 if key not in derived:
                     if len(row) > PIECE_BYTES and limits.patience:
                         raise Outrun
-                    derived[key] = row, filler.derive(table, source, key, row)
-        filler.fill(draft, table, source, [derived[key][1] for key, _ in part.rows])
+                    derived[key] = row, filler.derive(table, source_id, key, row)
+        filler.fill(draft, table, source_id, [derived[key][1] for key, _ in part.rows])
         if part.is_last:
-            draft.batch.delete(layout.backfill_key(source))
-            draft.afterwards.append(lambda: self._forget(source, source + b"\x00"))
+            draft.batch.delete(layout.backfill_key(source_id))
+            draft.afterwards.append(lambda: self._forget(source_id, source_id + b"\x00"))
         else:
             position = part.rows[-1][0]
-            draft.batch.put(layout.backfill_key(source), position)
-            draft.afterwards.append(lambda: self.positions.update({source: position}))
+            draft.batch.put(layout.backfill_key(source_id), position)
+            draft.afterwards.append(lambda: self.positions.update({source_id: position}))
         return part
 
-    def filled(self, table: Table, source: bytes) -> Table:
+    def filled(self, table: Table, source_id: bytes) -> Table:
         """The table once a source has been filled."""
-        return self._filler(table, source).filled(table, source)
+        return self._filler(table, source_id).filled(table, source_id)
 
-    def _filler(self, table: Table, source: bytes) -> Participant:
+    def _filler(self, table: Table, source_id: bytes) -> Participant:
         """Who asked for that source to be filled."""
-        return next(one for one in self._participants if source in one.walks(table))
+        return next(one for one in self._participants if source_id in one.walks(table))
 
 
-def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> Slice:
+def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> WalkSlice:
     """The rows behind a position. Raises the engine's bare exceptions."""
-    lower, upper = table.source + position, prefix_upper_bound(table.source)
+    lower, upper = table.source_id + position, prefix_upper_bound(table.source_id)
     if position:
         lower += b"\x00"
     cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=limits.skipped_keys)
@@ -184,7 +184,7 @@ def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits)
         cursor.drop()
 
 
-def _read(cursor: Cursor, limit_rows: int) -> Slice:
+def _read(cursor: Cursor, limit_rows: int) -> WalkSlice:
     """Rows up to a number or size, at least one."""
     rows: list[tuple[Key, Row]] = []
     size_bytes = 0
@@ -198,6 +198,6 @@ def _read(cursor: Cursor, limit_rows: int) -> Slice:
             rows.append((key_in_source(engine_key), Row(row)))
             size_bytes += len(row)
             if size_bytes >= SLICE_BYTES_MAX or len(rows) == limit_rows:
-                return Slice(rows, is_last=False)
+                return WalkSlice(rows, is_last=False)
         if len(chunk) < wanted:
-            return Slice(rows, is_last=True)
+            return WalkSlice(rows, is_last=True)

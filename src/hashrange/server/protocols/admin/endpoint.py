@@ -14,7 +14,7 @@ from hashrange.server.clients import Clients
 from hashrange.service.service import Service
 from hashrange.store.interface import Durability
 
-Method = Literal["GET", "POST"]
+HttpMethod = Literal["GET", "POST"]
 PREFIX = "/_hashrange/v1/"
 
 
@@ -34,7 +34,7 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Endpoint(NamedTuple):
     """One endpoint."""
 
-    method: Method
+    method: HttpMethod
     path: str
     """Below `/_hashrange/v1/`. A segment in capitals stands for any text."""
     request: type[msgspec.Struct]

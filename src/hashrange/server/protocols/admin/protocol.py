@@ -20,7 +20,7 @@ from hashrange.server.incoming import Respond
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.service.drive import in_turns
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 ROOT = b"/_hashrange/"
@@ -38,11 +38,11 @@ class Admin:
         self._serving = serving
         self._lets_everyone_in = serving.service.settings.admin_from == "everyone"
 
-    def claims(self, request: Request) -> bool:
+    def claims(self, request: HttpRequest) -> bool:
         """Is its path one of the admin API's, be there such an endpoint or not?"""
         return request.url.startswith(ROOT)
 
-    def prepare(self, request: Request, respond: Respond) -> None:
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Answer it, later if it is accepted."""
         try:
             self._require_admitted(request, respond)
@@ -56,7 +56,7 @@ class Admin:
         ended = in_turns(running, self._serving.service.workers)
         ended.add_done_callback(partial(_answer, request, respond))
 
-    def _require_admitted(self, request: Request, respond: Respond) -> None:
+    def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
         """Raises Refused."""
         if request.header(b"origin") is not None:
             raise Refused(403, sentences.FROM_A_PAGE)
@@ -79,7 +79,7 @@ def _decode(endpoint: Endpoint, body: bytes) -> Any:
         raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.example)) from None
 
 
-def _answer(request: Request, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:
+def _answer(request: HttpRequest, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:
     """The endpoint has ended."""
     error = ended.exception()
     if error is None:

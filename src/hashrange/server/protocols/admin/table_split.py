@@ -9,14 +9,14 @@ import msgspec
 from hashrange.limits import PARTITIONS_MAX
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
-from hashrange.server.protocols.admin.tables import find_table
+from hashrange.server.protocols.admin.tables import find_named_table
 from hashrange.soon import settled
 from hashrange.store.interface import Store
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
+from hashrange.tables.read_spans import hash_span
 from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.spans import hash_span
 
 
 class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,20 +31,20 @@ class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str, object]:
     """The table's partitions after it, in order of their hashes."""
     store = serving.service.store
-    table = find_table(store.catalog, name, request.account, request.region)
-    if len(table.partitions[table.source]) >= PARTITIONS_MAX:
+    table = find_named_table(store.catalog, name, request.account, request.region)
+    if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:
         raise Refused(409, sentences.TOO_MANY_PARTITIONS.format(name=name, count=PARTITIONS_MAX))
     partition = await _choose(store, table, request.partition)
     if not await store.split_partition(store.lease(), partition):
         raise Refused(409, sentences.PARTITION_CHANGED.format(name=name, number=partition.number))
     await until_durable(store)
-    table = find_table(store.catalog, name, table.schema.account, table.schema.region)
-    return {"partitions": [_shown(one) for one in table.partitions[table.source]]}
+    table = find_named_table(store.catalog, name, table.schema.account, table.schema.region)
+    return {"partitions": [_shown(one) for one in table.partitions[table.source_id]]}
 
 
 async def _choose(store: Store, table: OpenTable, number: int | None) -> Partition:
     """The one that is to be split. Raises Refused when it cannot be."""
-    partitions = table.partitions[table.source]
+    partitions = table.partitions[table.source_id]
     if number is None:
         what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
     else:
@@ -65,7 +65,7 @@ async def _has_several_keys(store: Store, partition: Partition) -> bool:
     hashes = set()
     for is_reverse in (False, True):
         span = hash_span(partition.hashes, is_reverse=is_reverse)
-        page = await settled(store.page(partition.source, span, 1, 1, consistent=True))
+        page = await settled(store.page(partition.source_id, span, 1, 1, consistent=True))
         if page.last_key is not None:
             hashes.add(page.last_key[:HASH_BYTES])
     return len(hashes) > 1

@@ -6,7 +6,7 @@ from hashrange.store.interface import Catalog
 from hashrange.tables.open_table import OpenTable
 
 
-def find_table(catalog: Catalog, name: str, account: str | None, region: str | None) -> OpenTable:
+def find_named_table(catalog: Catalog, name: str, account: str | None, region: str | None) -> OpenTable:
     """The table of that name, and of this account and Region where they are given. Raises Refused."""
     places = [place for place in catalog.elsewhere(name) if account in {None, place[0]} and region in {None, place[1]}]
     if len(places) > 1:

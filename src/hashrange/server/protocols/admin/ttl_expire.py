@@ -4,7 +4,7 @@ import msgspec
 
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
-from hashrange.server.protocols.admin.tables import find_table
+from hashrange.server.protocols.admin.tables import find_named_table
 
 
 class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,7 +20,7 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
     store = serving.service.store
     table = None
     if request.table is not None:
-        table = find_table(store.catalog, request.table, request.account, request.region)
+        table = find_named_table(store.catalog, request.table, request.account, request.region)
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
     expired = await store.expire_now(store.lease(), table)

@@ -15,7 +15,7 @@ from hashrange.server.protocols.dynamodb_json.writing import reply_json
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
 from hashrange.wire.fallback import holds_unread_values
-from hashrange.wire.http import Request
+from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import let_go
 
@@ -28,7 +28,7 @@ _log = logging.getLogger("hashrange.server")
 class JsonCall(Call):
     """A request whose signature and body have been accepted."""
 
-    http: Request
+    http: HttpRequest
     respond: Respond
     status: int = 200
     body: bytes = b""
@@ -61,7 +61,7 @@ class JsonCall(Call):
         fail(self.http, self.respond, error)
 
 
-def fail(http: Request, respond: Respond, error: BaseException) -> None:
+def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
     """Our side failed."""
     request_id = request_id_of(http.number).decode()
     if isinstance(error, StorageError):

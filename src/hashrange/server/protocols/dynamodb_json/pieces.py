@@ -11,8 +11,7 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 
 from hashrange.wire.body_members import decode_large
-
-Struct = type[msgspec.Struct]
+from hashrange.wire.wide_maps import Struct
 
 
 @cache

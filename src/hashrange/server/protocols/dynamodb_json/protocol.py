@@ -31,7 +31,7 @@ from hashrange.wire.http import (
     HASH_LENGTH,
     BodyTooLargeError,
     ContentEncodingError,
-    Request,
+    HttpRequest,
     decode_body,
     is_json_content_type,
 )
@@ -50,7 +50,7 @@ class DynamoDBJson:
         operations: Mapping[str, Operation],
         access: Access,
         plain: Plain,
-        hint_other_service: Callable[[Request], None],
+        hint_other_service: Callable[[HttpRequest], None],
         make_call: type[JsonCall] = JsonCall,
     ) -> None:
         self._make_call = make_call
@@ -70,11 +70,11 @@ class DynamoDBJson:
             if name is not None and target.operation.is_quick
         }
 
-    def claims(self, request: Request) -> bool:
+    def claims(self, request: HttpRequest) -> bool:
         """Is it a POST of JSON?"""
         return request.method == b"POST" and is_json_content_type(request.header(b"content-type"))
 
-    def prepare(self, request: Request, respond: Respond) -> JsonCall | None:
+    def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
         """The slow path: answer with the first fault in the service's order; if there is none, there is a call after all."""
         if not self.claims(request):
             self._plain.prepare(request, respond)
@@ -117,9 +117,9 @@ class _Target:
     def __init__(
         self,
         operation: Operation,
-        authorize: Callable[[Request, str], Scope],
+        authorize: Callable[[HttpRequest, str], Scope],
         make_call: type[JsonCall],
-        prepare_slowly: Callable[[Request, Respond], JsonCall | None],
+        prepare_slowly: Callable[[HttpRequest, Respond], JsonCall | None],
     ) -> None:
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
         self.operation = operation
@@ -133,7 +133,7 @@ class _Target:
             else decoder_in_pieces(operation.request, operation.pieces)
         )
 
-    def prepare(self, request: Request, respond: Respond) -> JsonCall | None:
+    def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
         """Let a request in that names the operation, and decode it; None: it has a fault, and is answered."""
         layout = request.layout
         values = request.values
@@ -153,7 +153,7 @@ class _Target:
         except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
             return self._prepare_slowly(request, respond)
 
-    def _prepare_large(self, request: Request, respond: Respond) -> JsonCall | None:
+    def _prepare_large(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
         """The same of a large body. Raises whatever is wrong with it."""
         body = request.body
         operation = self.operation
@@ -165,7 +165,7 @@ class _Target:
         return self._make_call(scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond)
 
 
-def plain_body(request: Request) -> bytes:
+def plain_body(request: HttpRequest) -> bytes:
     """The body without content codings and chunks.
 
     Raises ContentEncodingError, BodyTooLargeError, and SerializationException for chunks that are none.

@@ -9,7 +9,7 @@ from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
-from hashrange.store.interface import Step, TransactionRefused
+from hashrange.store.interface import TransactionRefused, TransactionStep
 from hashrange.tables.change import Change, Origin, Planned
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.open_table import OpenTable
@@ -17,7 +17,7 @@ from hashrange.tables.stream_records import images_bytes
 
 
 def plan_steps(
-    steps: Sequence[Step],
+    steps: Sequence[TransactionStep],
     rows: Iterable[Row | None],
     at_seconds: float = 0.0,
     position: int = 0,

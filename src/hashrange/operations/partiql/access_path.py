@@ -11,10 +11,10 @@ an index is read only with conditions on what it projects, but in the branches o
 from typing import Literal, NamedTuple
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.condition import Condition
+from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
 from hashrange.messages.expressions import OPERAND_COUNT
 from hashrange.messages.partiql import (
@@ -29,7 +29,7 @@ from hashrange.messages.partiql import (
 )
 from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.partiql.keys import (
+from hashrange.operations.partiql.where_keys import (
     Branch,
     count_range_conditions,
     find_branches,
@@ -49,7 +49,7 @@ class KeyBranch(NamedTuple):
     sort_term: Term | None
 
 
-class ReadPlan(NamedTuple):
+class AccessPath(NamedTuple):
     """What a SELECT reads of its table, values left open as tokens."""
 
     table: OpenTable
@@ -64,14 +64,14 @@ class ReadPlan(NamedTuple):
     """Tokens of `sort key IN […]`."""
     partition_order: Literal["written", "ascending", "descending"]
     is_reverse: bool
-    condition: Condition | None
-    projection: Projection | None
+    condition: CompiledCondition | None
+    projection: CompiledProjection | None
     fetches_items: bool
     is_global: bool
     """True for a global index, which knows no consistent reads."""
 
 
-def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
+def choose_access_path(table: OpenTable, statement: Statement) -> AccessPath:
     """The read; raises ValidationException for a statement that its table does not fit."""
     source = _source(table, statement.index_name)
     keys = source.keys
@@ -116,7 +116,7 @@ def plan_read(table: OpenTable, statement: Statement) -> ReadPlan:
         condition = _of_entries(condition, source.projected_names or frozenset())
     is_whole = bool(partitions) and (sort_name is None or (sort_term is not None and sort_term.operator == "="))
     is_lookup = source.index is None and len(partitions) == 1 and is_whole
-    return ReadPlan(
+    return AccessPath(
         table,
         source,
         "lookup" if is_lookup else "query" if partitions else "scan",
@@ -143,10 +143,10 @@ def _key_branches(branches: list[Branch], sort_name: str | None) -> tuple[KeyBra
     return tuple(found)
 
 
-def _of_entries(condition: Condition, projected: frozenset[str]) -> Condition:
+def _of_entries(condition: CompiledCondition, projected: frozenset[str]) -> CompiledCondition:
     """`condition`, which sees of a fetched item only what the index's entry has."""
     test = condition.test
-    return Condition(
+    return CompiledCondition(
         "",
         lambda item, values: test({name: value for name, value in item.items() if name in projected}, values),
         paths=[(name,) for name in condition.attributes],
@@ -186,7 +186,7 @@ def _order(
     return "descending" if descending[partition_name] else "ascending", is_reverse
 
 
-def _fetches_items(source: ReadSource, projection: Projection | None, tested: Condition | None) -> bool:
+def _fetches_items(source: ReadSource, projection: CompiledProjection | None, tested: CompiledCondition | None) -> bool:
     """Does a SELECT name more than an index's entries carry? A local one fetches the items, a global one refuses.
 
     `tested` is what must hold besides the key of a read by key, which refuses what entries lack.

@@ -11,9 +11,7 @@ from hashrange.errors import ValidationException
 from hashrange.items.types import Item, Key, Value
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import HASH_SPACE
-from hashrange.tables.schema import KeySchema, KeyType, Table
-from hashrange.tables.span import Span
-from hashrange.tables.spans import (
+from hashrange.tables.read_spans import (
     KeyTerm,
     continue_query,
     continue_scan,
@@ -23,6 +21,8 @@ from hashrange.tables.spans import (
     scan_start_key,
     start_key,
 )
+from hashrange.tables.schema import KeySchema, KeyType, Table
+from hashrange.tables.span import Span
 
 STRINGS = [
     "\x00",

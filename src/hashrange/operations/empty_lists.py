@@ -1,7 +1,7 @@
 """Where does a page of a list go on? What the lists with a NextToken share while nothing ever fills a second page."""
 
 from hashrange.errors import ValidationException
-from hashrange.messages import readback as say
+from hashrange.messages import other_services as say
 
 HEX_TOKEN_PATTERN = "([0-9a-f]{16})+"  # noqa: S105 - the form of a page token
 

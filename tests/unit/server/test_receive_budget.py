@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from hashrange.server import bounds, room
+from hashrange.server import receive_budget, slow_clients
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import BLOCKED
 from hashrange.server.incoming import TURN_SECONDS_MAX
-from hashrange.server.room import BEGINNINGS_BYTES_MAX, MIB, ROOM_BYTES, SMALL_BYTES, Room
+from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX, MIB, ROOM_BYTES, SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import BODY_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies, reply
 
@@ -85,7 +85,7 @@ def test_large_bodies_wait_for_room_and_are_all_answered(front: FrontEnd, form: 
 
 
 def test_small_bodies_and_those_of_one_read_never_wait(front: FrontEnd) -> None:
-    front.connections.room = Room(room_bytes=0)
+    front.connections.room = ReceiveBudget(room_bytes=0)
     large = Sender(front, front.request(body_of(SMALL_BYTES + 1)))
     large.send(1000)
     assert not large.transport.reads
@@ -191,20 +191,20 @@ def test_who_is_slow_in_the_way_of_others_is_ended_sooner_than_usual(front: Fron
             holder.send(100_000)  # a second: far above what is asked of a body that nobody waits for
         pass_second(front)
         seconds += 1
-        assert seconds < 2 * bounds.BODY_SECONDS_FREE
-    assert seconds > bounds.BODY_SECONDS_FREE
+        assert seconds < 2 * slow_clients.BODY_SECONDS_FREE
+    assert seconds > slow_clients.BODY_SECONDS_FREE
     assert {reply(holder.transport.take()).status for holder in holders if holder.transport.written} == {408}
 
 
 def test_who_has_waited_for_long_is_told_to_try_again(front: FrontEnd) -> None:
-    front.connections.room = Room(room_bytes=100_000)
+    front.connections.room = ReceiveBudget(room_bytes=100_000)
     data = front.request(body_of(90_000), operation="PutItem")
     first, second = Sender(front, data), Sender(front, data)
     for sender in (first, second):
         sender.send(10_000)
     send_all([first])
     pass_second(front)
-    for _ in range(int(bounds.ROOM_SECONDS_MAX) - 1):  # the first one's commit takes long
+    for _ in range(int(slow_clients.ROOM_SECONDS_MAX) - 1):  # the first one's commit takes long
         assert second.transport.written == b""
         pass_second(front)
     pass_second(front)
@@ -220,7 +220,7 @@ def test_nothing_of_a_body_that_waits_for_room_is_parsed(front: FrontEnd) -> Non
     """Even if it had been read already when its head was parsed."""
     turns: Any = Turns()
     front.connections.take_turns(turns)
-    front.connections.room = Room(room_bytes=100_000)
+    front.connections.room = ReceiveBudget(room_bytes=100_000)
     holder, waiting = (Sender(front, front.request(body_of(90_000))) for _ in range(2))
     holder.send(1_000)
     turns.turn()
@@ -237,7 +237,7 @@ def test_nothing_of_a_body_that_waits_for_room_is_parsed(front: FrontEnd) -> Non
 
 
 def test_100_continue_waits_for_room_too(front: FrontEnd) -> None:
-    front.connections.room = Room(room_bytes=100_000)
+    front.connections.room = ReceiveBudget(room_bytes=100_000)
     holder = Sender(front, front.request(body_of(90_000)))
     holder.send(1_000)
     head, _, body = front.request(body_of(90_000), headers={"Expect": "100-continue"}).partition(b"\r\n\r\n")
@@ -298,10 +298,10 @@ def test_whatever_clients_do_everybody_is_answered_and_the_room_is_whole_again(
     """Bodies of all sizes, pipelined, in chunks, with clients that go away, over a room for two of the largest."""
     chance = random.Random(seed)
     room_bytes = 2 * MIB
-    monkeypatch.setattr(room, "ROOM_BYTES", room_bytes)
+    monkeypatch.setattr(receive_budget, "ROOM_BYTES", room_bytes)
     monkeypatch.setattr("hashrange.server.reading.BODY_BYTES_MAX", MIB)
     front = FrontEnd(connections_max=5_000)
-    shared = front.connections.room = Room(room_bytes)
+    shared = front.connections.room = ReceiveBudget(room_bytes)
     counts, senders = [], []
     for _ in range(20):
         pieces = []

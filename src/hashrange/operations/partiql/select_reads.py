@@ -17,15 +17,14 @@ from hashrange.messages.partiql import GSI_CONSISTENT_READ, RANGE_OVERLAP, TOKEN
 from hashrange.operations.items.read_page import ReadPage, Wanted, read_page
 from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
+from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.bindings import Bindings
 from hashrange.operations.partiql.next_token import Continuation
-from hashrange.operations.partiql.read_plan import ReadPlan, plan_read
 from hashrange.operations.reply import Rows
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units
 from hashrange.tables.open_table import OpenTable, ReadSource
-from hashrange.tables.span import Span
-from hashrange.tables.spans import (
+from hashrange.tables.read_spans import (
     KeyTerm,
     continue_query,
     continue_scan,
@@ -34,12 +33,13 @@ from hashrange.tables.spans import (
     scan_start_key,
     start_key,
 )
+from hashrange.tables.span import Span
 
 SLICE_SPANS_MAX = 256
 """Spans read between two hand-backs of the loop when nobody else is there; some 4 ms."""
 
 
-class Page(msgspec.Struct, frozen=True, gc=False):
+class SelectPage(msgspec.Struct, frozen=True, gc=False):
     """What one page of a SELECT holds."""
 
     items: Rows
@@ -47,31 +47,31 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     continuation: Continuation | None
 
 
-READS = Bindings(plan_read)
+READS = Bindings(choose_access_path)
 
 
-def bound_read(table: OpenTable, statement: Statement) -> ReadPlan:
+def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
     """The statement's plan for this table, kept until it meets another one. Raises ValidationException for a statement that its table does not fit."""
     return READS.find(table, statement)
 
 
-def is_key_read(plan: ReadPlan) -> bool:
+def is_key_read(access: AccessPath) -> bool:
     """Is the whole key all that the statement says? Only so do batches and transactions read: they know no filters."""
-    return plan.kind == "lookup" and plan.condition is None
+    return access.kind == "lookup" and access.condition is None
 
 
-def locate_read(plan: ReadPlan, values: dict[str, Value]) -> Key:
+def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
     """Where a lookup's item stands; raises for values that do not fit the key."""
-    keys = plan.source.keys
-    key_item = {keys.partition_names[0]: values[plan.partitions[0]]}
-    if plan.sort_term is not None:
-        key_item[plan.sort_term.attribute] = values[plan.sort_term.tokens[0]]
-    return plan.table.lookup_key(key_item)
+    keys = access.source.keys
+    key_item = {keys.partition_names[0]: values[access.partitions[0]]}
+    if access.sort_term is not None:
+        key_item[access.sort_term.attribute] = values[access.sort_term.tokens[0]]
+    return access.table.lookup_key(key_item)
 
 
-def item_of(plan: ReadPlan, values: dict[str, Value], row: Row | None) -> Row | None:
+def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Row | None:
     """What a SELECT returns of a row, EMPTY_PART if it chooses nothing; None when there is no row, or it does not fit the conditions."""
-    condition, projection = plan.condition, plan.projection
+    condition, projection = access.condition, access.projection
     if row is None or (condition is None and projection is None):
         return row
     item = decode_row(row)
@@ -82,22 +82,22 @@ def item_of(plan: ReadPlan, values: dict[str, Value], row: Row | None) -> Row | 
 
 async def read_spans(
     scope: Scope,
-    plan: ReadPlan,
+    access: AccessPath,
     values: dict[str, Value],
     limit: int | None,
     start: Continuation | None,
     *,
     consistent: bool,
-) -> Page:
+) -> SelectPage:
     """One page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON."""
-    if consistent and plan.is_global:
+    if consistent and access.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
-    source = plan.source
-    choices = _choices(plan, values)
+    source = access.source
+    choices = _choices(access, values)
     number, last_key = (0, None) if start is None else start
     if not 0 <= number < len(choices):
         raise ValidationException(TOKEN_MISMATCH)
-    wanted = Wanted(plan.condition, values, plan.projection, False, plan.fetches_items)
+    wanted = Wanted(access.condition, values, access.projection, False, access.fetches_items)
     items = Rows()
     own_units = fetched_units = 0.0
     left_bytes, left_json_bytes = PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
@@ -105,9 +105,9 @@ async def read_spans(
     while True:
         page = read_page(
             scope,
-            plan.table,
+            access.table,
             source,
-            _span(plan, choices[number], last_key),
+            _span(access, choices[number], last_key),
             limit,
             wanted,
             consistent=consistent,
@@ -125,12 +125,12 @@ async def read_spans(
             limit -= page.scanned_count
         if page.last_evaluated is not None:
             continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_names))
-            return Page(items, _usage(plan.table, source, own_units, fetched_units), continuation)
+            return SelectPage(items, _usage(access.table, source, own_units, fetched_units), continuation)
         number, last_key = number + 1, None
         if number == len(choices):
-            return Page(items, _usage(plan.table, source, own_units, fetched_units), None)
+            return SelectPage(items, _usage(access.table, source, own_units, fetched_units), None)
         if left_bytes <= 0 or left_json_bytes <= 0 or limit == 0:
-            return Page(items, _usage(plan.table, source, own_units, fetched_units), Continuation(number, None))
+            return SelectPage(items, _usage(access.table, source, own_units, fetched_units), Continuation(number, None))
         spans_left -= 1
         if not spans_left:
             spans_left = slice_spans = await hand_back(scope.clock.monotonic, slice_spans, SLICE_SPANS_MAX)
@@ -146,22 +146,22 @@ def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units
 # --- spans --------------------------------------------------------------------------------------
 
 
-def _choices(plan: ReadPlan, values: dict[str, Value]) -> list[list[KeyTerm] | None]:
+def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm] | None]:
     """The key conditions of each span, in the order in which they are read; None for all that a scan walks."""
-    if not plan.partitions:
+    if not access.partitions:
         return [None]
-    partition_name = plan.source.keys.partition_names[0]
-    sorts = _sort_terms(plan, values)
+    partition_name = access.source.keys.partition_names[0]
+    sorts = _sort_terms(access, values)
     return [
         [KeyTerm(partition_name, "=", (partition,)), *sort_terms]
-        for partition in _partition_values(plan, values)
-        for sort_terms in (_branch_terms(plan, values, partition) or sorts)
+        for partition in _partition_values(access, values)
+        for sort_terms in (_branch_terms(access, values, partition) or sorts)
     ]
 
 
-def _branch_terms(plan: ReadPlan, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
+def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
     """The condition on the sort key in the branch of an OR that names this partition; raises where two branches overlap."""
-    branches = [branch for branch in plan.branches if values[branch.partition] == partition]
+    branches = [branch for branch in access.branches if values[branch.partition] == partition]
     if not any(branch.has_range for branch in branches):
         return None
     if len({branch.number for branch in branches}) > 1:
@@ -174,47 +174,49 @@ def _valued(term: Term, values: dict[str, Value]) -> KeyTerm:
     return KeyTerm(term.attribute, term.operator, tuple([values[token] for token in term.tokens]))
 
 
-def _span(plan: ReadPlan, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
+def _span(access: AccessPath, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
     """The keys that the conditions choose, or those of them behind the last evaluated item."""
-    source = plan.source
+    source = access.source
     if terms is None:
         span = scan_span(None, None)
         return (
-            span if last_key is None else continue_scan(span, scan_start_key(plan.table, source, last_key), None, None)
+            span
+            if last_key is None
+            else continue_scan(span, scan_start_key(access.table, source, last_key), None, None)
         )
-    span = query_span(source, terms, is_reverse=plan.is_reverse)
+    span = query_span(source, terms, is_reverse=access.is_reverse)
     return (
         span
         if last_key is None
-        else continue_query(source, terms, span, start_key(plan.table, source, last_key), last_key)
+        else continue_query(source, terms, span, start_key(access.table, source, last_key), last_key)
     )
 
 
-def _partition_values(plan: ReadPlan, values: dict[str, Value]) -> list[Value]:
+def _partition_values(access: AccessPath, values: dict[str, Value]) -> list[Value]:
     """The partition key values, each once."""
-    if len(plan.partitions) == 1:
-        return [values[plan.partitions[0]]]
+    if len(access.partitions) == 1:
+        return [values[access.partitions[0]]]
     partitions: list[Value] = []
-    for token in plan.partitions:
+    for token in access.partitions:
         if values[token] not in partitions:
             partitions.append(values[token])
-    if plan.partition_order != "written":
-        return _ordered(partitions, is_reverse=plan.partition_order == "descending")
+    if access.partition_order != "written":
+        return _ordered(partitions, is_reverse=access.partition_order == "descending")
     return partitions
 
 
-def _sort_terms(plan: ReadPlan, values: dict[str, Value]) -> list[list[KeyTerm]]:
+def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]]:
     """The conditions on the sort key: one, none, or one for each value of IN, in the order of the values."""
-    if plan.sort_term is not None:
-        return [[_valued(plan.sort_term, values)]]
-    if not plan.sort_choices:
+    if access.sort_term is not None:
+        return [[_valued(access.sort_term, values)]]
+    if not access.sort_choices:
         return [[]]
     choices: list[Value] = []
-    for token in plan.sort_choices:
+    for token in access.sort_choices:
         if values[token] not in choices:
             choices.append(values[token])
-    name = plan.source.keys.sort_names[0]
-    return [[KeyTerm(name, "=", (value,))] for value in _ordered(choices, is_reverse=plan.is_reverse)]
+    name = access.source.keys.sort_names[0]
+    return [[KeyTerm(name, "=", (value,))] for value in _ordered(choices, is_reverse=access.is_reverse)]
 
 
 def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:

@@ -8,20 +8,20 @@ kept.
 from typing import NamedTuple
 
 from hashrange.expressions.cache import Cache, are_too_many
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.keycondition import KeyCondition
-from hashrange.expressions.projection import Projection
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.keycondition import CompiledKeyCondition
+from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.types import Value
 from hashrange.operations import shapes
 
 NO_VALUES: dict[str, Value] = {}
 
-PlanKey = tuple[object, ...]
+ExpressionsKey = tuple[object, ...]
 
 
-def plan_key(
+def expressions_key(
     texts: tuple[str | None, ...], names: dict[str, str] | None, values: shapes.AttributeMap | None
-) -> PlanKey:
+) -> ExpressionsKey:
     """The key of a request's expressions; `values` are as received. Empty when they are not to be kept. 0.6 µs."""
     if are_too_many(names, values):
         return ()
@@ -32,12 +32,12 @@ def plan_key(
     )
 
 
-class QueryPlan(NamedTuple):
+class QueryExpressions(NamedTuple):
     """The expressions of a Query, compiled."""
 
-    key_condition: KeyCondition
-    condition: Condition | None
-    projection: Projection | None
+    key_condition: CompiledKeyCondition
+    condition: CompiledCondition | None
+    projection: CompiledProjection | None
 
 
-QUERY_PLANS: Cache[QueryPlan] = Cache()
+QUERY_EXPRESSIONS: Cache[QueryExpressions] = Cache()

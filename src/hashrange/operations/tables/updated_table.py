@@ -12,7 +12,7 @@ import msgspec
 from hashrange import limits
 from hashrange.errors import LimitExceededException
 from hashrange.messages import tables as say
-from hashrange.operations.tables.creation import encryption, on_demand_maximum, throughput
+from hashrange.operations.tables.created_table import encryption, on_demand_maximum, throughput
 from hashrange.operations.tables.index_changes import index_changes
 from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hashrange.cli.parsing import UsageError
-from hashrange.cli.sources import load_settings
+from hashrange.cli.settings_sources import load_settings
 from hashrange.settings import Settings, options
 
 SAMPLES: dict[str, tuple[str, Any]] = {

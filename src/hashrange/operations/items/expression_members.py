@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from hashrange.expressions import parameters as checks
 
 
-class Parameters(NamedTuple):
+class OperationParameters(NamedTuple):
     """The members of one operation, as its messages list them."""
 
     legacy: tuple[str, ...]
@@ -17,17 +17,17 @@ class Parameters(NamedTuple):
     """(legacy member, the only expression member that it may not stand beside)."""
 
 
-GET_ITEM = Parameters(("AttributesToGet",), ("ProjectionExpression",))
-PUT_OR_DELETE_ITEM = Parameters(("Expected", "ConditionalOperator"), ("ConditionExpression",))
-UPDATE_ITEM = Parameters(
+GET_ITEM = OperationParameters(("AttributesToGet",), ("ProjectionExpression",))
+PUT_OR_DELETE_ITEM = OperationParameters(("Expected", "ConditionalOperator"), ("ConditionExpression",))
+UPDATE_ITEM = OperationParameters(
     ("AttributeUpdates", "Expected", "ConditionalOperator"), ("UpdateExpression", "ConditionExpression")
 )
-QUERY = Parameters(
+QUERY = OperationParameters(
     ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
     ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
     (("KeyConditions", "KeyConditionExpression"),),
 )
-SCAN = Parameters(
+SCAN = OperationParameters(
     ("AttributesToGet", "ScanFilter", "ConditionalOperator"), ("ProjectionExpression", "FilterExpression")
 )
 
@@ -39,10 +39,10 @@ class ParameterizedRequest(Protocol):
     def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
 
 
-def check_parameters(request: ParameterizedRequest, parameters: Parameters) -> None:
+def check_operation_parameters(request: ParameterizedRequest, parameters: OperationParameters) -> None:
     """Refuse legacy and expression members together, and placeholders without expressions or of a bad form."""
     uncounted = {name for name, other in parameters.counts_beside if getattr(request, other) is None}
     legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in uncounted]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]
     values = getattr(request, "ExpressionAttributeValues", None)
-    checks.check_parameters(legacy, expressions, request.ExpressionAttributeNames, values)
+    checks.check_expression_parameters(legacy, expressions, request.ExpressionAttributeNames, values)

@@ -11,13 +11,13 @@ from hashrange import limits
 from hashrange.errors import LimitExceededException, ResourceNotFoundException, ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.tables.creation import encryption
-from hashrange.operations.tables.creation_checks import (
+from hashrange.operations.tables.create_table_checks import (
     check_global_keys,
     check_index_definitions,
     check_index_names,
     check_projection,
 )
+from hashrange.operations.tables.created_table import encryption
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
     DeleteGlobalSecondaryIndexAction,
@@ -47,14 +47,14 @@ _NOTHING_ASKED: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughp
 _NOTHING_WARM = Throughput(0, 0)
 
 
-def check_update(request: UpdateTableRequest) -> None:
+def check_table_update(request: UpdateTableRequest) -> None:
     """Refuse what the request alone shows, with its first fault."""
     asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _ASKING_NOTHING)
     if all(value in _NOTHING_ASKED for value in asked):
         raise ValidationException(say.NOTHING_TO_UPDATE)
     updates = request.GlobalSecondaryIndexUpdates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
-    subjects = list(index_changes(updates))
+    subjects = list(changed_throughputs(updates))
     throughput = request.ProvisionedThroughput
     check_bounds(throughput, None)
     if request.BillingMode == "PAY_PER_REQUEST":
@@ -85,7 +85,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
     _check_encryption(request, table)
 
 
-def index_changes(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
+def changed_throughputs(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
     """The Update and Create actions, which say something about capacity."""
     for update in walk(updates):
         if update.Update is not None:
@@ -127,7 +127,7 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
 def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
     """Throughput fits the mode that the table will have, and is not what it is already."""
     throughput = request.ProvisionedThroughput
-    changes = list(index_changes(updates))
+    changes = list(changed_throughputs(updates))
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         check_on_demand(throughput, changes)
         return

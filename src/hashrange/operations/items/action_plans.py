@@ -6,8 +6,8 @@ Each makes a Plan: a pure function from the row before to the row after, which r
 from __future__ import annotations  # else each plan that is made evaluates its annotations: 1 µs
 
 from hashrange.errors import DuplicateItemException, RequestFault, ValidationException, WholeRequestFault
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.update import Update
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_change_bytes
@@ -24,7 +24,7 @@ from hashrange.tables.open_table import OpenTable
 
 
 def plan_put(
-    row: Row, item: Item, condition: Condition | None, values: dict[str, Value], on_failure: str | None
+    row: Row, item: Item, condition: CompiledCondition | None, values: dict[str, Value], on_failure: str | None
 ) -> Plan:
     """Put a whole item, whose row is `row`. `on_failure`, here and below: ReturnValuesOnConditionCheckFailure."""
     if condition is None:
@@ -51,7 +51,7 @@ def plan_insert(row: Row, item: Item) -> Plan:
     return plan
 
 
-def plan_delete(condition: Condition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
+def plan_delete(condition: CompiledCondition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
     """Remove the item."""
     if condition is None:
         return lambda old: None
@@ -78,7 +78,7 @@ def plan_refusal(fault: ValidationException) -> Plan:
     return plan
 
 
-def plan_check(condition: Condition, values: dict[str, Value], on_failure: str | None) -> Plan:
+def plan_check(condition: CompiledCondition, values: dict[str, Value], on_failure: str | None) -> Plan:
     """Leave the item as it is, if the condition holds."""
 
     def plan(old: Row | None) -> Row | None:
@@ -91,8 +91,8 @@ def plan_check(condition: Condition, values: dict[str, Value], on_failure: str |
 def plan_update(
     table: OpenTable,
     key_item: Item,
-    update: Update | None,
-    condition: Condition | None,
+    update: CompiledUpdate | None,
+    condition: CompiledCondition | None,
     values: dict[str, Value],
     on_failure: str | None,
     *,
@@ -118,7 +118,7 @@ def plan_update(
     return plan
 
 
-def _check_statement_size(update: Update, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
+def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
     """Refuse a statement that weighs more than an item may, before its condition is looked at.
 
     A transaction has that as a reason only when the item that it makes is too large itself.
@@ -134,7 +134,7 @@ def _check_statement_size(update: Update, values: dict[str, Value], item: Item |
     raise fault(UPDATED_ITEM_TOO_LARGE)
 
 
-def _create(table: OpenTable, update: Update, values: dict[str, Value], key_item: Item) -> Planned:
+def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], key_item: Item) -> Planned:
     """An item that the update creates."""
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
@@ -144,7 +144,9 @@ def _create(table: OpenTable, update: Update, values: dict[str, Value], key_item
     return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), None, new)
 
 
-def _change(table: OpenTable, update: Update, values: dict[str, Value], item: Item, old_size_bytes: int) -> Planned:
+def _change(
+    table: OpenTable, update: CompiledUpdate, values: dict[str, Value], item: Item, old_size_bytes: int
+) -> Planned:
     """An existing item after the update; its size is the old one's and what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes

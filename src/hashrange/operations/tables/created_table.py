@@ -161,6 +161,6 @@ def _indexes(
     return tuple(made)
 
 
-def _projection(given: Projection) -> schema.Projection:
+def _projection(given: Projection) -> schema.IndexProjection:
     assert given.ProjectionType is not None, "checked"
-    return schema.Projection(given.ProjectionType, tuple(given.NonKeyAttributes or ()))
+    return schema.IndexProjection(given.ProjectionType, tuple(given.NonKeyAttributes or ()))

@@ -10,7 +10,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
-from hashrange.store.embedded.figures import read_figures
+from hashrange.store.embedded.statistics import read_statistics
 from hashrange.store.interface import Statistics
 from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World
@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> World:
 def figures_of(world: World) -> dict[bytes, Statistics]:
     """As the store tells them, and as they are stored, which is the same."""
     told = {source: statistics_of(world.embedded, source) for source in (TABLE, BY_STATUS, BY_N)}
-    stored = read_figures(world.embedded.engine).get(TABLE[:4], {})
+    stored = read_statistics(world.embedded.engine).get(TABLE[:4], {})
     assert {source: stored.get(source, Statistics(0, 0)) for source in told} == told
     return told
 
@@ -45,7 +45,7 @@ def test_all_sources_of_a_table_share_a_row(world: World) -> None:
     assert (figures[TABLE].item_count, figures[BY_N]) == (COUNT, Statistics(0, 0))
     world.ask("PutItem", Item={"id": {"S": "o1"}, "m": {"S": "x"}})
     assert [one.item_count for one in figures_of(world).values()] == [COUNT, COUNT - 1, 1]
-    assert len(read_figures(world.embedded.engine)) == 1
+    assert len(read_statistics(world.embedded.engine)) == 1
     assert world.close() == []
 
 
@@ -53,7 +53,7 @@ def test_an_index_that_is_deleted_takes_its_figures_along_and_no_others(world: W
     before = figures_of(world)
     world.delete()
     assert figures_of(world) == before | {BY_STATUS: Statistics(0, 0)}
-    assert BY_STATUS not in read_figures(world.embedded.engine)[TABLE[:4]]
+    assert BY_STATUS not in read_statistics(world.embedded.engine)[TABLE[:4]]
     world.restart()
     assert figures_of(world) == before | {BY_STATUS: Statistics(0, 0)}
     world.put(COUNT + 1)
@@ -72,16 +72,16 @@ def test_a_table_that_is_deleted_leaves_no_row(world: World) -> None:
     world.request("PutItem", TableName="other", Item={"id": {"S": "a"}})
     world.ask("DeleteTable")
     assert set(figures_of(world).values()) == {Statistics(0, 0)}
-    assert list(read_figures(world.embedded.engine)) == [b"\0\0\0\2"]
+    assert list(read_statistics(world.embedded.engine)) == [b"\0\0\0\2"]
     assert statistics_of(world.embedded, b"\0\0\0\2\0\0") == Statistics(1, 3)
     assert world.close() == []
 
 
 @pytest.mark.parametrize("row", [b"", b"\x80\x80", b"\x81", msgspec.msgpack.encode({TABLE: [1]}), b"\0" * 16])
 def test_a_row_that_holds_no_figures_is_damage(world: World, row: bytes) -> None:
-    world.embedded.engine.put(layout.figures_key(1), row)
+    world.embedded.engine.put(layout.statistics_key(1), row)
     world.embedded.close_now()
-    with pytest.raises(StorageCorruption, match="a table's figures cannot be read"):
+    with pytest.raises(StorageCorruption, match="a table's statistics cannot be read"):
         open_store(world.data_dir, VirtualClock(), None)
 
 
@@ -89,9 +89,9 @@ def test_figures_with_those_of_another_table_are_found(world: World) -> None:
     assert world.close() == []
     assert world.data_dir is not None
     engine = open_engine(world.data_dir)
-    engine.put(layout.figures_key(2), engine.get(layout.figures_key(1)))
+    engine.put(layout.statistics_key(2), engine.get(layout.statistics_key(1)))
     engine.close()
     faults = check_store(world.data_dir).faults
     assert faults == [
-        f"the figures of source {source.hex()} stand with those of table 00000002" for source in (TABLE, BY_STATUS)
+        f"the statistics of source {source.hex()} stand with those of table 00000002" for source in (TABLE, BY_STATUS)
     ]

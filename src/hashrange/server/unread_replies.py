@@ -11,7 +11,7 @@ UNREAD_BYTES_MAX = 256 * 1024 * 1024
 """200 clients that leave a whole page of a Scan unread."""
 
 
-class Reader(Protocol):
+class ReplyingConnection(Protocol):
     """A connection, as far as this file knows it."""
 
     transport: asyncio.Transport
@@ -26,10 +26,10 @@ class Unread:
     __slots__ = ("_bytes", "_sizes")
 
     def __init__(self) -> None:
-        self._sizes: dict[Reader, int] = {}
+        self._sizes: dict[ReplyingConnection, int] = {}
         self._bytes = 0
 
-    def add(self, reader: Reader) -> None:
+    def add(self, reader: ReplyingConnection) -> None:
         """Its client has stopped reading; with too much unread in sum, those who stopped first are cut off."""
         self.remove(reader)
         size_bytes = self._sizes[reader] = reader.count_unsent_bytes()
@@ -39,6 +39,6 @@ class Unread:
             self.remove(longest)
             longest.transport.abort()
 
-    def remove(self, reader: Reader) -> None:
+    def remove(self, reader: ReplyingConnection) -> None:
         """Its client reads again, or is gone."""
         self._bytes -= self._sizes.pop(reader, 0)

@@ -18,7 +18,7 @@ BEGINNINGS_BYTES_MAX = 128 * MIB
 """Of unfinished requests without room of their own, and of reads that are not parsed yet: 500 of the longest reads."""
 
 
-class Room:
+class ReceiveBudget:
     """What all connections share. Sizes are in bytes."""
 
     __slots__ = ("_beginnings_bytes", "_free_bytes", "_waiting")
@@ -75,7 +75,7 @@ class Share:
 
     __slots__ = ("_counted_bytes", "_room", "answering_bytes", "reserved_bytes")
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ReceiveBudget) -> None:
         self._room = room
         self._counted_bytes = 0
         self.reserved_bytes = 0

@@ -10,14 +10,14 @@ from hashrange.expressions.keycondition import Term
 from hashrange.expressions.tree import (
     And,
     Between,
-    Call,
     Comparison,
-    Condition,
+    ConditionNode,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Operand,
     Or,
-    Path,
     ValueToken,
 )
 
@@ -28,12 +28,12 @@ class Branch(NamedTuple):
     """One way in which an OR fixes a key attribute: the tokens of its values, and what must hold besides."""
 
     tokens: tuple[str, ...]
-    parts: tuple[Condition, ...]
+    parts: tuple[ConditionNode, ...]
 
 
-def split_conditions(where: Condition | None) -> list[Condition]:
+def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
     """The conditions that AND joins, in the order of the text, whatever the parentheses; none without a WHERE."""
-    parts: list[Condition] = []
+    parts: list[ConditionNode] = []
     pending = [] if where is None else [where]
     while pending:
         node = pending.pop()
@@ -44,7 +44,7 @@ def split_conditions(where: Condition | None) -> list[Condition]:
     return parts
 
 
-def take_equality(parts: list[Condition], name: str) -> str | None:
+def take_equality(parts: list[ConditionNode], name: str) -> str | None:
     """The value token of the first `name = value`, which leaves `parts`; None when there is none."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
@@ -54,7 +54,7 @@ def take_equality(parts: list[Condition], name: str) -> str | None:
     return None
 
 
-def take_alternatives(parts: list[Condition], name: str) -> tuple[str, ...] | None:
+def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] | None:
     """The value tokens of the first part that allows `name` only these values, which leaves `parts`."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
@@ -64,7 +64,7 @@ def take_alternatives(parts: list[Condition], name: str) -> tuple[str, ...] | No
     return None
 
 
-def find_branches(parts: list[Condition], name: str) -> tuple[int, list[Branch]] | None:
+def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
     """The first part that is an OR whose branches each fix `name` among other conditions: its position, and the branches."""
     for position, part in enumerate(parts):
         branches = _branches(part, name)
@@ -73,7 +73,7 @@ def find_branches(parts: list[Condition], name: str) -> tuple[int, list[Branch]]
     return None
 
 
-def _alternatives(node: Condition, name: str) -> tuple[str, ...] | None:
+def _alternatives(node: ConditionNode, name: str) -> tuple[str, ...] | None:
     """Value tokens of `name = a`, `name IN [a, b]` and of ORs of these."""
     if isinstance(node, Comparison):
         if node.operator != "=":
@@ -90,7 +90,7 @@ def _alternatives(node: Condition, name: str) -> tuple[str, ...] | None:
     return None
 
 
-def _branches(node: Condition, name: str) -> list[Branch] | None:
+def _branches(node: ConditionNode, name: str) -> list[Branch] | None:
     """The same where further conditions may stand beside them in each branch."""
     if isinstance(node, Or):
         branches: list[Branch] = []
@@ -122,7 +122,7 @@ def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     return tuple(tokens)
 
 
-def take_sort_term(parts: list[Condition], name: str) -> Term | None:
+def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
     """The first part that is a condition on a sort key as a Query knows it; it leaves `parts`."""
     for position, part in enumerate(parts):
         term = _sort_term(part, name)
@@ -132,7 +132,7 @@ def take_sort_term(parts: list[Condition], name: str) -> Term | None:
     return None
 
 
-def _sort_term(node: Condition, name: str) -> Term | None:
+def _sort_term(node: ConditionNode, name: str) -> Term | None:
     if isinstance(node, Comparison) and node.operator != "<>":
         token = _value_against(node.left, node.right, name)
         if token is not None:
@@ -141,7 +141,7 @@ def _sort_term(node: Condition, name: str) -> Term | None:
         return None if token is None else Term(name, _MIRRORED[node.operator], (token,))
     if isinstance(node, Between):
         operator, operands = "BETWEEN", tuple(node)
-    elif isinstance(node, Call) and node.function == "begins_with":
+    elif isinstance(node, FunctionCall) and node.function == "begins_with":
         operator, operands = "begins_with", node.operands
     else:
         return None
@@ -170,4 +170,4 @@ def _value_against(one: Operand, other: Operand, name: str) -> str | None:
 
 
 def _is_attribute(operand: Operand, name: str) -> bool:
-    return isinstance(operand, Path) and operand.elements == (name,)
+    return isinstance(operand, DocumentPath) and operand.elements == (name,)

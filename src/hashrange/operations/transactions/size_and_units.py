@@ -12,7 +12,7 @@ from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.operations.meter import Meter, TransactedUsage, Usage
 from hashrange.operations.transactions.tokens import replay_units
-from hashrange.store.interface import Step, Transacted
+from hashrange.store.interface import Transacted, TransactionStep
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
@@ -27,7 +27,7 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
         raise ValidationException(TRANSACTION_TOO_LARGE)
 
 
-def tell_written(meter: Meter, transacted: Transacted, steps: Sequence[Step], names: Sequence[str]) -> None:
+def tell_written(meter: Meter, transacted: Transacted, steps: Sequence[TransactionStep], names: Sequence[str]) -> None:
     """Tell what a transaction of these steps consumes; `names` are those of their tables in the request. A replay costs what reading its items does."""
     if transacted.report is None:
         meter += [

@@ -9,25 +9,25 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.condition import Condition
-from hashrange.expressions.partiql.statement import Kind, Parameters, Statement
-from hashrange.expressions.tree import Call, Path
+from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.partiql.statement import RawParameters, Statement, StatementKind
+from hashrange.expressions.tree import DocumentPath, FunctionCall
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Row, Value
 from hashrange.messages.partiql import KEY_NOT_FIXED, WRITE_ON_INDEX
 from hashrange.operations.items import actions
 from hashrange.operations.items.actions import Action, check_whole_put
-from hashrange.operations.items.plans import NO_VALUES
-from hashrange.operations.items.writes import returned_attributes
+from hashrange.operations.items.compiled_expressions import NO_VALUES
+from hashrange.operations.items.write_item import returned_attributes
 from hashrange.operations.partiql.bindings import Bindings
-from hashrange.operations.partiql.keys import split_conditions, take_equality
+from hashrange.operations.partiql.where_keys import split_conditions, take_equality
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 
-_ACTION_KINDS: dict[Kind, actions.Kind] = {"UPDATE": "update", "DELETE": "delete", "EXISTS": "check"}
+_ACTION_KINDS: dict[StatementKind, actions.ActionKind] = {"UPDATE": "update", "DELETE": "delete", "EXISTS": "check"}
 
 
-class Write(msgspec.Struct, frozen=True, gc=False):
+class StatementWrite(msgspec.Struct, frozen=True, gc=False):
     """A write whose values are sound."""
 
     statement: Statement
@@ -42,19 +42,19 @@ class SplitWhere(NamedTuple):
 
     partition: str
     sort: str | None
-    condition: Condition | None
+    condition: CompiledCondition | None
 
 
-def check_write(statement: Statement, parameters: Parameters | None) -> Write:
+def check_write(statement: Statement, parameters: RawParameters | None) -> StatementWrite:
     """The statement with its parameters in place. Raises what is wrong with them, and ValidationException for an item that is too large."""
     build_item = statement.build_item
     if build_item is None:
-        return Write(statement, statement.values(parameters), None)
+        return StatementWrite(statement, statement.values(parameters), None)
     attributes = build_item(() if parameters is None else parameters)
-    return Write(statement, NO_VALUES, check_whole_put(statement.table_name, attributes, "PartiQL"))
+    return StatementWrite(statement, NO_VALUES, check_whole_put(statement.table_name, attributes, "PartiQL"))
 
 
-def bind_write(table: OpenTable, write: Write, on_failure: str | None) -> Action:
+def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) -> Action:
     """What the statement does to its table. Raises ValidationException where WHERE does not fit the table's keys."""
     statement = write.statement
     if statement.index_name is not None:
@@ -81,7 +81,7 @@ def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
     if partition is None or (sort is None and table.sort_name is not None):
         raise ValidationException(KEY_NOT_FIXED)
     if statement.kind == "UPDATE":
-        parts.insert(0, Call("attribute_exists", (Path((table.partition_name,)),)))
+        parts.insert(0, FunctionCall("attribute_exists", (DocumentPath((table.partition_name,)),)))
     return SplitWhere(partition, sort, statement.condition(parts))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
 
 from hashrange.errors import ItemRefusal, ResourceNotFoundException
-from hashrange.expressions.update import Update
+from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -24,7 +24,7 @@ from hashrange.tables.source_id import partition_of
 _BYTES_PER_GB = 1 << 30
 
 
-class WriteRequest(Protocol):
+class ReplyOptions(Protocol):
     """The members of a write that its reply depends on."""
 
     @property
@@ -35,7 +35,7 @@ class WriteRequest(Protocol):
     def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: N802
 
 
-def write_item(scope: Scope, request: WriteRequest, action: Action, meter: Meter) -> Soon[Reply]:
+def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter) -> Soon[Reply]:
     """Carry out the write of a single item, and reply. Raises the first fault that only the table tells, and as `commit_write`."""
     table = find_active_table(scope, request.TableName)
     if table is None:
@@ -47,7 +47,7 @@ def write_item(scope: Scope, request: WriteRequest, action: Action, meter: Meter
     return _whole_reply(scope, request, action, change)
 
 
-def _reply(request: WriteRequest, action: Action, change: Change) -> Reply:
+def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
     """What a write returns, without figures of its item collection."""
     if request.ReturnValues is None:
         return {}
@@ -55,7 +55,7 @@ def _reply(request: WriteRequest, action: Action, change: Change) -> Reply:
     return {} if attributes is None else {"Attributes": attributes}
 
 
-async def _whole_reply(scope: Scope, request: WriteRequest, action: Action, change: Soon[Change]) -> Reply:
+async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, change: Soon[Change]) -> Reply:
     """The same with those figures, once the write is in."""
     change = await settled(change)
     reply = _reply(request, action, change)
@@ -96,7 +96,7 @@ def _refused(table: OpenTable, name: str, refusal: ItemRefusal) -> Usage:
     return Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False)
 
 
-def returned_attributes(return_values: str | None, change: Change, update: Update | None) -> Row | Item | None:
+def returned_attributes(return_values: str | None, change: Change, update: CompiledUpdate | None) -> Row | Item | None:
     """What a write returns; `return_values` are the words of ReturnValues. None for nothing."""
     if return_values is None or return_values == "NONE":
         return None
@@ -118,7 +118,7 @@ async def metrics_by_table(
     told: set[bytes] = set()
     for name, action, change in written:
         table = change.table
-        collection = table.source + partition_of(change.key)
+        collection = table.source_id + partition_of(change.key)
         if table.has_item_collections and collection not in told:
             told.add(collection)
             metrics.setdefault(name, []).append(await _collection_metrics(scope, change, action.item))
