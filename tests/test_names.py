@@ -1,0 +1,78 @@
+"""Does one word mean one thing? Public names are unique, and ARCHITECTURE.md's glossary says where each word belongs."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "hashrange"
+BY_CONVENTION = {"run", "build_parser"}
+"""What every command of `cli` has under the same name."""
+TYPE_VARIABLES = re.compile(r"[A-Z]")
+
+
+def public_names() -> dict[str, list[str]]:
+    """Public class, function or type of a module → the files that define it."""
+    found = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    names = [name]
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                    names = [name] if name[0].isupper() and not name.isupper() else []
+                case _:
+                    names = []
+            for one in names:
+                if not one.startswith("_"):
+                    found[one].append(file)
+    return found
+
+
+NAMES = public_names()
+
+
+def words_of(name: str) -> set[str]:
+    """`AccessPath` → access, path; `plan_put` → plan, put."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+", name)}
+
+
+def glossary() -> dict[str, tuple[str, list[str]]]:
+    """Term of the glossary → its home, `file.py` and name, and the other files whose public names may have the word."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.split("## Glossary", 1)[1].split("\n## ", 1)[0]
+    found = {}
+    for row in re.findall(r"^\|(.+)\|$", section, re.MULTILINE)[2:]:
+        term, _, home, others = [cell.strip() for cell in row.split("|")]
+        found[term] = (home.strip("`"), re.findall(r"`([^`]+)`", others))
+    return found
+
+
+GLOSSARY = glossary()
+
+
+@pytest.mark.parametrize("name", sorted(name for name in NAMES if not TYPE_VARIABLES.fullmatch(name)))
+def test_a_public_name_is_defined_once(name: str) -> None:
+    assert len(NAMES[name]) == 1 or name in BY_CONVENTION, f"{name} means several things: {NAMES[name]}"
+
+
+@pytest.mark.parametrize("term", sorted(GLOSSARY))
+def test_a_word_of_the_glossary_stays_at_home(term: str) -> None:
+    home, others = GLOSSARY[term]
+    file, name = home.split(":")
+    assert file in NAMES.get(name, []), f"the glossary looks for {name} in {file}"
+    if not others:
+        return
+    words = set(term.split())
+    strays = [
+        f"{file}:{name}"
+        for name, files in NAMES.items()
+        for file in files
+        if words <= words_of(name)
+        and not any(file == one or file.startswith(one) for one in (home.split(":")[0], *others))
+    ]
+    assert not strays, f"{term} is one thing (ARCHITECTURE.md, Glossary); these names use the word too: {strays}"
