@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.limits import LISTED_MAX
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -21,7 +22,7 @@ class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Which backups, where to go on, and how many to give; times are epoch seconds."""
 
     TableName: NameOrArn | None = None
-    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    Limit: Annotated[int, Meta(ge=1, le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
     TimeRangeLowerBound: float | None = None
     TimeRangeUpperBound: float | None = None
     ExclusiveStartBackupArn: Annotated[str, Meta(min_length=37, max_length=1024)] | None = None

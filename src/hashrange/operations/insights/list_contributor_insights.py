@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.limits import LISTED_MAX
 from hashrange.operations.described_table import described_table
 from hashrange.operations.empty_lists import refuse_token
 from hashrange.operations.lookup import table_name
@@ -22,7 +23,7 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
 
     TableName: NameOrArn | None = None
     NextToken: str | None = None
-    MaxResults: Annotated[int, Meta(ge=-(2**31), le=100, extra={"shape": "Integer"})] | None = None
+    MaxResults: Annotated[int, Meta(ge=-(2**31), le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
 
 
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:

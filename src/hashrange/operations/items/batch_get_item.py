@@ -61,7 +61,9 @@ class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request; members in the order in which their faults are reported."""
 
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    RequestItems: Annotated[dict[shapes.WholeTableName, KeysAndAttributes], Meta(min_length=1, max_length=100)]
+    RequestItems: Annotated[
+        dict[shapes.WholeTableName, KeysAndAttributes], Meta(min_length=1, max_length=BATCH_GET_KEYS_MAX)
+    ]
 
 
 class TableRead(msgspec.Struct, frozen=True, gc=False):

@@ -27,7 +27,7 @@ class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     """The stream, where to go on, and how many shards to give."""
 
     StreamArn: shapes.StreamArn
-    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    Limit: Annotated[int, Meta(ge=1, le=DESCRIBE_STREAM_MAX, extra={"shape": "Integer"})] | None = None
     ExclusiveStartShardId: shapes.ShardId | None = None
     ShardFilter: "ShardFilter | None" = None
 

@@ -22,7 +22,7 @@ class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whose streams, where to go on, and how many to give."""
 
     TableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
-    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    Limit: Annotated[int, Meta(ge=1, le=LIST_STREAMS_MAX, extra={"shape": "Integer"})] | None = None
     ExclusiveStartStreamArn: shapes.StreamArn | None = None
 
 

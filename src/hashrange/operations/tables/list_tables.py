@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from hashrange import limits
 from hashrange.items.steps import sort
+from hashrange.limits import LIST_TABLES_MAX
 from hashrange.operations.lookup import purge_gone_tables
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
@@ -16,7 +17,7 @@ from hashrange.operations.shapes import NAME_PATTERN
 class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where to go on, and how many names to give."""
 
-    Limit: Annotated[int, Meta(ge=1, le=100, extra={"shape": "Integer"})] | None = None
+    Limit: Annotated[int, Meta(ge=1, le=LIST_TABLES_MAX, extra={"shape": "Integer"})] | None = None
     ExclusiveStartTableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = (
         None
     )

@@ -17,6 +17,7 @@ from hashrange.items.rows import EMPTY_PART
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
+from hashrange.limits import TRANSACTION_ACTIONS_MAX
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.requests import TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE
@@ -55,7 +56,7 @@ class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     """The request; members in the order in which their faults are reported."""
 
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
-    TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=100)]
+    TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=TRANSACTION_ACTIONS_MAX)]
 
 
 class TransactedGet(msgspec.Struct, frozen=True, gc=False):

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.canonical import encode_canonically
-from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import TRANSACTION_ACTIONS_MAX, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
@@ -43,7 +43,7 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
     ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
     ClientRequestToken: shapes.ClientRequestToken | None = None
-    TransactItems: Annotated[list[TransactWriteItem], Meta(min_length=1, max_length=100)]
+    TransactItems: Annotated[list[TransactWriteItem], Meta(min_length=1, max_length=TRANSACTION_ACTIONS_MAX)]
 
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest, meter: Meter) -> Reply:

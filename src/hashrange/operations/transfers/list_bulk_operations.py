@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.limits import TRANSFERS_LISTED_MAX
 from hashrange.operations.empty_lists import HEX_TOKEN_PATTERN, refuse_token
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
@@ -13,7 +14,7 @@ from hashrange.operations.reply import Reply
 class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How many to give, and where to go on."""
 
-    MaxResults: Annotated[int, Meta(ge=1, le=25, extra={"shape": "Integer"})] | None = None
+    MaxResults: Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
     NextToken: Annotated[str, Meta(min_length=1, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
 
 

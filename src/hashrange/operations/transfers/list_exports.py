@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.limits import TRANSFERS_LISTED_MAX
 from hashrange.operations.described_table import ArnOrName
 from hashrange.operations.empty_lists import refuse_token
 from hashrange.operations.naming import by_table_arn
@@ -20,7 +21,7 @@ class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One table or all, how many to give, and where to go on."""
 
     TableArn: ArnOrName | None = None
-    MaxResults: Annotated[int, Meta(ge=1, le=25, extra={"shape": "Integer"})] | None = None
+    MaxResults: Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
     NextToken: str | None = None
 
 

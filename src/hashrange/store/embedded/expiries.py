@@ -276,7 +276,7 @@ def item_key_of(key: bytes) -> Key:
     return Key(key[SECOND_BYTES:])
 
 
-def plan_of(due: Due) -> Plan:
+def plan_expiry(due: Due) -> Plan:
     """Deletes the item, if it is still there and has still expired. A small one is decoded once for all who ask for its number."""
     attribute = due.attribute
     read = number_reader(attribute)

@@ -14,7 +14,7 @@ from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
-from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_of
+from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_expiry
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.ordered_queue import Queued
 from hashrange.store.embedded.participant import Options
@@ -195,7 +195,7 @@ class Upkeep:
 
     async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
         """What becomes of these items: in one commit, or, if they are large after all, in one for each."""
-        table, plan = due.table, plan_of(due)
+        table, plan = due.table, plan_expiry(due)
         if len(keys) > 1:
             with suppress(ValidationException):
                 steps = [TransactionStep(table, key, plan) for key in keys]
