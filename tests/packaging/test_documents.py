@@ -65,3 +65,17 @@ def test_every_refused_member_is_listed() -> None:
         }
         assert refused
         assert listed == refused
+
+
+def test_cited_sources_are_described() -> None:
+    """A comment that cites `errors.md 3` means a section of docs/sources.md."""
+    headings = re.findall(r"^#+ (.*)$", (ROOT / "docs" / "sources.md").read_text(encoding="utf-8"), re.MULTILINE)
+    described = {heading.split(":")[0] for heading in headings}
+    subjects = "errors|operations|limits|signing|streams|expressions|partiql|dax"
+    cited = set()
+    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]:
+        text = path.read_text(encoding="utf-8")
+        for name, section in re.findall(rf"(?<![\w/-])((?:{subjects})\.md)(?: section)?s?(?: (\d[\d.]*))?", text):
+            cited.add(f"{name} {section.rstrip('.')}".strip())
+    assert {"errors.md 3", "signing.md 2"} <= cited
+    assert cited <= described
