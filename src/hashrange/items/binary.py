@@ -1,4 +1,4 @@
-"""Is this base64, as the service takes it? Whole groups of four, padded, with no bits left over; so it is canonical as it is."""
+"""Is a text base64 that the service accepts? Whole, padded groups of four without spare bits; accepted text is canonical."""
 
 from binascii import a2b_base64, b2a_base64
 from typing import Any
@@ -7,11 +7,11 @@ from hashrange.errors import Malformed
 from hashrange.items.steps import spend
 
 PIECE_CHARACTERS = 64 * 1024
-"""So much is decoded at a time, in 0.3 ms; a multiple of 4."""
+"""Characters decoded at once, in 0.3 ms; a multiple of 4."""
 
 
 def decode_base64(text: Any) -> bytes:
-    """The bytes behind base64 text; raises Malformed for anything else. 0.3 µs for 16 bytes."""
+    """Decode base64 text; raises Malformed for anything else. 0.3 µs for 16 bytes."""
     if text.__class__ is not str:
         raise Malformed
     if len(text) <= PIECE_CHARACTERS:
@@ -20,7 +20,7 @@ def decode_base64(text: Any) -> bytes:
     for start in range(0, len(text), PIECE_CHARACTERS):
         spend(PIECE_CHARACTERS >> 8)
         end = start + PIECE_CHARACTERS
-        if end < len(text) and text[end - 1] == "=":  # padded, though it is not the end
+        if end < len(text) and text[end - 1] == "=":  # padding before the end of the text
             raise Malformed
         pieces.append(_decode(text[start:end]))
     return b"".join(pieces)

@@ -1,8 +1,8 @@
-"""What are the canonical bytes of a value? JSON without blanks, the names of every map sorted: equal values, equal bytes.
+"""What are the canonical bytes of a value? JSON without blanks, with the names of every map sorted: equal values, equal bytes.
 
-The one encoder of rows, transaction tokens, keys of missing tables and NextTokens. The JSON library can sort names itself, but when
-they come in some orders it takes the square of a map's length (40,000 names: 3.5 s), and one call of it cannot be left halfway.
-So it is given few values at a time.
+The only encoder of rows, transaction tokens, keys of missing tables and NextTokens. msgspec can sort names, but for
+some orders of names its time grows with the square of a map's length (40,000 names: 3.5 s), and a call cannot give way.
+So it encodes few values at a time.
 """
 
 from collections.abc import Collection
@@ -15,13 +15,13 @@ from hashrange.items.steps import sort, spend, spend_decoding, together
 from hashrange.items.types import Item
 
 SURELY_QUICK_BYTES = 4_096
-"""An item of this size has so few values that the library writes them in some milliseconds, whatever their order."""
+"""An item of this size has so few values that msgspec encodes it in some milliseconds, in any order."""
 FEW_VALUES = 4_096
-"""So many, at all levels together, are written at once, in at most 1 ms."""
+"""Values, at all levels together, that are encoded at once, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
-"""The library sorts so many names of one map in at most 1 ms."""
+"""msgspec sorts this many names of one map in at most 1 ms."""
 _SOME = 512
-"""Members of one list or map that may be written together, if they hold few values."""
+"""Members of one list or map that are encoded together if they hold few values."""
 _ONLY_MAPS = {dict}
 _CONTAINERS = {dict, list, tuple}
 
@@ -55,7 +55,7 @@ def _encode_large(value: Any) -> bytes:
 
 
 def _has_few_values(values: Collection[Any]) -> bool:
-    """Do these hold few, at all levels together, and no long map or list?"""
+    """True if there are at most FEW_VALUES, at all levels, and no long map or list."""
     count = 0
     while True:
         count += len(values)
@@ -81,7 +81,7 @@ def _members(container: Any) -> Collection[Any]:
 
 
 def _write(value: Any, parts: list[bytes]) -> None:
-    """Add the value's canonical JSON to the parts."""
+    """Append the value's canonical JSON to `parts`."""
     if value.__class__ is dict:
         parts.append(b"{")
         for names in together(sort(value), _SOME):
@@ -109,7 +109,7 @@ def _write(value: Any, parts: list[bytes]) -> None:
 
 
 def _close(parts: list[bytes], bracket: bytes) -> None:
-    """In place of the last comma."""
+    """Append the closing bracket, in place of a last comma."""
     if parts[-1] == b",":
         parts[-1] = bracket
     else:

@@ -1,8 +1,8 @@
-"""How is the JSON of a large item read without holding others? Member by member, several thousand bytes at a time.
+"""How is the JSON of a large item decoded without blocking other requests? In pieces of 32 to 64 KB, cut between members.
 
-One call of the library reads a value as a whole, which takes up to 0.1 s for an item of 400 KB that is all small values. So a long map or
-list is cut between two of its members. Where a member ends is not looked for: what stands before a cut is read as if it were all, which
-succeeds only if the cut is right; if it fails, the library says where each member begins. Must not know rows.
+One msgspec call decodes a whole value: up to 0.1 s for an item of 400 KB that consists of small values. So a long map
+or list is cut between two members. The cut is a guess: the text before it is decoded as a complete map or list, which
+succeeds only if the guess is right. If decoding fails, msgspec finds where each member begins. Must not know rows.
 """
 
 from typing import Any
@@ -13,9 +13,9 @@ from hashrange.items.steps import PIECE_BYTES, spend
 from hashrange.items.types import Item, Value
 
 CUT_BYTES = PIECE_BYTES
-"""So much is read at once at least; up to twice as much."""
+"""Least length of a piece that is decoded at once; the greatest is twice this."""
 _OPEN_BYTES = len(b'{"L":[')
-"""What stands before the first member of a list or map, and two bytes after its last."""
+"""Length of the text before the first member of a list or map; two bytes follow its last member."""
 
 _decode_attributes = msgspec.json.Decoder(Item).decode
 _decode_elements = msgspec.json.Decoder(list[Value]).decode
@@ -25,18 +25,18 @@ _outline_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def decode_item(text: memoryview) -> Item:
-    """The item of this canonical JSON, which is long. Raises as the library does."""
+    """Decode the canonical JSON of a long item. Raises what msgspec raises."""
     return _attributes(text[1:-1]) if bytes((text[0], text[-1])) == b"{}" else _decode_attributes(text)
 
 
 def decode_value(text: bytes) -> Value:
-    """The value of this canonical JSON. Raises as the library does."""
+    """Decode the canonical JSON of a value. Raises what msgspec raises."""
     value: Value = _value(memoryview(text)) if len(text) > CUT_BYTES else _decode_value(text)
     return value
 
 
 def _attributes(members: memoryview) -> Item:
-    """The map that has these members."""
+    """Decode the members of a map: its JSON without braces."""
     attributes: Item = {}
     while members:
         end = _cut(members, b'},"')
@@ -54,7 +54,7 @@ def _attributes(members: memoryview) -> Item:
 
 
 def _elements(members: memoryview) -> list[Value]:
-    """The list that has these members."""
+    """Decode the members of a list: its JSON without brackets."""
     elements: list[Value] = []
     while members:
         end = _cut(members, b"},{")
@@ -71,7 +71,7 @@ def _elements(members: memoryview) -> list[Value]:
 
 
 def _cut(members: memoryview, between: bytes) -> int:
-    """Where the first of them may be cut off: all, if they are few; 0 if there is no such place nearby."""
+    """Length of the first piece of `members`: all of a short text; 0 if no cut is found nearby."""
     spend(min(len(members), CUT_BYTES) >> 6)
     if len(members) <= 2 * CUT_BYTES:
         return len(members)
@@ -79,7 +79,7 @@ def _cut(members: memoryview, between: bytes) -> int:
 
 
 def _value(text: memoryview) -> Any:
-    """One value."""
+    """Decode one attribute value; a long list or map in pieces."""
     spend(1 + (min(len(text), CUT_BYTES) >> 6))
     if len(text) > CUT_BYTES:
         opening = bytes(text[:_OPEN_BYTES])

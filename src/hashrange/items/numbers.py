@@ -1,11 +1,11 @@
 """What is a DynamoDB number? Decimal text of at most 38 significant digits, from 1E-130 to 9.99…E+125, or zero.
 
-Canonical text is plain decimal, never with an exponent, without needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`,
-`-0` → `0`; so two numbers are equal exactly when their canonical texts are. A number as written is refused by a
-NumberFault, the result of arithmetic by a ValidationException.
+Canonical text is plain decimal, without exponent, needless zeros or signs: `1.50` → `1.5`, `1E3` → `1000`, `-0` → `0`.
+So two numbers are equal exactly when their canonical texts are. A number in a request is refused by NumberFault, a
+result of arithmetic by ValidationException.
 Source: service behaviour, captures to Oct 2026; where a number has several faults, range comes before precision (unconfirmed).
 
-A text of any length is refused or accepted in linear time, and an exponent of any size costs nothing.
+A text of any length is refused or accepted in linear time, whatever its exponent.
 """
 
 import re
@@ -24,31 +24,31 @@ from hashrange.messages.values import (
 )
 
 _SHORT = NUMBER_DIGITS_MAX
-"""Canonical texts up to this length cannot have too many digits or leave the range."""
+"""Canonical text of at most this many characters has an allowed number of digits and is in range."""
 _is_canonical = re.compile(r"-?(?:[1-9][0-9]*(?:\.[0-9]*[1-9])?|0\.[0-9]*[1-9])|0").fullmatch
 _split = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([+-]?)([0-9]++))?+").fullmatch
-"""Possessive throughout: a wrong character far behind must not make it try again from every digit before."""
+"""Matches a number's parts. All quantifiers are possessive: a wrong character must not cause backtracking."""
 
 _PIECE_CHARACTERS = 64 * 1024
-"""So much of a long text is read at a time, in some 0.1 ms."""
+"""Characters of a long text that are read at once, in about 0.1 ms."""
 _QUICK_CHARACTERS = 256
-"""Reading this many takes no more than some µs."""
+"""A text of at most this many characters is read in a few µs."""
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 _EXPONENT_DIGITS_MAX = 19
-"""Digits of the largest exponent that is read at all, an int64."""
+"""Digits of the largest exponent that is accepted, an int64."""
 
 _EXACT = Context(prec=300, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])
-"""Wide enough for the exact sum of any two numbers: 126 digits before the point and 167 behind it."""
+"""Precision for the exact sum of any two numbers: 126 digits before the point and 167 after it."""
 _PLAIN_MAX = 18
-"""Whole numbers up to this many characters are added as Python's integers."""
+"""Whole numbers of at most this many characters are added as Python integers."""
 
 number_order = Decimal
-"""Canonical text → a value that sorts, and equals, as the number does. 0.15 µs."""
+"""Converts canonical text to a value that sorts and compares as the number does. 0.15 µs."""
 
 
 def normalize_number(text: str) -> str:
-    """The canonical text of a number as written; the same object when it was canonical. 0.1–0.4 µs for common numbers."""
+    """The canonical text of a number; the same object if `text` is canonical. 0.1–0.4 µs for common numbers."""
     if len(text) <= _SHORT and (
         (text.isdigit() and text[0] != "0" and text.isascii()) or _is_canonical(text) is not None
     ):
@@ -57,7 +57,7 @@ def normalize_number(text: str) -> str:
 
 
 def measure_number(text: str) -> tuple[str, int]:
-    """`normalize_number` and `number_size_bytes` at once; 0.2–0.4 µs for common numbers."""
+    """The canonical text of a number and its DynamoDB size in bytes. 0.2–0.4 µs for common numbers."""
     if len(text) <= _SHORT and text.isascii():
         if text.isdigit():
             if text[0] != "0":
@@ -71,7 +71,7 @@ def measure_number(text: str) -> tuple[str, int]:
 
 
 def _normalize(text: str) -> str:
-    """Any number: its parts, then range, then precision. Works on strings, so that no length is slow."""
+    """The canonical text of any number. Checks syntax, then range, then precision; uses strings to stay linear."""
     is_long = len(text) > _PIECE_CHARACTERS
     if is_long:
         parts = _split_long(text)
@@ -112,7 +112,7 @@ def _normalize(text: str) -> str:
 
 
 def _split_long(text: str) -> tuple[str | Any, ...] | None:
-    """The groups of `_split`, for a text of which a single match would take too long; None when it does not match."""
+    """The groups of `_split` for a text too long for a single match; None if it does not match."""
     sign = text[:1] if text.startswith(("+", "-")) else ""
     end = min([place for place in (text.find("e"), text.find("E")) if place >= 0], default=len(text))
     whole, _, fraction = text[len(sign) : end].partition(".")
@@ -127,7 +127,7 @@ def _split_long(text: str) -> tuple[str | Any, ...] | None:
 
 
 def _are_digits(text: str) -> bool:
-    """Is there nothing but digits 0 to 9, if anything?"""
+    """True if the text has only digits 0 to 9, or is empty."""
     for start in range(0, len(text), _PIECE_CHARACTERS):
         spend(_PIECE_CHARACTERS >> 8)
         piece = text[start : start + _PIECE_CHARACTERS]
@@ -159,7 +159,7 @@ def _without_zeros_behind(digits: str) -> str:
 
 
 def _plain(is_negative: bool, digits: str, first_exponent: int) -> str:
-    """Canonical text of `d.ddd × 10^first_exponent`; digits begin and end with a nonzero one."""
+    """Canonical text of `d.ddd × 10^first_exponent`; `digits` begins and ends with a nonzero digit."""
     if first_exponent < 0:
         text = f"0.{'0' * (-first_exponent - 1)}{digits}"
     elif len(digits) <= first_exponent + 1:
@@ -170,7 +170,7 @@ def _plain(is_negative: bool, digits: str, first_exponent: int) -> str:
 
 
 def _not_convertible(text: str) -> NumberFault | Malformed:
-    """The refusal repeats the text; what is not Unicode cannot be repeated, and is left to the slow path."""
+    """A NumberFault that quotes the text; Malformed, for the slow path, if the text is not Unicode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -179,7 +179,10 @@ def _not_convertible(text: str) -> NumberFault | Malformed:
 
 
 def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent: int) -> NumberFault:
-    """The older layer counts in 32 bits: it reads no exponent and no scale beyond them, and the place of the first digit wraps."""
+    """The NumberFault of a number out of range.
+
+    The older layer counts in 32 bits: it reads no larger exponent or scale, and the first exponent wraps around.
+    """
     message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):
         return NumberFault(message, NUMBER_NOT_CONVERTIBLE.format(text=text))
@@ -190,7 +193,7 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
 
 
 def number_size_bytes(canonical: str) -> int:
-    """DynamoDB size: 1, a byte per pair of significant digits on each side of the point, 1 for a minus sign; 1 for zero."""
+    """DynamoDB bytes: 1, plus 1 per pair of significant digits on each side of the point, plus 1 for a minus sign."""
     if canonical.isdigit():
         return 1 + (len(canonical.rstrip("0")) + 1) // 2
     size_bytes = 1
@@ -210,21 +213,21 @@ def number_size_bytes(canonical: str) -> int:
 
 
 def add_numbers(left: str, right: str) -> str:
-    """Exact sum of two canonical numbers, canonical; a result out of range or beyond 38 digits is refused."""
+    """Exact, canonical sum of two canonical numbers. Raises ValidationException if out of range or beyond 38 digits."""
     if len(left) <= _PLAIN_MAX >= len(right) and "." not in left and "." not in right:
         return str(int(left) + int(right))
     return _result(_EXACT.add(Decimal(left), Decimal(right)))
 
 
 def subtract_numbers(left: str, right: str) -> str:
-    """Exact difference of two canonical numbers, canonical; refused as a sum is."""
+    """Exact, canonical difference of two canonical numbers. Raises ValidationException as `add_numbers` does."""
     if len(left) <= _PLAIN_MAX >= len(right) and "." not in left and "." not in right:
         return str(int(left) - int(right))
     return _result(_EXACT.subtract(Decimal(left), Decimal(right)))
 
 
 def _result(exact: Decimal) -> str:
-    """Canonical text of an exact result. Refused bare: the service finds this while it writes, not in the request."""
+    """Canonical text of an exact result. Raises ValidationException, no NumberFault: found while writing."""
     if not exact:
         return "0"
     try:
@@ -237,10 +240,10 @@ def _result(exact: Decimal) -> str:
 #
 #   zero       80
 #   positive   C0 ‖ exponent + 130 ‖ pairs of digits, each 00–99 as one byte 01–9A ‖ 00
-#   negative   40 ‖ the same with every byte complemented
+#   negative   40 ‖ the bytes after C0 of the positive number, each complemented
 #
-# Pairs are taken from the first significant digit on; an odd last digit is followed by a zero. Trailing zeros are not
-# written, so the end mark, smaller than any pair, keeps both order and freedom from prefixes.
+# Pairs start at the first significant digit; an odd last digit is followed by a zero. Trailing zeros are not written.
+# The end mark 00 is smaller than any pair, so order is preserved and no encoding is a prefix of another.
 
 _ZERO = b"\x80"
 _POSITIVE = b"\xc0"
@@ -249,11 +252,11 @@ _PAIRS_UP = bytes((byte + 1) % 256 for byte in range(256))
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _EXPONENT_BYTES = [bytes((exponent,)) for exponent in range(256)]
 _WHOLE_STARTS = [b"", *(_POSITIVE + exponent for exponent in _EXPONENT_BYTES[-NUMBER_EXPONENT_MIN:])]
-"""First two bytes of a positive whole number, by its length."""
+"""First two bytes of an encoded positive whole number, indexed by its number of digits."""
 
 
 def encode_number(canonical: str) -> bytes:
-    """Bytes that sort as the numbers do, none a prefix of another; at most 22. 0.3–0.5 µs."""
+    """Encode to at most 22 bytes that sort as the numbers do, none a prefix of another. 0.3–0.5 µs."""
     if canonical == "0":
         return _ZERO
     if canonical.isdigit():

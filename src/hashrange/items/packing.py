@@ -1,9 +1,9 @@
-"""How is the JSON of an item kept short where it is far longer than the item's size? Texts that repeat in it stand as single bytes.
+"""How is an item's JSON stored that is far longer than the item's size? Packed: frequent texts are replaced by single bytes.
 
-An item of 400 KB may be 4 MB of JSON, when it is all nulls, empty values, control characters or numbers of many zeros; ten such in one commit hold the engine
-for 0.1 s and more.
-Bytes that canonical JSON never has stand for these texts, so equal JSON has equal packed bytes, and taking them back needs no
-reading. Must not know rows. The table is fixed in docs/formats/rows.md.
+An item of 400 KB may have 4 MB of JSON if it consists of nulls, empty values, control characters or numbers with many
+zeros; ten such items in one commit occupy the engine for 0.1 s and more. The replacing bytes never occur in canonical
+JSON, so equal JSON has equal packed bytes, and unpacking needs no parser. Must not know rows. The substitution table is
+fixed in docs/formats/rows.md.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from hashrange.items.steps import spend
 
 PACKED_AT_ONCE_BYTES = 32 * 1024
-"""Each piece of JSON of this length is packed by itself: a text that reaches over its end stays as it is."""
+"""Bytes of JSON that are packed at once; a text that crosses the end of such a piece is not replaced."""
 
 _SHORT_ESCAPES = {0x08: rb"\b", 0x09: rb"\t", 0x0A: rb"\n", 0x0C: rb"\f", 0x0D: rb"\r"}
 _ESCAPES = {bytes((code,)): _SHORT_ESCAPES.get(code, rb"\u%04x" % code) for code in range(0x20)}
-"""A control character stands for its own escape."""
+"""Control character → the escape that it replaces."""
 _NEVER_IN_UTF8 = (0xC0, 0xC1, *range(0xF5, 0x100))
 _WORDS_OF_FORMAT_7 = (
     b'{"NULL":true},', b'{"BOOL":true},', b'{"BOOL":false},', b'{"S":""},', b'{"L":[]},', b'{"M":{}},',
@@ -25,33 +25,33 @@ _WORDS = (
     b"0" * 32, b"0" * 8, b"0" * 4, b"0" * 2, b'{"S":""},', b'{"B":""},', b'{"NULL":true}', b'{"BOOL":true}', b'{"BOOL":false}',
     b'{"N":"', b'{"S":"', b'{"B":"', b'{"L":[', b'{"M":{', b'"}', b'","', b"]}", b"}}",
 )  # fmt: skip
-"""What makes the text shortest comes first: a number like 1E-130 counts 3 bytes, and is written with 129 zeros."""
+"""Replaced texts, those that save most first: a number like 1E-130 counts 3 bytes, and is written with 129 zeros."""
 
 SubstitutionTable = dict[bytes, bytes]
-"""Byte → the text that it stands for, in the order in which texts are replaced."""
+"""Byte → the text that it replaces, in the order of replacement."""
 SUBSTITUTIONS_OF_FORMAT_7: SubstitutionTable = _ESCAPES | {
     bytes((code,)): word for code, word in zip(_NEVER_IN_UTF8, _WORDS_OF_FORMAT_7, strict=True)
 }
-"""Rows that were packed by it are read as they are."""
+"""Substitution table of format 7, for reading rows that were packed with it."""
 SUBSTITUTIONS: SubstitutionTable = {byte: text for byte, text in _ESCAPES.items() if byte[0] not in _SHORT_ESCAPES} | {
     bytes((code,)): word for code, word in zip((*_SHORT_ESCAPES, *_NEVER_IN_UTF8), _WORDS, strict=True)
 }
-"""Escapes of two characters stay as they are."""
+"""The current substitution table. Escapes of two characters are not replaced."""
 _WITHOUT_ESCAPES = {byte: text for byte, text in SUBSTITUTIONS.items() if not text.startswith(b"\\")}
 
 
 def pack(text: bytes) -> bytes:
-    """Canonical JSON, packed. 5 to 50 ns a byte; gives way."""
+    """Pack canonical JSON. 5 to 50 ns a byte; gives way."""
     return b"".join([_packed(piece) for piece in _pieces(text)])
 
 
 def unpack(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> bytes:
-    """The JSON that was packed. 2 to 10 ns for each of its bytes; gives way."""
+    """Unpack packed JSON. 2 to 10 ns a byte of JSON; gives way."""
     return b"".join([_unpacked(piece, table) for piece in _pieces(packed)])
 
 
 def unpacked_bytes(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> int:
-    """The length of the JSON that was packed, without making it. 1 to 4 ns for each packed byte; gives way."""
+    """The length of packed JSON once unpacked, without unpacking it. 1 to 4 ns a packed byte; gives way."""
     size_bytes = len(packed)
     added = _ADDED if table is SUBSTITUTIONS else _added(table)
     for piece in _pieces(packed):
@@ -63,7 +63,7 @@ def unpacked_bytes(packed: bytes, table: SubstitutionTable = SUBSTITUTIONS) -> i
 
 
 def _added(table: SubstitutionTable) -> dict[int, bytes]:
-    """How much longer a text is than the byte that stands for it → all such bytes."""
+    """Bytes that unpacking adds → all substitution bytes that add this many."""
     added: dict[int, bytes] = {}
     for byte, text in table.items():
         added[len(text) - 1] = added.get(len(text) - 1, b"") + byte

@@ -1,16 +1,17 @@
-"""Where in an item does a document path lead? Reading only; a path that leads nowhere is never an error here.
+"""Which value of an item does a document path name? Reads only; a path without a value is never an error here.
 
-Source: service behaviour, captures to Oct 2026: missing attributes, wrong containers and indexes out of range are all *missing*.
+Source: service behaviour, captures to Oct 2026: missing attributes, wrong containers and indexes out of range all mean
+*no value*.
 """
 
 from hashrange.items.types import Item, Value
 
 Path = tuple[str | int, ...]
-"""Attribute name, then names (into maps) and positions (into lists), outermost first."""
+"""A document path: attribute name, then names (into maps) and positions (into lists), outermost first."""
 
 
 def resolve_path(item: Item, path: Path) -> Value | None:
-    """The value at `path`, or None when there is none. 0.1 µs an element."""
+    """The value at `path`, or None. 0.1 µs per element of the path."""
     value: Value | None = item.get(path[0])  # type: ignore[arg-type]
     for element in path[1:]:
         if value is None:

@@ -1,7 +1,7 @@
-"""What is an item at rest? A row: version byte 1 ‖ 4 bytes big-endian DynamoDB item size ‖ JSON; other versions are packed, or have metadata behind it.
+"""How is an item stored? As a row: version byte 1 ‖ 4 bytes big-endian DynamoDB item size ‖ JSON; other versions pack it or add metadata.
 
-The JSON is canonical: attribute names sorted at every level, no blanks, canonical values; so equal items have equal rows,
-and a reply splices the JSON unread. Must not know keys or tables. The format is fixed in docs/formats/rows.md.
+The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
+rows, and replies include the JSON without decoding it. Must not know keys or tables. Format: docs/formats/rows.md.
 """
 
 import re
@@ -34,23 +34,23 @@ from hashrange.messages.reads import ITEM_TOO_LARGE
 _VERSION = bytes((PLAIN_VERSION,))
 _PACKED = bytes((PACKED_VERSION,))
 PACKED_BYTES_MIN = 32 * 1024
-"""Only JSON that is longer is packed, if it is longer than PACKED_SIZES times what its item counts."""
+"""JSON is packed only if it is longer than this, and longer than PACKED_SIZES times its item's DynamoDB size."""
 PACKED_SIZES = 2
 _SURELY_QUICK_BYTES = 8_192
-"""Reading a row of this length takes at most 0.1 ms."""
+"""Decoding a row of at most this length takes at most 0.1 ms."""
 _is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
-"""Names that the JSON library takes for members of a struct."""
+"""Matches attribute names that msgspec accepts as names of struct fields: JSON writes them without escapes."""
 _decode = msgspec.json.Decoder(Item).decode
 _encode = msgspec.json.Encoder().encode
 _PART_HEADER = _VERSION + bytes(4)
 EMPTY_PART = Row(_PART_HEADER + b"{}")
-"""The part of an item of which a projection chooses nothing."""
+"""The `part_row` of an item from which a projection selects nothing."""
 
 
 def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> Row:
     """The row of a canonical item whose DynamoDB size is `size_bytes`. 3 µs for 1.1 KB.
 
-    Raises ValidationException, with the words `too_large`, for a row that is longer than ours may be.
+    Raises ValidationException with the message `too_large` if the JSON is longer than ROW_MAX_BYTES.
     """
     text = encode_item(item, size_bytes)
     if len(text) > PACKED_BYTES_MIN:
@@ -63,12 +63,12 @@ def encode_row(item: Item, size_bytes: int, too_large: str = ITEM_TOO_LARGE) -> 
 
 
 def part_row(item: Item) -> Row:
-    """A row of part of an item, for replies only: its size is 0, and its attributes stand in the order of `item`. 0.2 µs more than the JSON alone."""
+    """A row of part of an item, for replies only: size 0, unsorted attributes. 0.2 µs more than the JSON alone."""
     return _PART_HEADER + _encode(item)  # type: ignore[return-value]  # as Row(), without a call
 
 
 def decode_row(row: Row) -> Item:
-    """The item of a row, its own copy. Raises StorageFormatUnknown or StorageCorruption. 4 µs for 1.1 KB."""
+    """A new copy of a row's item. Raises StorageFormatUnknown or StorageCorruption. 4 µs for 1.1 KB."""
     if row[:1] != _VERSION:
         row = _plain(row)
     size_bytes = len(row)
@@ -83,7 +83,7 @@ def decode_row(row: Row) -> Item:
 
 
 def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
-    """Those of the row's attributes that have these names. Of a large item the rest is only read over, which takes a tenth of the time."""
+    """The row's attributes with these names. In a large item, the others are skipped in a tenth of the time."""
     if row[:1] != _VERSION:
         row = _plain(row)
     if len(row) <= _SURELY_QUICK_BYTES or not all(map(_is_plain, names)):
@@ -100,9 +100,9 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
 
 @lru_cache(256)
 def attributes_reader(names: tuple[str, ...]) -> Callable[[Row], list[bytes]]:
-    """A function from a row to the JSON of the values of these attributes, which the item has; the rest is only read over. 0.9 µs for 400 bytes.
+    """Return a function from a row to the JSON of these attributes' values; it skips all other attributes.
 
-    It raises StorageCorruption.
+    The item must have the attributes. The function raises StorageCorruption; 0.9 µs for 400 bytes.
     """
     if all(map(_is_plain, names)):
         members = [(f"a{position}", msgspec.Raw) for position in range(len(names))]
@@ -126,7 +126,7 @@ def attributes_reader(names: tuple[str, ...]) -> Callable[[Row], list[bytes]]:
 
 
 def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
-    """Of attributes whose names the JSON library might not take for those of members."""
+    """The JSON of attributes whose names msgspec may not accept as names of struct fields."""
     item = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     try:
         return SimpleNamespace(**{f"a{position}": item[name] for position, name in enumerate(names)})
@@ -136,7 +136,7 @@ def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
 
 @lru_cache(256)
 def _partial_decoder(names: tuple[str, ...]) -> Callable[[memoryview], Any]:
-    """A decoder of a struct whose members are the JSON of these attributes."""
+    """A decoder to a struct whose fields hold the JSON of these attributes, or None."""
     members = [(f"a{position}", msgspec.Raw, None) for position in range(len(names))]
     renamed = {f"a{position}": name for position, name in enumerate(names)}
     return msgspec.json.Decoder(msgspec.defstruct("Attributes", members, rename=renamed)).decode
@@ -147,7 +147,7 @@ def _unreadable(error: Exception) -> StorageCorruption:
 
 
 def _plain(row: Row) -> Row:
-    """The row of the same item that is neither packed nor has metadata."""
+    """The row of the same item in PLAIN_VERSION: neither packed nor with metadata."""
     metadata_bytes = METADATA_BYTES if row and row[0] in METADATA_VERSIONS else 0
     if len(row) < ROW_HEADER_BYTES + metadata_bytes or row[0] not in VERSIONS:
         raise _bad_version(row)

@@ -1,7 +1,7 @@
-"""Is this a sound set, and what is its canonical form? Members sorted: SS and BS by bytes, NS by value; none twice.
+"""Is a set valid, and what is its canonical form? Its members sorted, without repeats: SS and BS by bytes, NS by value.
 
-Each `walk_…` takes what stands behind the type's name and gives the canonical list (the same one when it was canonical) and its
-size in bytes. Source: service behaviour, captures to Oct 2026.
+Each `walk_…` function takes the list behind the type's name, and returns the canonical list (the same object if it was
+canonical) and its size in bytes. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _Order = TypeVar("_Order", str, bytes)
 
 
 def walk_string_set(members: Any) -> tuple[Members, int]:
-    """Strings order by their UTF-8 bytes, which is the order of code points."""
+    """The canonical string set, sorted by UTF-8 bytes, which is the order of code points; and its size in bytes."""
     if members.__class__ is not list:
         raise Malformed
     if not members:
@@ -42,7 +42,7 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
 
 
 def walk_binary_set(members: Any) -> tuple[Members, int]:
-    """Binaries order by their bytes."""
+    """The canonical binary set, sorted by decoded bytes, and its size in bytes."""
     check_members("BS", members)
     decoded = {member: decode_base64(member) for member in walk(members)}  # equal bytes have equal texts
     if len(decoded) < len(members):
@@ -52,7 +52,7 @@ def walk_binary_set(members: Any) -> tuple[Members, int]:
 
 
 def walk_number_set(members: Any) -> tuple[Members, int]:
-    """Numbers order by value, and repeat by value."""
+    """The canonical number set, sorted by value, and its size in bytes. Equal values are repeats."""
     check_members("NS", members)
     ordered = sort([normalize_number(member) for member in walk(members)], encode_number)
     if len(_distinct(ordered)) < len(ordered):
@@ -62,7 +62,7 @@ def walk_number_set(members: Any) -> tuple[Members, int]:
 
 
 def check_members(type_name: str, members: Any) -> None:
-    """Refuse what is no list of strings, then what is empty."""
+    """Raise Malformed unless `members` is a list of strings, then RequestFault if it is empty."""
     if members.__class__ is not list:
         raise Malformed
     for member in walk(members):
@@ -74,7 +74,10 @@ def check_members(type_name: str, members: Any) -> None:
 
 
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RepeatFault:
-    """Current wording: sorted up to the first repeat, the repeat, then the rest; older: as the request has them."""
+    """The RepeatFault of a set. It lists the members sorted up to the first repeat, the repeat, then the rest.
+
+    The older wording lists them in the order of the request.
+    """
     first: dict[_Order, str] = {}
     for position, place in enumerate(walk(order)):
         if place in first:
@@ -87,7 +90,7 @@ def _repeats(message: str, separator: str, members: Members, order: list[_Order]
 
 
 def _joined(separator: str, members: Iterable[str], quote: str) -> str:
-    """The members as a message lists them, each between quotes; not many more than a message may have room for."""
+    """The members as a message lists them, each in quotes; not many more than a message may hold."""
     texts: list[str] = []
     characters = 0
     for member in members:
@@ -99,7 +102,7 @@ def _joined(separator: str, members: Iterable[str], quote: str) -> str:
 
 
 def _distinct(members: list[str]) -> set[str]:
-    """The set of the members, of which there may be very many."""
+    """The set of the members, built in pieces because there may be very many."""
     distinct: set[str] = set()
     for some in together(members):
         distinct.update(some)
@@ -107,6 +110,6 @@ def _distinct(members: list[str]) -> set[str]:
 
 
 def _texts_size_bytes(texts: Iterable[str]) -> int:
-    """UTF-8 bytes of all texts; a TypeError when one of them is none."""
+    """UTF-8 bytes of all texts. Raises TypeError if one of them is not a string."""
     joined = "".join(texts)
     return len(joined) if joined.isascii() else len(joined.encode())

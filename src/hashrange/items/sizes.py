@@ -1,6 +1,6 @@
-"""How many bytes does a canonical item count? Every DynamoDB limit and capacity unit rests on this figure.
+"""What is the DynamoDB size of an item? Names and values in bytes; all size limits and capacity units are based on it.
 
-Values are canonical and sound here (`items.values` counts while it checks; this is for items that are known already).
+Values must be canonical and valid, hence already checked; `items.values` counts while it checks.
 Source: developer guide, item sizes; number sizes as measured in captures to Oct 2026.
 """
 
@@ -9,23 +9,23 @@ from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
 
 CONTAINER_BYTES = 3
-"""A list or map, besides its members."""
+"""Bytes of a list or map, without its members."""
 MEMBER_BYTES = 1
-"""Each member of a list or map, besides its name and value."""
+"""Bytes of each member of a list or map, without its name and value."""
 
 
 def text_size_bytes(text: str) -> int:
-    """Length in UTF-8."""
+    """Length of a text in UTF-8 bytes."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def binary_size_bytes(base64: str) -> int:
-    """Length of the bytes behind canonical base64."""
+    """Number of bytes that canonical base64 encodes."""
     return len(base64) // 4 * 3 - base64.count("=", -2)
 
 
 def item_size_bytes(item: Item) -> int:
-    """Names and values of all attributes."""
+    """Names and values of all attributes, in bytes."""
     size_bytes = 0
     for name, value in walk(item.items()):
         size_bytes += text_size_bytes(name) + value_size_bytes(value)
@@ -33,12 +33,12 @@ def item_size_bytes(item: Item) -> int:
 
 
 def attribute_size_bytes(name: str, value: Value) -> int:
-    """What one attribute adds to its item."""
+    """Bytes that one attribute adds to its item's size."""
     return text_size_bytes(name) + value_size_bytes(value)
 
 
 def value_change_bytes(old: Value, new: Value) -> int:
-    """By how much `new` is larger than `old`. Members of maps that both share are passed over, so a small change costs little."""
+    """Bytes by which `new` is larger than `old`. Skips members that both maps share: a small change costs little."""
     if old is new:
         return 0
     before, after = old.get("M"), new.get("M")
@@ -61,7 +61,7 @@ def value_change_bytes(old: Value, new: Value) -> int:
 
 
 def value_size_bytes(value: Value) -> int:
-    """One value without its name."""
+    """Bytes of one value, without its name."""
     ((type_name, content),) = value.items()
     match type_name:
         case "S":

@@ -1,12 +1,13 @@
-"""When does long work let others have their turn? It counts its steps, and looks at the clock now and then.
+"""When does long work give way to other requests? It counts its steps, and looks at the clock every 100 steps.
 
-Every walk over values, conditions, rows and results calls `spend` or goes over `walk(members)`; one step is about a microsecond
-of work. Who runs the walk decides what a look does: the server's workers (`service/workers.py`) give way once their slice of time
-is over, and go on in a later turn of the event loop. Where nobody has said anything (jobs, the command line, most tests), a
-look does nothing. Must not know an event loop.
+Every walk over values, conditions, rows and results calls `spend` or iterates over `walk(members)`; one step is about a
+microsecond of work. `install` decides what a look does: the server's workers (`service/workers.py`) give way once their
+slice of time is over, and continue in a later turn of the event loop. Without `install` (jobs, the command line, most
+tests), a look does nothing. Must not know an event loop.
 
-Code that gives way may find the world changed behind a walk. On the embedded store that matters between reading a row and
-committing what was planned from it: `gave_way` tells, and `Undisturbed` prevents it. Figures: docs/adr/0023-giving-way.md.
+While code gives way, other requests may change the data. On the embedded store this matters between reading a row and
+committing a change planned from it: `gave_way` detects it, `Undisturbed` prevents it.
+Measurements: docs/adr/0023-giving-way.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -18,22 +19,22 @@ T = TypeVar("T")
 LOOK_STEPS = 100
 """Steps between two looks at the clock."""
 FEW_MEMBERS = 32
-"""Of something that there is one of in a request, such as its item: so many are not worth counting, which takes 0.1 µs."""
+"""Up to this many members are not counted, which takes 0.1 µs, if a request has only one such object, like its item."""
 PIECE_MEMBERS = 64
-"""Members of a long walk between two counts."""
+"""Members of a long walk that are counted together."""
 SORTED_MEMBERS = 2_048
 """Members that are sorted at once."""
 PIECE_BYTES = 32 * 1024
-"""Reading or writing this much JSON at once takes up to a millisecond, and cannot be left: others have their turn before."""
+"""Bytes of JSON that take up to a millisecond to read or write at once; work gives way before."""
 TOGETHER_MEMBERS = 2_048
-"""Members of many that are handed to one call of the interpreter's own functions, which take 0.05 to 0.2 µs for each."""
+"""Members that are passed to one call of a built-in function, which takes 0.05 to 0.2 µs for each."""
 LARGE_BYTES = 256 * 1024
-"""This much takes so much time and memory that few may do it at a time."""
+"""Pieces of JSON from this size take so much time and memory that few are processed at a time."""
 
 REPLY_BYTES = 1024 * 1024
-"""Of a reply that many may make at a time."""
+"""Longest reply that many workers may build at a time."""
 REPLY_ALONE_BYTES = 32 * 1024 * 1024
-"""What a larger one is taken for."""
+"""Size that `grow_reply` reports for a reply larger than REPLY_BYTES, so that it is built alone."""
 
 _left = LOOK_STEPS
 _ways_given = 0
@@ -43,7 +44,10 @@ _is_undisturbed = False
 
 
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
-    """From now on, `look` is called every LOOK_STEPS steps, and `queue` with the size of each large piece; both may let others run."""
+    """Set the functions to call: `look` every LOOK_STEPS steps, `queue` with the size of each piece from PIECE_BYTES.
+
+    Both may let other requests run.
+    """
     global _look, _queue
     _look, _queue = look, queue
 
@@ -57,7 +61,7 @@ def spend(steps: int) -> None:
 
 
 def look() -> None:
-    """Give way now, if the slice of time is over: for work whose steps cannot be told before. 0.15 µs."""
+    """Give way now if the slice of time is over; for work whose steps are not known in advance. 0.15 µs."""
     global _left
     _left = LOOK_STEPS
     if _look is not None and not _is_undisturbed:
@@ -65,20 +69,20 @@ def look() -> None:
 
 
 def spend_decoding(size_bytes: int) -> None:
-    """Count the reading or writing of so much JSON, before it is done at once; before a large piece others have their turn."""
+    """Count the reading or writing of this much JSON in one call; gives way first if it is at least PIECE_BYTES."""
     if size_bytes >= PIECE_BYTES and _queue is not None and not _is_undisturbed:
         _queue(size_bytes)
     spend(size_bytes >> 6)
 
 
 def grow_reply(before_bytes: int, after_bytes: int) -> None:
-    """A reply that is being made has grown: beyond 1 MB such replies are made one after the other, for each takes as much memory again."""
+    """Note that a reply has grown. Above 1 MB replies are built one at a time: each takes as much memory again."""
     if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and not _is_undisturbed:
         _queue(REPLY_ALONE_BYTES)
 
 
 def walk(members: Collection[T]) -> Iterable[T]:
-    """The members, counted; many of them piece by piece. 0.1 µs, and 0.03 µs for each of many."""
+    """The members, counted; many of them in pieces. 0.1 µs, plus 0.03 µs for each of many."""
     global _left
     if len(members) > PIECE_MEMBERS:
         return _pieces(members)
@@ -96,7 +100,7 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
 
 
 def together(members: Collection[T], at_once: int = TOGETHER_MEMBERS) -> Iterable[Collection[T]]:
-    """The members in as many collections as one call at a time may work on, each counted. 0.2 µs for few."""
+    """Split the members into collections of at most `at_once`, and count them. 0.2 µs for few members."""
     if len(members) > at_once:
         return _collections(members, at_once)
     spend((len(members) >> 3) + 1)
@@ -111,38 +115,38 @@ def _collections(members: Iterable[T], at_once: int) -> Iterator[list[T]]:
 
 
 class Undisturbed:
-    """`with Undisturbed():` nothing gives way meanwhile: for short work that reads, and then commits what rests on it. 0.3 µs."""
+    """`with Undisturbed():` prevents giving way: for short work that reads, then commits what depends on it. 0.3 µs."""
 
     __slots__ = ("_before",)
 
     def __enter__(self) -> None:
-        """From now on."""
+        """Prevent giving way."""
         global _is_undisturbed
         self._before, _is_undisturbed = _is_undisturbed, True
 
     def __exit__(self, *_failure: object) -> None:
-        """As it was before."""
+        """Restore the state before the `with` statement."""
         global _is_undisturbed
         _is_undisturbed = self._before
 
 
 def gave_way() -> int:
-    """How often any work has given way; the same number twice means that nobody else has run in between."""
+    """How often any work has given way; the same number twice means that no other work ran in between."""
     return _ways_given
 
 
 def note_way_given() -> None:
-    """To be called by whoever lets others run in the middle of a look."""
+    """Count that work gives way; the installed functions call this before they let other requests run."""
     global _ways_given
     _ways_given += 1
 
 
 def sort(members: Collection[T], key: Callable[[T], Any] | None = None) -> list[T]:
-    """As `sorted`, in pieces. Members with equal keys must be equal; many are sorted quickly when keys are bytes or strings."""
+    """Like `sorted`, in pieces. Members with equal keys must be equal; many sort fast if keys are bytes or strings."""
     if key is None or len(members) <= SORTED_MEMBERS:
         return _sorted_runs(members, key)
     by_key = {key(member): member for member in walk(members)}
-    if len(by_key) < len(members):  # some repeat
+    if len(by_key) < len(members):  # some members repeat
         ordered = _sorted_runs([key(member) for member in walk(members)], None)
     else:
         ordered = _sorted_runs(by_key, None)
@@ -150,7 +154,7 @@ def sort(members: Collection[T], key: Callable[[T], Any] | None = None) -> list[
 
 
 def _sorted_runs(members: Collection[Any], key: Callable[[Any], Any] | None) -> list[Any]:
-    """Short runs are sorted at once, and merged in linear time, two and two."""
+    """Sort short runs with one call each, then merge them in pairs, in linear time."""
     if len(members) <= SORTED_MEMBERS:
         spend(len(members) >> 1)
         return sorted(members, key=key)

@@ -1,9 +1,10 @@
-"""Is this a sound attribute value, and what is its canonical form? One walk checks, normalises, counts bytes and depth.
+"""Is an attribute value valid, and what is its canonical form? One walk checks, normalises, counts bytes and depth.
 
-Faults come in the order of the request; within one value: number → NULL → empty sets → numbers of sets → repeats → members of
-maps and lists → more than one type. `Malformed` is raised for everything that is no attribute value by its JSON types (bad
-base64, unknown members and text that is not Unicode included): the slow path words those, and they come first anyway.
-Nothing given is mutated; what is canonical already is given back as it is. Source: service behaviour, captures to Oct 2026.
+Faults are raised in the order of the request; within one value: number → NULL → empty sets → numbers of sets →
+repeats → members of maps and lists → more than one type. `Malformed` is raised for everything that is not an attribute
+value by its JSON types, and for bad base64, unknown members and text that is not Unicode: these precede all other
+faults, and the slow path words them. Arguments are never mutated; a canonical value is returned as the same object.
+Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from hashrange.messages.values import (
 )
 
 Content = Any
-"""What stands behind a type's name in a value; anything that JSON can hold until it is checked."""
+"""The content behind a type's name in a value; until it is checked, anything that JSON can hold."""
 
 
 def check_item(item: dict[str, Any]) -> tuple[Item, int]:
@@ -45,7 +46,7 @@ def check_item(item: dict[str, Any]) -> tuple[Item, int]:
 
 
 def check_value(value: dict[str, Any]) -> tuple[Value, int]:
-    """The canonical value and its size in bytes, without a name. Raises as `check_item` does."""
+    """The canonical value and its size in bytes, without a name. Raises what `check_item` raises."""
     if value.__class__ is not dict:
         raise Malformed
     try:
@@ -61,7 +62,7 @@ def check_value(value: dict[str, Any]) -> tuple[Value, int]:
 
 
 def check_values(values: dict[str, Any]) -> dict[str, Value]:
-    """The canonical ExpressionAttributeValues; the older layer words a fault with the token it stands at."""
+    """The canonical ExpressionAttributeValues. The older layer's wording of a fault names the token."""
     changed: dict[str, Value] | None = None
     members = values.items()
     for token, value in members if len(members) <= FEW_MEMBERS else walk(members):
@@ -81,7 +82,7 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
 
 
 def _expression_value_fault(fault: ValidationException, token: str) -> RequestFault:
-    """The same fault, with the wording of the older layer."""
+    """The fault of an expression value, with the older layer's wording, which names the token."""
     message = str(fault)
     if isinstance(fault, NestingFault) and fault.levels == NESTING_LEVELS_MAX:
         return fault
@@ -102,11 +103,11 @@ def type_of(value: Value) -> str:
 # --- maps and lists -----------------------------------------------------------------------------
 
 NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
-"""Characters that cannot have more bytes than the limit."""
+"""A name of at most this many characters cannot exceed the limit in bytes."""
 
 
 def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:
-    """Attributes of an item (level 0), or of a map (level: lists and maps around them): canonical, and Σ (name + value)."""
+    """Canonical attributes of an item or map, and Σ (name + value) in bytes. `level`: lists and maps around them."""
     if attributes.__class__ is not dict:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and attributes:
@@ -142,7 +143,7 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
 
 
 def check_name(name: str) -> None:
-    """Refuse the name of an attribute that is empty or longer than 65,535 bytes."""
+    """Raise RequestFault if an attribute's name is empty or longer than 65,535 bytes."""
     if not name:
         raise RequestFault(ATTRIBUTE_NAME_EMPTY)
     if len(name.encode()) > ATTRIBUTE_NAME_MAX_BYTES:
@@ -150,7 +151,7 @@ def check_name(name: str) -> None:
 
 
 def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
-    """Elements of a list that stand inside `level` lists and maps, this one included: canonical, and Σ values in bytes."""
+    """Canonical elements of a list, and Σ values in bytes. `level`: lists and maps around them, this list included."""
     if elements.__class__ is not list:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and elements:
@@ -177,23 +178,23 @@ def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
 
 
 class _NestedNameFault(RequestFault):
-    """An empty name inside a map. Nesting that is too deep is told first, wherever in the item it is."""
+    """An empty name inside a map. A NestingFault anywhere in the item is reported instead."""
 
 
 def _deepest_fault(content: Content) -> NestingFault | None:
-    """The refusal of the nesting inside an item, or inside a list of values, if it is too deep."""
+    """The NestingFault of an item, or of a list of values, that is nested too deep; otherwise None."""
     levels = count_levels(content)
     return NestingFault(NESTING_TOO_DEEP, levels) if levels >= NESTING_LEVELS_MAX else None
 
 
 def _nesting_fault(content: Content) -> NestingFault:
-    """`content` is that of the map or list whose members stand too deep."""
+    """The NestingFault of a map or list whose members are nested too deep."""
     levels = NESTING_LEVELS_MAX + count_levels(content)
     return NestingFault(NESTING_TOO_DEEP, levels)
 
 
 def count_levels(content: Content) -> int:
-    """Inside how many lists and maps the deepest value of an item, map or list stands; counted a level beyond what is ever told."""
+    """Levels of lists and maps inside an item, map or list; counted to at most NESTING_LEVELS_READ_MAX + 1."""
     levels = -1
     layer = [content]
     while layer and levels <= NESTING_LEVELS_READ_MAX:
@@ -203,7 +204,7 @@ def count_levels(content: Content) -> int:
 
 
 def _inner_contents(content: Content) -> Iterator[Content]:
-    """The contents of the lists and maps right inside a map or list, but for empty ones."""
+    """The contents of the lists and maps directly inside a map or list, except empty ones."""
     for value in walk(content.values() if content.__class__ is dict else content):
         if value.__class__ is dict:
             for type_name, json_type in (("M", dict), ("L", list)):
@@ -216,7 +217,7 @@ def _inner_contents(content: Content) -> Iterator[Content]:
 
 
 def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content, int]:
-    """What stands behind a type's name: canonical, and its size in bytes. A chain, since it costs less than a table of calls."""
+    """The canonical content of a value and its size in bytes. An if-chain costs less than a table of functions."""
     if type_name == "N":
         if content.__class__ is str:
             return measure_number(content)
@@ -255,7 +256,7 @@ _JSON_TYPES = {
 
 
 def _refuse_count(value: dict[str, Any], level: int) -> NoReturn:
-    """Refuse a value with no type, or with several: for the first fault inside one of them, else for their number."""
+    """Refuse a value with no type or several types: for the first fault inside, otherwise for their number."""
     if not value:
         raise ValidationException(VALUE_EMPTY)
     for type_name, content in value.items():

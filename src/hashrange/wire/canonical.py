@@ -1,6 +1,6 @@
-"""What exactly was signed? The canonical request, the string to sign and the keys of SigV4. Pure.
+"""Which bytes does a request's signature cover? The canonical request, the string to sign and the signing key of SigV4. Pure.
 
-Source: signing.md 2 (computation). The payload's hash is that of the body as it was sent, before any content coding is undone.
+Source: signing.md 2 (computation). The payload's hash is that of the body as sent, before content codings are undone.
 """
 
 import hmac
@@ -18,7 +18,7 @@ UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
 
 
 def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
-    """The key that signs for one day, Region and service; 5 µs, so its users keep it."""
+    """The key that signs for one day, Region and service; takes 5 µs, so callers cache it."""
     key = b"AWS4" + secret.encode()
     for part in (day, region, service, TERMINATOR):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -26,7 +26,7 @@ def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
 
 
 def payload_hash(request: HttpRequest) -> bytes:
-    """The hash that stands in the canonical request, or the marker that stands in its place."""
+    """The payload's hash in the canonical request, or the marker in its place."""
     marker = request.header(b"x-amz-content-sha256")
     if marker is not None and (marker == UNSIGNED_PAYLOAD or marker in MARKERS):
         return marker
@@ -34,7 +34,7 @@ def payload_hash(request: HttpRequest) -> bytes:
 
 
 def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
-    """The text whose hash was signed."""
+    """The canonical request: the text whose hash is signed."""
     path, _, query = request.url.partition(b"?")
     headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
     return b"\n".join(
@@ -49,7 +49,7 @@ def string_to_sign(claim: Claim, canonical: bytes) -> bytes:
 
 
 def check_signature(request: HttpRequest, claim: Claim, key: bytes) -> None:
-    """Step 10; raises InvalidSignatureException with both texts when the signature is another."""
+    """Raise InvalidSignatureException with both texts if the signature is wrong (signing.md 2, step 10)."""
     canonical = canonical_request(request, claim)
     to_sign = string_to_sign(claim, canonical)
     if not hmac.compare_digest(hmac.new(key, to_sign, sha256).hexdigest().encode(), claim.signature):
@@ -57,7 +57,7 @@ def check_signature(request: HttpRequest, claim: Claim, key: bytes) -> None:
 
 
 def check_chunks(request: HttpRequest, claim: Claim, key: bytes) -> None:
-    """A body in signed chunks is covered by their signatures only; raises InvalidSignatureException when one is wrong."""
+    """Raise InvalidSignatureException if a chunk's signature is wrong: only these signatures cover a body in chunks."""
     if request.header(b"x-amz-content-sha256") in SIGNED_MARKERS and not are_chunks_signed(request.body, claim, key):
         canonical = canonical_request(request, claim)
         raise _mismatch(canonical, string_to_sign(claim, canonical))
@@ -70,7 +70,7 @@ def _mismatch(canonical: bytes, to_sign: bytes) -> InvalidSignatureException:
 
 
 def _header_value(request: HttpRequest, name: bytes) -> bytes:
-    """Values of a header: trimmed, inner blanks collapsed, repeated ones joined by commas; empty when it was not sent."""
+    """A header's values: trimmed, inner blanks collapsed, repeated ones joined by commas; empty if it was not sent."""
     values = (request.values[position] or b"" for position in request.layout.positions.get(name, ()))
     return b",".join(b" ".join(value.split()) for value in values)
 
@@ -88,7 +88,7 @@ def _canonical_path(path: bytes) -> bytes:
 
 
 def _canonical_query(query: bytes, claim: Claim) -> bytes:
-    """Pairs encoded and sorted; a presigned request does not sign its own signature."""
+    """The query's pairs, encoded and sorted; a presigned request does not sign its own signature."""
     if not query:
         return b""
     encoded = sorted(

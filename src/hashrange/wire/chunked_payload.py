@@ -1,7 +1,8 @@
-r"""What is inside a body sent in signed chunks (`aws-chunked`)? Pure.
+r"""How is a body in chunks (`aws-chunked`) joined, and how are its signatures checked? Chunk by chunk. Pure.
 
-Each chunk is `<hex size>[;chunk-signature=<hex>]\\r\\n<bytes>\\r\\n`, the last has size 0 and may be followed by trailers. DynamoDB
-clients do not send this by themselves; proxies and generic signers do. Source: signing.md 1 and the payload markers of SigV4.
+Each chunk is `<hex size>[;chunk-signature=<hex>]\r\n<bytes>\r\n`; the last has size 0 and may be followed by trailers.
+DynamoDB clients do not send chunks by themselves; proxies and generic signers do.
+Source: signing.md 1 and the payload markers of SigV4.
 """
 
 import hmac
@@ -15,27 +16,28 @@ from hashrange.items.steps import spend
 from hashrange.wire.sigv4 import Claim
 
 SIGNED_MARKERS = frozenset((b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"))
-"""What X-Amz-Content-SHA256 says of a body in signed chunks, without and with trailers."""
+"""Values of X-Amz-Content-SHA256 for a body in signed chunks, without and with trailers."""
 MARKERS = SIGNED_MARKERS | {b"STREAMING-UNSIGNED-PAYLOAD-TRAILER"}
-"""… and of any body in chunks. What else it says is no marker, and leaves the body to its own hash."""
+"""Values of X-Amz-Content-SHA256 for any body in chunks. Other values, except UNSIGNED-PAYLOAD, are no markers: the
+body's own hash is signed."""
 CHUNKS_MAX = 65_536
 _is_size = re.compile(rb"[0-9a-fA-F]{1,16}").fullmatch
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
 class ChunksError(HashrangeError):
-    """The body is not made of chunks."""
+    """The body does not consist of valid chunks."""
 
 
 class Chunk(NamedTuple):
-    """One chunk; the signature is empty when it carries none."""
+    """One chunk; `signature` is empty if the chunk has none."""
 
     data: bytes
     signature: bytes
 
 
 def split_chunks(body: bytes) -> Iterator[Chunk]:
-    """All chunks, the empty last one too; trailers are passed over. Raises ChunksError. 1.5 µs a chunk."""
+    """Yield all chunks, including the empty last one; trailers are ignored. Raises ChunksError. 1.5 µs a chunk."""
     position = 0
     for _ in range(CHUNKS_MAX):
         spend(2)
@@ -60,14 +62,14 @@ def split_chunks(body: bytes) -> Iterator[Chunk]:
 
 
 def join_chunks(body: bytes) -> bytes:
-    """The body without its chunks. Raises ChunksError."""
+    """The joined data of all chunks. Raises ChunksError."""
     return b"".join(chunk.data for chunk in split_chunks(body))
 
 
 def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
-    """Does each chunk carry the right signature? Each signs the one before it; the first, that of the head. Raises ChunksError.
+    """True if each chunk has the right signature, which covers the preceding one; the first covers that of the head.
 
-    3 µs a chunk, and 1 ms a MB.
+    Raises ChunksError. 3 µs a chunk, plus 1 ms a MB.
     """
     previous = claim.signature.decode("latin-1")
     for chunk in split_chunks(body):

@@ -1,7 +1,7 @@
-"""Which members break a declared constraint, in the order in which the service reports them? All, as one message.
+"""Which members of a request break a declared constraint? Up to ten, in one message, in the order in which the service reports them.
 
-Bounds come from the request struct (`wire.shape`); the forms in which an operation differs from the general
-sentences come from its rules (`wire.rules`). Values have passed the check of their JSON types (`wire.jsontypes`).
+Bounds come from the request struct (`wire.shape`); an operation's special wordings come from its rules (`wire.rules`).
+Values have passed the check of their JSON types (`wire.jsontypes`).
 Source: service behaviour, captures to October 2026.
 """
 
@@ -21,7 +21,7 @@ from hashrange.wire.shape import Bounds, Shape
 
 _ARN_START = "arn:"
 _PIECE_CHARACTERS = 16 * 1024
-"""Of a text that is matched at once, in 0.5 ms at most."""
+"""Characters of a text that are matched at once, in at most 0.5 ms."""
 _PIECE_STEPS = 500
 
 
@@ -29,15 +29,15 @@ class MemberPlace(NamedTuple):
     """Where a value stands in the request."""
 
     path: str = ""
-    """As messages show it: `requestItems.Music.member.keys`."""
+    """The path as messages show it: `requestItems.Music.member.keys`."""
     form: str = ""
-    """The same with `{key}` for each key of a map."""
+    """The path with `{key}` in place of each key of a map."""
     key: str = ""
-    """The innermost of these keys, as it is shown."""
+    """The innermost map key of the path, as messages show it."""
 
 
 class Violation(NamedTuple):
-    """One broken constraint of a value; `words` say what it must be."""
+    """One broken constraint of a value; `words` say what the value must be."""
 
     place: MemberPlace
     constraint: Constraint
@@ -46,11 +46,11 @@ class Violation(NamedTuple):
     words: str
 
     def text(self) -> str:
-        """The general sentence."""
+        """The general sentence for this violation."""
         return self._told(render_value(self.value, self.shape))
 
     def json_text(self) -> str:
-        """The same with the value as JSON."""
+        """The general sentence for this violation, with the value as JSON."""
         return self._told(render_json(self.value))
 
     def _told(self, value: str) -> str:
@@ -58,7 +58,7 @@ class Violation(NamedTuple):
 
 
 def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules) -> None:
-    """Raise ValidationException with every broken constraint of the request, ten at most."""
+    """Raise ValidationException with the broken constraints of the request, at most ten."""
     violations = list(_structure_violations(request, shape, MemberPlace()))
     if violations:
         is_older = any(one.place.path == "key" and one.constraint == "required" for one in violations)
@@ -68,7 +68,10 @@ def check_constraints(request: dict[str, Any], shape: Shape, rules: RequestRules
 
 
 def _older_report(violations: list[Violation]) -> str:
-    """The message of the older layer, which single items fall back to: general sentences; of a table's name the length before its pattern."""
+    """The older layer's message, for requests for single items: general sentences only.
+
+    A table name that breaks length and pattern is reported for its length only.
+    """
     lengths = {one.place for one in violations if one.constraint in ("min_length", "max_length")}
     return envelope(
         [
@@ -80,7 +83,7 @@ def _older_report(violations: list[Violation]) -> str:
 
 
 def _report(violations: list[Violation], rules: RequestRules) -> str:
-    """The reply's message."""
+    """The message of the current layer, with the operation's special wordings."""
     has_unknown_word = any(one.constraint == "enumeration" for one in violations)
     texts: list[str] = []
     alone = None
@@ -105,7 +108,7 @@ def _report(violations: list[Violation], rules: RequestRules) -> str:
 
 
 def envelope(texts: list[str]) -> str:
-    """Collected constraints as one message; no more than ten are counted and listed."""
+    """One message for all collected constraints; at most ten are counted and listed."""
     texts = texts[:CONSTRAINT_ERRORS_MAX]
     errors = messages.ERROR_SEPARATOR.join(texts)
     if len(texts) == 1:
@@ -114,7 +117,7 @@ def envelope(texts: list[str]) -> str:
 
 
 def _structure_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """Each member's own constraints, then those inside it, member by member as declared."""
+    """Yield each member's own violations, then those inside it, in declared order."""
     dot = "." if place.path else ""
     for name, inner, is_required in shape.members:
         member = value.get(name)
@@ -128,7 +131,7 @@ def _structure_violations(value: dict[str, Any], shape: Shape, place: MemberPlac
 
 
 def _value_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """The value's own constraints, then those of its members."""
+    """Yield the value's own violations, then those of its members."""
     yield from _own_violations(value, shape, place)
     if shape.kind == "Map":
         yield from _map_violations(value, shape, place)
@@ -136,7 +139,7 @@ def _value_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[
 
 
 def _inner_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """What is broken inside the value: of a list or map, no more than is told."""
+    """Yield the violations inside a value; for a list or map, at most as many as are reported."""
     match shape.kind:
         case "Structure":
             yield from _structure_violations(value, shape, place)
@@ -149,14 +152,14 @@ def _inner_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[
 
 
 def _list_violations(value: list[Any], member: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """What is broken in a list's members."""
+    """Yield the violations of a list's members."""
     for position, element in enumerate(walk(value), start=1):
         if not _is_sound(element, member):
             yield from _value_violations(element, member, _below(place, f".{position}.member"))
 
 
 def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """What is broken in a map's values; of those that are lists, only inside."""
+    """Yield the violations of a map's values; of lists, only those inside."""
     violations = _inner_violations if member.kind == "List" else _value_violations
     for key, element in walk(value.items()):
         if not _is_sound(element, member):
@@ -166,7 +169,7 @@ def _map_value_violations(value: dict[str, Any], member: Shape, place: MemberPla
 
 
 def _is_sound(value: Any, shape: Shape) -> bool:
-    """Is it plain that nothing is broken? Seen before any place is worded: nothing is constrained, or it is a scalar in bounds."""
+    """True for a value without constraints, or a scalar within its bounds. Builds no path."""
     if shape.is_free:
         return True
     if shape.kind in ("Structure", "List", "Map"):
@@ -175,7 +178,7 @@ def _is_sound(value: Any, shape: Shape) -> bool:
 
 
 def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
-    """The same of all members of a list or map; of many texts whose lengths alone are bounded it is seen at once."""
+    """True if the members of a list or map have no constraints, or only length bounds and keep them."""
     if member.is_free or not value:
         return True
     bounds = member.bounds
@@ -191,7 +194,7 @@ def _below(place: MemberPlace, step: str) -> MemberPlace:
 
 
 def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """In the order: pattern, least length, greatest length, least value, greatest value, enumeration."""
+    """Yield the value's own violations: pattern, least length, greatest length, minimum, maximum, enumeration."""
     bounds = shape.bounds
     if bounds.pattern is not None and not _matches(value, bounds):
         yield _violation(place, "pattern", value, shape, messages.PATTERN, bounds.pattern)
@@ -213,9 +216,9 @@ def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Vi
 
 
 def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
-    """Keys, then values, that break their constraints: each told once, of the map as a whole.
+    """Yield one violation for all bad keys of a map, then one for all bad values that are lists.
 
-    Only of values that are lists; other values break their constraints at their own paths.
+    Other values are reported at their own paths.
     """
     keys, member = shape.keys, shape.member
     assert member is not None
@@ -226,7 +229,7 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> 
 
 
 def _is_within(value: Any, bounds: Bounds) -> bool:
-    """Has this text or list an allowed length, and does it match the pattern?"""
+    """True if the text or list has an allowed length and matches the pattern."""
     length = len(value)
     return (
         (bounds.min_length is None or length >= bounds.min_length)
@@ -237,7 +240,7 @@ def _is_within(value: Any, bounds: Bounds) -> bool:
 
 
 def _described(bounds: Bounds) -> str:
-    """Lengths and pattern as the constraints of a map's keys or values are listed."""
+    """Lengths and pattern as a message lists the constraints of a map's keys or values."""
     listed = (
         (messages.LENGTH_AT_MOST, bounds.name_max_length or bounds.max_length),
         (messages.LENGTH_AT_LEAST, bounds.min_length),
@@ -256,7 +259,10 @@ def _matches(value: Any, bounds: Bounds) -> bool:
 
 
 def _matches_in_pieces(pattern: str, text: str) -> bool:
-    """Of 1 MB at once it would take up to 34 ms. Every pattern repeats something whose length divides that of a piece."""
+    """Match a long text in pieces; 1 MB at once would take up to 34 ms.
+
+    Every pattern repeats something whose length divides that of a piece.
+    """
     for start in range(0, len(text), _PIECE_CHARACTERS):
         spend(_PIECE_STEPS)
         if re.fullmatch(pattern, text[start : start + _PIECE_CHARACTERS]) is None:

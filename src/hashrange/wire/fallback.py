@@ -1,9 +1,9 @@
-"""Which of the service's two layers looks at a request? Those for single items fall back to the older one in two cases.
+"""Which of the service's two validation layers checks a request? Requests for single items fall back to the older one in two cases.
 
-The older layer words faults in sentences of its own, and has neither forms for single constraints nor an envelope. It is met by
-requests without their key, as far as constraints go, and by requests that hold a value which the current layer cannot read, for it is
-nested too deep: these meet nothing else. Other operations have one layer each: their records say which operations fall back (`RequestRules.falls_back`).
-Source: service behaviour, captures to October 2026.
+The older layer words faults in its own sentences, without special wordings of single constraints and without an
+envelope around request faults. A request without its key falls back for its constraints; a request with a value nested
+too deep for the current layer falls back entirely. Other operations have one layer each: an operation's record says
+whether it falls back (`RequestRules.falls_back`). Source: service behaviour, captures to October 2026.
 """
 
 from typing import Any
@@ -19,9 +19,9 @@ _LEGACY_MAPS = ("Expected", "AttributeUpdates")
 
 
 def holds_unread_values(rules: RequestRules, request: dict[str, Any] | msgspec.Struct) -> bool:
-    """Does a request that may fall back, one for a single item, hold a value that is nested deeper than the current layer reads?
+    """True if a request that may fall back holds a value nested deeper than the current layer reads.
 
-    `request` is sound by its JSON types. Only for requests that are refused: linear in their values.
+    `request` must have passed the check of JSON types. Only for requests that are refused: linear in their values.
     """
     if not rules.falls_back:
         return False

@@ -1,12 +1,12 @@
-"""What is the first fault of a request? The slow path, in the service's order of checks.
+"""What is the first fault of a request? The slow path checks a refused body again, in the service's order of checks.
 
 1. The body is JSON, and an object. Lists and maps that are too long are cut (`wire.overlong`).
 2. Every known member has its declared JSON type (`wire.jsontypes`).
-3. What the operation's rules ask for first: mostly that the table's name is there and has a possible length.
+3. The member that the operation's rules require first: usually the table's name, present and of an allowed length.
 4. Member constraints, collected (`wire.constraints`).
 
-Everything is read from the request's struct (`wire.shape`) and the operation's rules (`wire.rules`). Must not know what an operation does.
-Source: service behaviour, captures to October 2026.
+All checks are read from the request's struct (`wire.shape`) and the operation's rules (`wire.rules`).
+Must not know what an operation does. Source: service behaviour, captures to October 2026.
 """
 
 import json
@@ -32,16 +32,15 @@ RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 TABLE_OF_ARN = ":table/"
 _LARGEST_DIGITS = 400
 _LARGEST: int = 10**_LARGEST_DIGITS
-"""What longer whole numbers are taken for: no member holds nearly as many, and the time to read one grows with the square of its digits."""
+"""Replaces longer whole numbers, whose reading time grows with the square of their digits; no member is as large."""
 
 
 def explain_object(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
-    """The request, leniently read: no nulls, no unknown members, converted truth values and numbers; uses up what is decoded.
+    """Read a request leniently: no nulls, no unknown members, converted truth values and numbers. Consumes `decoded`.
 
-    Raises the first fault: SerializationException, or ValidationException with its complete message (no envelope is to
-    be added). To be called when the fast decoder refused (`msgspec.MsgspecError`, `UnicodeDecodeError`,
-    `RecursionError`), and when an operation raised Malformed. Costs 12 µs for a small PutItem; never on the path of a good
-    request.
+    Raises the first fault: SerializationException, or ValidationException with its complete message (add no envelope).
+    Called when the fast decoder refused (`msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`), when an
+    operation raised Malformed, and for requests that the fast path does not take. Costs 12 µs for a small PutItem.
     """
     try:
         request = _checked(request_type, rules, decoded)
@@ -53,9 +52,9 @@ def explain_object(request_type: type[RequestT], rules: RequestRules, decoded: d
 
 
 def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> None:
-    """Raise the first fault, if there is one, as `explain_object` does; no request is made.
+    """Raise the first fault, if there is one, as `explain_object` does, without building the request.
 
-    To be called when an operation refused although the insides of its attribute values had not been walked yet: what is found
+    Called when an operation refused a request before it had walked the insides of its attribute values: a fault found
     here comes first.
     """
     decoded = decode_object(body)
@@ -68,7 +67,7 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
 
 
 def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
-    """The members of a request without faults."""
+    """Return the members of a request without faults. Raises the first fault."""
     shape = structure_of(request_type)
     look()
     cut_overlong(decoded, shape)
@@ -83,7 +82,7 @@ def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: d
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
-    """The body as plain values; raises SerializationException without a message when it is no JSON object.
+    """Decode a body to plain values. Raises SerializationException without a message if it is no JSON object.
 
     Numbers beyond the decoder's range are well-formed: they become infinite, or long integers.
     """
@@ -110,9 +109,9 @@ def _decode_any_numbers(body: bytes) -> Any:
 
 
 def check_object(body: bytes) -> None:
-    """Is the body a JSON object? Read over without making anything of it: 4 ms for 16 MB.
+    """Raise SerializationException unless the body is a JSON object. Builds no values: 4 ms for 16 MB.
 
-    For what no signature vouches for yet. What it lets pass, `decode_object` may still refuse. Raises SerializationException.
+    For bodies whose signature is not checked yet. `decode_object` may still refuse a body that passes.
     """
     try:
         require_utf8(body)
@@ -124,7 +123,7 @@ def check_object(body: bytes) -> None:
 
 
 class _Nothing(msgspec.Struct):
-    """An object of which nothing is wanted."""
+    """A JSON object whose members are all skipped."""
 
 
 _read_over = msgspec.json.Decoder(_Nothing).decode
@@ -137,12 +136,12 @@ def _whole_number(text: str) -> int:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """NaN and Infinity are not JSON."""
+    """Refuse NaN and Infinity, which are not JSON. Raises ValueError."""
     raise ValueError(name)
 
 
 def _check_required(request: dict[str, Any], rules: RequestRules) -> None:
-    """Step 3: the member that is asked for before and outside the collected constraints. Of an ARN, its last name counts."""
+    """Check the member that is required before all constraints. In an ARN, the name after `:table/` counts."""
     required = rules.required
     if required is None:
         return

@@ -1,7 +1,7 @@
-"""How do HTTP heads become values, and replies bytes? Pure: no sockets, no reading of time.
+"""How are HTTP requests represented, and replies written as bytes? Pure: no sockets, no clock.
 
-A request's headers are two parallel lists of names and values, as the parser found them. Clients send the same names in the
-same order again and again, so what stands where is worked out once per list of names and kept: a `Layout`.
+A request's headers are two parallel lists of names and values, as the parser found them. Clients repeat the same names
+in the same order, so the position of each header is computed once per list of names and cached as a `Layout`.
 Sources: operations.md 1.1 (headers of replies, content types, compression, CORS).
 """
 
@@ -11,31 +11,31 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import msgspec
-from zlib_ng.zlib_ng import compressobj, crc32  # a checksum at 50 GB/s, where zlib's takes 3 µs for 10 KB
+from zlib_ng.zlib_ng import compressobj, crc32  # its checksum runs at 50 GB/s; zlib's takes 3 µs for 10 KB
 
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import LARGE_BYTES, look, spend, spend_decoding
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024
-"""Request line and headers; a longer head is answered with 400 (operations.md 1.1)."""
+"""Length of request line and headers; a longer head is answered with 400 (operations.md 1.1)."""
 HASH_LENGTH = 64
-"""Of a payload's SHA-256 in hexadecimal digits; no marker that stands in its place is as long."""
+"""Hexadecimal digits of a payload's SHA-256; no marker that is sent in place of the hash has this length."""
 BODY_BYTES_MAX = 16 * 1024 * 1024
-"""A longer body is answered with 413 (limits.md, any request body)."""
+"""Length of a request body; a longer one is answered with 413 (limits.md, any request body)."""
 CODINGS_MAX = 4
-"""So many times may a body be compressed: each time it may have 16 MB, some 30 ms, and a head has room for thousands."""
+"""How often a body may be compressed. Each coding may inflate to 16 MB in 30 ms, and a head can name thousands."""
 MEMBERS_MAX = 1024
-"""Of a gzip body; beginning one costs some 10 µs, however small it is."""
+"""Members of a gzip body; starting one costs about 10 µs, however small it is."""
 INFLATE_BYTES = 64 * 1024
-"""So much of a compressed body is inflated at a time."""
+"""Bytes of a compressed body that are fed to the decompressor at once."""
 PLAIN_BYTES = 256 * 1024
-"""So much is made of it at a time at most, in 0.7 ms; others have their turn in between."""
+"""Most bytes that the decompressor makes at once, in 0.7 ms; work gives way in between."""
 COMPRESSED_PIECE_BYTES = 32 * 1024
+"""Bytes of a reply that are compressed at once: in 0.5 ms, or in 1 ms if they hardly shrink."""
 COMPRESSED_PIECE_STEPS = 500
-"""So much of a reply is compressed at a time: half a millisecond, or a whole one of bytes that hardly get fewer."""
 COMPRESS_FROM_BYTES = 4 * 1024
-"""Replies larger than this are compressed for clients that ask for it (operations.md 1.1)."""
+"""Replies larger than this are compressed for clients that request it (operations.md 1.1)."""
 LAYOUTS_MAX = 512
 
 CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
@@ -57,7 +57,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Layout:
-    """Where each header of a request stands in its list of values; -1, the place of a final None, when there is none."""
+    """Position of each header in a request's list of values; -1, that of a final None, if absent."""
 
     __slots__ = (
         "accept_encoding", "authorization", "content_encoding", "content_length", "content_sha256", "content_type", "expect",
@@ -83,9 +83,9 @@ class Layout:
         self.expect = self._only(b"expect")
         self.origin = self._only(b"origin")
         self.is_plain = self.content_encoding < 0 and self.content_sha256 < 0
-        """True when the body stands as it is meant: the fast path takes only such requests."""
+        """True if the body is neither encoded nor hashed; the fast path accepts it."""
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
-        """True when it does so if its hash is sent, and no marker in the hash's place."""
+        """True if the body is hashed, not encoded; the fast path accepts it if the hash is no marker."""
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]
@@ -95,7 +95,7 @@ _layouts: dict[tuple[bytes, ...], Layout] = {}
 
 
 def layout_of(names: tuple[bytes, ...]) -> Layout:
-    """The layout of that list of header names, from the bounded cache."""
+    """The layout of this list of header names, from a bounded cache."""
     layout = _layouts.get(names)
     if layout is None:
         layout = Layout(names)
@@ -107,49 +107,49 @@ def layout_of(names: tuple[bytes, ...]) -> Layout:
 
 
 class HttpRequest(msgspec.Struct, gc=False):
-    """One HTTP request, read to its end. A struct only because it is made in a third of the time of a class."""
+    """One complete HTTP request. A struct, because creating it takes a third of the time of a class."""
 
     method: bytes
     url: bytes
     layout: Layout
     values: list[bytes | None]
-    """Header values as `layout` says, then a None, which stands for every absent header."""
+    """Header values at the positions in `layout`, then a None, which represents every absent header."""
     body: bytes
     keeps_alive: bool
     number: int = msgspec.field(default_factory=next_number)
-    """`request_id_of` makes it the request's id."""
+    """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False
-    """The client has gone: what has not begun need not."""
+    """True if the client has disconnected: work not yet begun is skipped."""
 
     def header(self, name: bytes) -> bytes | None:
-        """The first header of that (lower-case) name, without blanks around it.
+        """The first header of this (lower-case) name, without surrounding blanks.
 
-        The parser leaves those behind a value. Fast paths take `values` as they are: one with blanks is not what they know,
-        and goes on to a path that asks here.
+        The parser leaves blanks after a value. Fast paths use `values` unstripped: a value with blanks does not match
+        there, and goes to a path that calls this method.
         """
         value = self.values[self.layout.positions.get(name, (-1,))[0]]
         return value.strip(b" \t") if value is not None else None
 
     def head_without(self, unwanted: bytes) -> bytes:
-        """The head as it may have been sent, but for the headers of that (lower-case) name."""
+        """The head as it may have been sent, without the headers of this (lower-case) name."""
         headers = zip(self.layout.names, self.values, strict=False)
         lines = (b"%b: %b\r\n" % (name, value) for name, value in headers if name != unwanted and value is not None)
         return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.method, self.url, b"".join(lines))
 
 
 def query_pairs(url: bytes) -> list[tuple[str, str]]:
-    """Names and values of a URL's query, decoded, in order; a plus sign is just a plus sign."""
+    """Decoded names and values of a URL's query, in order; a plus sign is not decoded to a blank."""
     pieces = url.partition(b"?")[2].decode("latin-1").split("&")
     pairs = [piece.partition("=") for piece in pieces if piece]
     return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
 
 HttpReply = tuple[bytes, bytes]
-"""Head and body: apart, for a body of 1 MB takes 1 ms to copy."""
+"""Head and body of a reply, separate because copying a body of 1 MB takes 1 ms."""
 
 
 class ReplyWriter:
-    """Builds replies; keeps the head that they all share for one second, because it holds the date."""
+    """Builds replies; caches the part of the head that replies share for one second, because it holds the date."""
 
     def __init__(self) -> None:
         self._second = -1
@@ -157,7 +157,7 @@ class ReplyWriter:
         self._common: dict[bytes | None, bytes] = {}
 
     def ok(self, request: HttpRequest, body: bytes, wall_time: float) -> HttpReply:
-        """A 200 in the request's own content type: the fast path of `reply`."""
+        """A 200 reply in the request's content type: the fast path of `reply`."""
         layout = request.layout
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
@@ -190,7 +190,7 @@ class ReplyWriter:
         content_type: bytes | None = None,
         extra: bytes = b"",
     ) -> HttpReply:
-        """Head and body. `extra` holds further header lines, each with its line end."""
+        """Head and body of a reply. `extra` holds further header lines, each with its line end."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         if content_type is None:
@@ -210,7 +210,7 @@ class ReplyWriter:
         return head, b"" if request.method == b"HEAD" else body
 
     def refusal(self, status: int, body: bytes, wall_time: float) -> bytes:
-        """A plain reply to something that never became a request; the connection closes after it."""
+        """A plain-text reply to input that is no complete request; the connection closes after it."""
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         return b"HTTP/1.1 %d %b\r\n%bContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (
@@ -238,7 +238,7 @@ _MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep
 
 
 def http_date(second: int) -> bytes:
-    """`Sun, 06 Nov 1994 08:49:37 GMT`, whatever the machine's language is."""
+    """A date as in HTTP, `Sun, 06 Nov 1994 08:49:37 GMT`, whatever the machine's language is."""
     moment = datetime.fromtimestamp(second, UTC)
     return b"%b, %02d %b %d %02d:%02d:%02d GMT" % (
         _DAYS[moment.weekday()], moment.day, _MONTHS[moment.month - 1], moment.year, moment.hour, moment.minute, moment.second,
@@ -251,13 +251,13 @@ def is_json_content_type(content_type: bytes | None) -> bool:
 
 
 def mirrored_content_type(content_type: bytes | None) -> bytes:
-    """The content type of a reply to a request with that one."""
+    """The content type of a reply to a request with this content type."""
     sent = (content_type or b"").partition(b";")[0].strip().lower()
     return CONTENT_TYPES.get(sent, b"application/x-amz-json-1.0")
 
 
 def accepted_coding(accept_encoding: bytes | None) -> bytes | None:
-    """The coding for a large reply: gzip before deflate, or None when the client wants neither."""
+    """The content coding for a large reply: gzip before deflate, or None if the client accepts neither."""
     if accept_encoding is None:
         return None
     wanted: set[bytes] = set()
@@ -272,7 +272,7 @@ def accepted_coding(accept_encoding: bytes | None) -> bytes | None:
 
 
 def compress(body: bytes, coding: bytes) -> bytes:
-    """`body` in that coding, at the quickest level, in pieces of 1 ms: 10 to 30 ms for 1 MB."""
+    """Compress `body` with this coding at the fastest level, in pieces of 1 ms: 10 to 30 ms for 1 MB."""
     compressor = compressobj(level=1, wbits=31 if coding == b"gzip" else 15)
     whole, parts = memoryview(body), []
     for start in range(0, len(body), COMPRESSED_PIECE_BYTES):
@@ -283,7 +283,7 @@ def compress(body: bytes, coding: bytes) -> bytes:
 
 
 class ContentEncodingError(HashrangeError):
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
 
 
 class BodyTooLargeError(HashrangeError):
@@ -293,7 +293,7 @@ class BodyTooLargeError(HashrangeError):
 def decode_body(body: bytes, content_encoding: bytes) -> bytes:
     """The body without its content codings. Never makes more than `BODY_BYTES_MAX`.
 
-    Raises ContentEncodingError and BodyTooLargeError. Codings other than gzip and deflate are passed over.
+    Raises ContentEncodingError and BodyTooLargeError. Codings other than gzip and deflate are ignored.
     """
     codings = [coding.strip() for coding in content_encoding.lower().split(b",")]
     compressions = [coding for coding in reversed(codings) if coding in (b"gzip", b"x-gzip", b"deflate")]
@@ -305,8 +305,8 @@ def decode_body(body: bytes, content_encoding: bytes) -> bytes:
 
 
 def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
-    """One stream, or for gzip one member after the other (RFC 1952, 2.2), and nothing behind them."""
-    # "deflate" is zlib's format by the book, but some clients send the bare stream.
+    """Decompress one stream, or for gzip all its members (RFC 1952, 2.2); nothing may follow."""
+    # "deflate" is specified as zlib's format, but some clients send the bare stream.
     is_bare = not is_gzip and (len(body) < 2 or body[0] & 0x0F != 8 or (body[0] << 8 | body[1]) % 31 != 0)
     wbits = 31 if is_gzip else -15 if is_bare else 15
     plain, position = _inflate_stream(body, 0, BODY_BYTES_MAX, wbits)
@@ -322,14 +322,14 @@ def _inflate(body: bytes, *, is_gzip: bool) -> bytes:
 
 
 def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> tuple[bytes, int]:
-    """The stream that begins at `position`, and the position behind it.
+    """Decompress the stream at `position`; return its content and the position after it.
 
-    It is fed in pieces, because zlib copies what it leaves of each, and makes pieces, between which others have their turn.
+    Input is fed in pieces, because zlib copies the unread rest; output comes in pieces, giving way in between.
     """
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
-    large_from_bytes = BODY_BYTES_MAX + 1 - LARGE_BYTES  # of the whole body, of which this may be a short member
+    large_from_bytes = BODY_BYTES_MAX + 1 - LARGE_BYTES  # of the whole body; this stream may be a short member of it
     is_more_made = False
     while not decompressor.eof:
         look()
@@ -340,10 +340,10 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
             piece = decompressor.decompress(compressed, min(room_bytes, PLAIN_BYTES))
         except zlib.error as error:
             raise ContentEncodingError(str(error)) from error
-        is_more_made = len(piece) == PLAIN_BYTES  # the rest of it may be held back, though all was fed
+        is_more_made = len(piece) == PLAIN_BYTES  # zlib may hold back more, although all input was fed
         pieces.append(piece)
         if room_bytes > large_from_bytes >= room_bytes - len(piece):
-            spend_decoding(BODY_BYTES_MAX)  # nobody knows how long it gets: one at a time
+            spend_decoding(BODY_BYTES_MAX)  # its final length is unknown: inflate one at a time
         room_bytes -= len(piece)
         if room_bytes <= 0:
             raise BodyTooLargeError

@@ -1,6 +1,6 @@
-"""What is a request called? Request ids: 52 characters of 0-9A-Z, unlike any other that this or another process gives.
+"""How are request ids made? 52 characters of 0-9A-Z, unique across processes: a random prefix per process and a counter.
 
-A random prefix per process and a counter, so that an id costs a tenth of a microsecond and sorts by age in a log.
+So an id costs 0.1 µs, and ids sort by age in a log.
 Source: service behaviour, operations.md 1.1 (x-amzn-RequestId).
 """
 
@@ -12,12 +12,12 @@ COUNTER_DIGITS = 12
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PROCESS_PREFIX = "".join(secrets.choice(_ALPHABET) for _ in range(REQUEST_ID_LENGTH - COUNTER_DIGITS)).encode()
-"""The part that all ids of this process share."""
+"""The part that all request ids of this process share."""
 
 next_number = count(1).__next__
-"""The next request's number; `request_id_of` makes it an id."""
+"""Returns the next request's number; `request_id_of` turns it into an id."""
 
 
 def request_id_of(number: int) -> bytes:
-    """The id of the request with that number."""
+    """The id of the request with this number."""
     return b"%b%012d" % (PROCESS_PREFIX, number)

@@ -1,11 +1,13 @@
-"""Does every known member hold the JSON type that is declared? If so, its value with the lenient forms undone.
+"""Does every known member have its declared JSON type? If so, its value is returned with lenient forms converted.
 
-`normalise` copies a decoded body, but for what need not change: nulls and unknown members are left out, `"yes"` becomes True where a Boolean is
-declared, fractions are floored where an Integer or Long is. The first fault, in the order of the document, raises
-SerializationException. Must not know bounds or required members. Source: service behaviour, captures to October 2026.
+`normalise` copies a decoded body, except parts that need no change: nulls and unknown members are left out, `"yes"`
+becomes True if a Boolean is declared, fractions are floored if an Integer or Long is declared. The first fault, in
+document order, raises SerializationException. Must not know bounds or required members.
+Source: service behaviour, captures to October 2026.
 
-Unconfirmed, our choice: a number beyond the range of its Java type cannot be converted, as a value of another type;
-a null among attribute values becomes an empty attribute value, so that it is refused and nothing is lost; a null in a list of anything else is an unexpected value type; a null in a map of strings is left out.
+Unconfirmed, our choice: a number beyond the range of its Java type is not convertible, like a value of another type;
+a null among attribute values becomes an empty attribute value, so that it is refused and nothing is lost; a null in a
+list of anything else is an unexpected value type; a null in a map of strings is left out.
 """
 
 import math
@@ -19,20 +21,20 @@ from hashrange.messages import requests as messages
 from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
 
 VALUE_LEVELS_MAX = 64
-"""Attribute values nested deeper are not looked at: beyond 32 they are refused for nesting."""
+"""Attribute values nested deeper are not checked: beyond 32 levels they are refused for nesting anyway."""
 
 _INTEGER_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _TRUE_WORDS = ("true", "1", "yes")
 _FALSE_WORDS = ("false", "0", "no")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*+(?:(?<=[AQgw])==|(?<=[AEIMQUYcgkosw048])=)?")
-"""Of a text whose length is a multiple of 4; the bits of a last group that belong to no byte are zero. One run of
-characters and not groups of four, of which the engine would remember each: 490 MB for 15 MB of text."""
+"""Matches base64 text whose length is a multiple of 4; spare bits of the last group must be zero. One run of
+characters, because the engine would remember each group of four: 490 MB for 15 MB of text."""
 _BASE64_DIGITS = re.compile(r"[A-Za-z0-9+/]*+")
 _PIECE_CHARACTERS = 64 * 1024
-"""So much of a long text is read at a time, in 0.2 ms; a multiple of 4."""
+"""Characters of a long text that are matched at once, in 0.2 ms; a multiple of 4."""
 _SHORT_CHARACTERS = 256
-"""Texts of this length are read many at once."""
+"""Texts of at most this length are matched many at once."""
 
 _STRING = Shape("String")
 VALUE_MEMBERS = {
@@ -49,15 +51,15 @@ VALUE_MEMBERS = {
 }
 """Members of an attribute value, in the order in which the service prints them."""
 _PLAIN_CLASSES = {"S": str, "N": str, "NULL": bool, "BOOL": bool}
-"""Members that need no second look, when they are of these classes."""
+"""Members of an attribute value that need no check if of these classes."""
 _EMPTY_CLASSES = {"B": str, "SS": list, "NS": list, "BS": list, "L": list, "M": dict}
-"""Likewise, when they are empty."""
+"""Members of an attribute value that need no check if empty and of these classes."""
 
 
 def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = False) -> Any:
-    """The value as declared; `is_member` tells a list's or map's member from a structure's.
+    """The value as declared; `is_member`: it is inside a list or map. Raises SerializationException.
 
-    `levels` counts the attribute values around this one. Raises SerializationException.
+    `levels` counts the attribute values around it.
     """
     match shape.kind:
         case "AttributeValue":
@@ -83,7 +85,7 @@ def _refuse(message: str, **parts: object) -> NoReturn:
 
 
 def _token(value: Any) -> str:
-    """The parser's name of a scalar."""
+    """Name of a scalar's token in the service's parser."""
     if value is True or value is False:
         return "TRUE_VALUE" if value else "FALSE_VALUE"
     if isinstance(value, str):
@@ -92,7 +94,7 @@ def _token(value: Any) -> str:
 
 
 def _refuse_scalar(value: Any, type_name: str) -> NoReturn:
-    """Word a value that is no such scalar."""
+    """Raise the fault of a value that is not a scalar of this type."""
     if isinstance(value, list):
         _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=messages.JAVA_SCALAR.format(type=type_name))
     if isinstance(value, dict):
@@ -116,7 +118,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _number(value: Any, shape: Shape) -> int | float:
-    """The number as declared; one beyond the range of its type cannot be converted."""
+    """The number as declared; refused if beyond the range of its type."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse_scalar(value, shape.kind)
     try:
@@ -146,7 +148,7 @@ def _blob(value: Any) -> str:
 
 
 def _is_base64(text: str) -> bool:
-    """Of a text whose length is a multiple of 4; a long one is read in pieces."""
+    """True if a text of 4n characters is base64; matches a long one in pieces."""
     start = 0
     while len(text) - start > _PIECE_CHARACTERS:
         spend(_PIECE_CHARACTERS >> 8)
@@ -173,7 +175,7 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
 
 
 def _are_texts(values: Collection[Any]) -> bool:
-    """Seen of many at once, for there may be a million."""
+    """True if all values are strings; many are checked at once: there may be a million."""
     return all(set(map(type, some)) <= {str} for some in together(values))
 
 
@@ -239,14 +241,14 @@ def _attribute_value(value: Any, levels: int, is_member: bool) -> Any:
 
 
 def _refuse_structure(value: Any, shape: Shape, is_member: bool) -> NoReturn:
-    """Word a value that is no structure."""
+    """Raise the fault of a value that is not a structure."""
     if isinstance(value, list):
         _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=_java_type(shape))
     _refuse(messages.UNEXPECTED_VALUE_TYPE if is_member else messages.UNEXPECTED_FIELD_TYPE)
 
 
 def _java_type(shape: Shape) -> str:
-    """The service's own name of a declared type."""
+    """The Java type that the service names for a declared type."""
     if shape.kind == "Blob":
         return messages.JAVA_BLOB
     if shape.kind in ("Structure", "AttributeValue"):

@@ -1,8 +1,8 @@
-"""What need not be looked at in a request that is refused anyway? Most members of the lists and maps that are too long.
+"""Which members of a refused request are never inspected? Most members of lists and maps that are too long.
 
-Types are checked before constraints, member by member: of a list of 16 MB that holds a hundred times what it may, that would take
-seconds. So a list or map that is longer than allowed is cut before its first member is looked at. It stays too long, and so the
-request is refused; but what is wrong with the members that are cut is not told (unconfirmed).
+JSON types are checked before constraints, member by member: for a list of 16 MB, a hundred times as long as allowed,
+that would take seconds. So a list or map that is too long is cut before its first member is inspected. It stays too
+long, so the request is refused; faults of the members cut off are not reported (unconfirmed).
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from hashrange.wire.shape import Shape
 
 
 def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int:
-    """Cut in place what is too long; how many more members may be looked at comes back, of `left`.
+    """Cut lists and maps that are too long, in place; return how many of `left` members may still be inspected.
 
-    Of a list or map that is too long, one member more than allowed is left at least. Values of wrong types are left alone.
+    A list or map that is too long keeps at least one member more than allowed. Values of wrong types are not changed.
     """
     if not shape.is_cuttable:
         return left
@@ -30,7 +30,7 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
             kept, left = _looked_at(walk(value), shape, left)
             _free(value, kept)
         case "Map" if isinstance(value, dict):
-            # A null among the values is none: it is left out, and so does not make the map too long.
+            # A null is not counted as a value: it is left out, so it does not make the map too long.
             kept, left = _looked_at((element for element in walk(value.values()) if element is not None), shape, left)
             if kept < len(value):
                 members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
@@ -40,20 +40,20 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_LOOKED_AT) -> int
 
 
 def _free(value: list[Any], kept: int) -> None:
-    """Cut off all but the first `kept`, some at a time: 300,000 maps at once take 20 ms."""
+    """Delete all but the first `kept` members, piece by piece: freeing 300,000 maps at once takes 20 ms."""
     while len(value) > kept:
         spend(TOGETHER_MEMBERS >> 3)
         del value[max(kept, len(value) - TOGETHER_MEMBERS) :]
 
 
 def _free_map(value: dict[str, Any]) -> None:
-    """Empty it likewise."""
+    """Empty a map piece by piece, as `_free` does with a list."""
     for keys in together(list(value)):
         list(map(value.pop, keys))
 
 
 def _looked_at(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:
-    """How many of the elements are to be looked at, and what that leaves; cuts inside these."""
+    """Return how many of the elements are inspected, and how many of `left` remain; cuts inside these elements."""
     member, length_max = shape.member, shape.length_max
     assert member is not None
     kept_min = length_max

@@ -1,10 +1,10 @@
-"""How is JSON of very many values decoded, and freed? Piece by piece, so that others have their turn in between.
+"""How is JSON with very many values decoded and freed? Piece by piece, giving way in between.
 
-The decoder makes everything in one call: of 1 MB of the smallest values that takes 35 ms, and freeing them 10. What comes out of the
-pieces is what the decoder would have made, and what it refuses is refused, too.
+One call takes 35 ms to decode 1 MB of the smallest values, and 10 ms to free them. Decoding in pieces gives the same
+values, and refuses the same texts, as one call.
 
-A piece is a run of members of a list or map, up to a comma where as many brackets were opened as closed. Where none is found (a long
-member, brackets in texts), the members are told apart without being made, and each is decoded by itself.
+A piece is a run of members of a list or map, up to a comma before which all opened brackets are closed. If no such
+comma is found (a long member, brackets in texts), the members are separated undecoded, and each is decoded by itself.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,17 @@ import msgspec
 from hashrange.items.steps import PIECE_BYTES, look, spend, walk
 
 Decode = Callable[[bytes], Any]
-"""Makes values of a text. Raises msgspec.DecodeError, ValueError or RecursionError."""
+"""Decodes a text. Raises msgspec.DecodeError, ValueError or RecursionError."""
 
 LEVELS_MAX = 80
-"""What stands deeper is decoded at once; attribute values may nest 32 levels, of two or three of JSON each."""
+"""Deeper lists and maps are decoded at once; attribute values may nest 32 levels, each two or three levels of JSON."""
 COMMAS_MAX = 500
-"""Looked at until a piece ends before one of them: 0.5 ms."""
+"""Commas that are tried as the end of a piece, in at most 0.5 ms."""
 LEFT_MEMBERS_MAX = 2_048
-"""Of a list or map that is left to be freed in one call: as many names as an expression that is kept may have (`expressions/cache.py`)."""
+"""Members of a list or map that is freed in one call; a cached expression has at most as many names
+(`expressions/cache.py`)."""
 FREED_TOGETHER = 512
-"""Members of a longer one that are freed in one call."""
+"""Members that are freed in one call, of a list or map with more than LEFT_MEMBERS_MAX."""
 
 _CONTAINERS = (list, dict)
 _JSON_BLANKS = b" \t\n\r"
@@ -33,7 +34,7 @@ _tell_map_apart = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def decode_in_pieces(text: bytes, decode: Decode, levels: int = 0) -> Any:
-    """As `decode(text)`, of which pieces of `text` are asked. Raises what it raises."""
+    """Like `decode(text)`, but calls `decode` with pieces of `text`. Raises what `decode` raises."""
     if len(text) <= PIECE_BYTES or levels >= LEVELS_MAX:
         spend(len(text) >> 6)
         return decode(text)
@@ -53,7 +54,10 @@ def decode_in_pieces(text: bytes, decode: Decode, levels: int = 0) -> Any:
 
 
 def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any], object]) -> bytes:
-    """Add the members of a list or map, piece by piece, and return it with what is left, which is no piece, or nothing."""
+    """Pass the members of a list or map to `add`, piece by piece.
+
+    Returns the list or map of the members from which no piece can be cut; it may be empty.
+    """
     place = 1
     while (end := _end_of_run(text, place)) is not None:
         run = _decode_run(frame % text[place:end], decode)
@@ -71,7 +75,7 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
 
 
 def _end_of_run(text: bytes, place: int) -> int | None:
-    """Where the next piece ends; None when what is left is short, or no end is found."""
+    """Position of the comma that ends the next piece; None if the rest is short or no comma fits."""
     end = place + PIECE_BYTES
     if end >= len(text):
         return None
@@ -89,13 +93,13 @@ def _end_of_run(text: bytes, place: int) -> int | None:
 
 
 def _opened(text: bytes, place: int, end: int) -> int:
-    """How many more brackets are opened than closed."""
+    """Number of opened minus number of closed brackets in `text[place:end]`."""
     count = text.count
     return count(b"{", place, end) + count(b"[", place, end) - count(b"}", place, end) - count(b"]", place, end)
 
 
 def _decode_run(text: bytes, decode: Decode) -> Any:
-    """The members; None when it was no run."""
+    """The decoded members of a run; None if the text is not a complete list or map."""
     try:
         return decode(text)
     except (msgspec.DecodeError, ValueError):
@@ -103,7 +107,7 @@ def _decode_run(text: bytes, decode: Decode) -> Any:
 
 
 def let_go(request: msgspec.Struct) -> None:
-    """Free what is large in a request, part by part, for a million values at once take 0.1 s. Nobody may need it any more."""
+    """Free a request's large members piece by piece; a million values at once take 0.1 s. Do not use it afterwards."""
     for name in request.__struct_fields__:
         value = getattr(request, name)
         if value.__class__ in _CONTAINERS:
@@ -115,7 +119,7 @@ def let_go(request: msgspec.Struct) -> None:
 
 
 def free(value: list[Any] | dict[str, Any], levels: int = 0) -> None:
-    """Empty the long lists and maps in it, in pieces; what is short is left as it is, for compiled expressions may have kept it."""
+    """Empty long lists and maps in `value`, piece by piece; short ones may still belong to compiled expressions."""
     if len(value) > LEFT_MEMBERS_MAX:
         while value:
             if isinstance(value, list):

@@ -1,7 +1,8 @@
-"""How does a value look inside a constraint's message? As Java prints it, or as JSON, in quotes; an absent value is a bare null.
+"""How is a value printed in a constraint's message? As Java prints it, or as JSON, in quotes; an absent value is a bare null.
 
-Printed lazily, and no further than a whole message may have characters: a request of 16 MB would print as several hundred. Whoever
-sends the message cuts it. Source: service behaviour, captures to October 2026. Values have passed the check of their JSON types.
+Values are printed lazily, up to the length of a whole message: a request of 16 MB would print as several hundred MB.
+The sender of the message cuts it. Values have passed the check of their JSON types (`wire.jsontypes`).
+Source: service behaviour, captures to October 2026.
 """
 
 import json
@@ -15,13 +16,13 @@ from hashrange.wire.shape import Shape
 
 _PART_STEPS = 4
 MEMBERS_AS_PRINTED = {"WriteRequest": ("PutRequest", "DeleteRequest")}
-"""Structures that print their members in another order than the one in which faults of these are reported."""
+"""Structure → its members in printed order, where faults are reported in another."""
 
 JSON_LEVELS_MAX = 2 * VALUE_LEVELS_MAX
-"""Lists and maps inside each other; an attribute value that is one of them has two."""
+"""Greatest printed nesting of JSON lists and maps; an attribute value of type L or M takes two."""
 
 _ELLIPSIS = "..."
-"""For attribute values that are nested deeper than anybody looks."""
+"""Printed in place of values that are nested too deep."""
 
 
 def lower_camel(name: str) -> str:
@@ -30,17 +31,17 @@ def lower_camel(name: str) -> str:
 
 
 def path_key(key: str) -> str:
-    """A map's key as it stands in a path."""
+    """A map's key as a path shows it, cut to the length of a message."""
     return key[:MESSAGE_CHARACTERS_MAX]
 
 
 def render_value(value: Any, shape: Shape) -> str:
-    """The value between quotes, or `null`. Costs no more than what it prints."""
+    """The value as Java prints it, in quotes, or `null`. Costs no more than what is printed."""
     return "null" if value is None else _quoted(_parts(value, shape))
 
 
 def render_json(value: Any) -> str:
-    """The value as compact JSON between quotes. Costs no more than what it prints."""
+    """The value as compact JSON in quotes. Costs no more than what is printed."""
     return _quoted(_json_parts(value))
 
 
@@ -57,7 +58,7 @@ def _quoted(rendered: Iterator[str]) -> str:
 
 
 def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
-    """Java's toString of the value, piece by piece; `levels` counts the attribute values around it."""
+    """Yield Java's toString of the value in parts; `levels` counts the attribute values around it."""
     if value is None:
         yield "null"
         return
@@ -97,7 +98,7 @@ def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
 
 
 def _json_parts(value: Any, levels: int = 0) -> Iterator[str]:
-    """Compact JSON of the value, piece by piece; `levels` counts the lists and maps around it."""
+    """Yield compact JSON of the value in parts; `levels` counts the lists and maps around it."""
     if levels > JSON_LEVELS_MAX:
         yield _ELLIPSIS
     elif isinstance(value, dict):
@@ -119,7 +120,7 @@ def _json_parts(value: Any, levels: int = 0) -> Iterator[str]:
 
 
 def _json_scalar(value: Any) -> str:
-    """A scalar as JSON; of a long text no more than is printed."""
+    """A scalar as JSON; a long text is cut to the length of a message."""
     if isinstance(value, str):
         value = value[: MESSAGE_CHARACTERS_MAX + 1]
     return json.dumps(value, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""Which rules of the slow path differ from operation to operation? What is asked for first, sentences of single constraints, an older layer.
+"""Which rules of the slow path depend on the operation? The member required first, special wordings of constraints, the older layer.
 
-An operation's record holds its rules, and whoever explains a request hands them in. Must not know any operation by name.
+An operation's record holds its rules; callers pass them to the slow path. Must not know any operation by name.
 Source: service behaviour, captures to October 2026.
 """
 
@@ -15,44 +15,44 @@ Constraint = Literal[
 
 
 class RequiredMember(NamedTuple):
-    """The member that is looked at before all constraints: whether it is there, and of a table's name how long it is."""
+    """The member that is checked before all constraints: its presence and, for a table's name, its length."""
 
     name: str
     sentence: str | None
-    """Told when it is absent; None: it may be absent."""
+    """Message if the member is absent; None if it may be absent."""
     is_table_name: bool = True
-    """False: its length is an ordinary constraint."""
+    """True if the member is a table's name; otherwise its length is an ordinary constraint."""
     collects_short_names: bool = False
-    """A name that is too short is told among the constraints."""
+    """True if a name that is too short is reported among the constraints."""
 
 
 class SpecialForm(NamedTuple):
     """How an operation words one constraint of one member."""
 
     text: str | None = None
-    """`{key}` is the key of the map around it. None: the general sentence."""
+    """Message; `{key}` is the key of the map around the member. None: the general sentence."""
     is_json: bool = False
-    """The general sentence, with the value as JSON; before all others."""
+    """True for the general sentence with the value as JSON, before all others."""
     is_after_enumerations: bool = False
-    """Not reported beside an unknown word of an enumeration."""
+    """True if not reported together with an unknown word of an enumeration."""
     is_alone: bool = False
-    """Reported without the other violations."""
+    """True if reported without the other violations."""
     is_bare: bool = False
-    """Outside the envelope, and so alone; before everything else."""
+    """True if reported outside the envelope: alone, before everything else."""
 
 
 Forms = Mapping[tuple[str, Constraint], SpecialForm]
-"""(form of the member's path (`constraints.Place.form`), constraint) → how it is worded."""
+"""(form of the member's path (`constraints.MemberPlace.form`), constraint) → its wording."""
 
 
 class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one operation asks of its requests beyond their struct."""
+    """Rules of one operation for its requests, in addition to their struct."""
 
     required: RequiredMember | None = None
     forms: Forms = {}
     falls_back: bool = False
-    """Some of its requests are looked at by the older layer (`wire.fallback`)."""
+    """True if the older layer checks some of the operation's requests (`wire.fallback`)."""
 
 
 NO_RULES = RequestRules()
-"""The struct says everything."""
+"""The rules of an operation whose struct declares everything."""

@@ -1,16 +1,16 @@
-"""What does a request struct declare? Its members as a tree of shapes, in the service's words.
+"""Which types and constraints does a request struct declare? A tree of shapes, in the terms of the API model.
 
 The struct is the single declaration: JSON types, required members, bounds and enumerations are read from its
-annotations, once per struct. Nothing here looks at a request. What annotations cannot say stands in `Meta(extra=…)`:
+annotations, once per struct. No request is read here. `Meta(extra=…)` holds what annotations cannot express:
 
     pattern   a regular expression that the fast decoder does not check; `^…$` is implied
     arn       True: pattern and name_max_length do not apply to a value that starts with "arn:"
-    name_max_length  greatest length of a value that does not
-    shape     "AttributeValue", "AttributeMap": attribute values; "Integer", "Long", "Double": which number it is;
+    name_max_length  greatest length of a value that does not start with "arn:"
+    shape     "AttributeValue", "AttributeMap": attribute values; "Integer", "Long", "Double": the kind of number;
               "Blob": base64 text
-    values    a struct: what the values of a map hold that the fast decoder leaves undecoded
+    values    a struct: the values of a map that the fast decoder leaves undecoded
 
-Numbers without a named shape are Longs, as nearly all of the API model's are.
+An `int` without a named shape is a Long, as nearly all numbers of the API model are.
 """
 
 from functools import cache
@@ -27,7 +27,7 @@ ShapeKind = Literal[
 
 
 class Bounds(NamedTuple):
-    """Constraints of one value; None, or an empty enumeration, bounds nothing. Lengths are characters or members."""
+    """Constraints of one value; None, or an empty enumeration, is no constraint. Lengths are characters or members."""
 
     min_length: int | None = None
     max_length: int | None = None
@@ -35,10 +35,10 @@ class Bounds(NamedTuple):
     maximum: int | None = None
     pattern: str | None = None
     is_arn_allowed: bool = False
-    """What starts with "arn:" need not match the pattern, nor be as short as a name."""
+    """True if a value that starts with "arn:" need not match `pattern` or `name_max_length`."""
     name_max_length: int | None = None
     enumeration: tuple[str, ...] = ()
-    """In the order in which the service lists it."""
+    """Allowed words, in the order in which the service lists them."""
 
 
 class Shape(NamedTuple):
@@ -49,19 +49,19 @@ class Shape(NamedTuple):
     """A structure's name in the API model."""
     bounds: Bounds = Bounds()
     member: "Shape | None" = None
-    """Form of a list's members or a map's values."""
+    """Shape of a list's members or a map's values."""
     keys: Bounds | None = None
-    """Constraints of a map's keys, where there are any."""
+    """Constraints of a map's keys; None if there are none."""
     members: "tuple[Member, ...]" = ()
     """A structure's members, in the order in which their faults are reported."""
     inner: "dict[str, Shape] | None" = None
-    """A structure's members by name."""
+    """Shapes of a structure's members, by name."""
     length_max: int | None = None
-    """As declared in `bounds`; where nothing is, of lists and maps of structures a bound of our own."""
+    """Greatest length declared in `bounds`; if none, our own bound for lists and maps of structures."""
     is_free: bool = False
-    """Nothing here or inside is constrained."""
+    """True if neither the value nor anything inside it is constrained."""
     is_cuttable: bool = False
-    """This, or something inside, is a list or map of bounded length."""
+    """True if the value, or something inside it, is a list or map of bounded length."""
 
 
 class Member(NamedTuple):
@@ -80,7 +80,7 @@ _NAMED_SCALARS: dict[str, ShapeKind] = {"Integer": "Integer", "Long": "Long", "D
 
 @cache
 def structure_of(struct: type[msgspec.Struct]) -> Shape:
-    """The shape of a struct; its members stand in the order of its fields."""
+    """The shape of a struct; its members are in the order of the struct's fields."""
     hints = get_type_hints(struct, include_extras=True)
     members = tuple(
         Member(field.encode_name, _shape_of(hints[field.name]), field.required)
@@ -97,7 +97,7 @@ def structure_of(struct: type[msgspec.Struct]) -> Shape:
 
 
 def _shape_of(annotation: Any) -> Shape:
-    """The shape of an annotation; `Optional` says nothing about the form."""
+    """The shape of an annotation; `Optional` is ignored."""
     metas: list[msgspec.Meta] = []
     while True:
         origin = get_origin(annotation)
@@ -115,7 +115,7 @@ def _shape_of(annotation: Any) -> Shape:
 
 
 def _bounded(shape: Shape, bounds: Bounds) -> Shape:
-    """The shape with its bounds, and with what follows from both."""
+    """The shape with its bounds, and with the fields that follow from both."""
     length_max, member = bounds.max_length, shape.member
     if length_max is None and member is not None and member.kind == "Structure":
         length_max = STRUCTURES_MAX if shape.kind == "List" else STRUCTURES_BY_NAME_MAX
@@ -131,7 +131,7 @@ def _bounded(shape: Shape, bounds: Bounds) -> Shape:
 
 
 def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
-    """The shape without its bounds."""
+    """The shape of an annotation, without its bounds."""
     named = extra.get("shape")
     if named == "AttributeValue":
         return ATTRIBUTE_VALUE
@@ -151,7 +151,7 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
     if origin is dict:
         key, value = get_args(annotation)
         member = _shape_of(value)
-        if member.kind == "List":  # its own length is told of the map: only a declared one is
+        if member.kind == "List":  # a list's length is reported for the map, if declared
             member = member._replace(length_max=member.bounds.max_length)
         return Shape("Map", member=member, keys=None if key is str else _shape_of(key).bounds)
     assert isinstance(annotation, type), annotation

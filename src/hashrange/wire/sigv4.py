@@ -1,8 +1,8 @@
 """What does a request's signature claim? Reads header and query form, and makes every check that needs no secret.
 
-The checks stand in the service's order; the first that fails answers (signing.md 2, steps 1 to 8):
+Checks run in the service's order; the first failure is reported (signing.md 2, steps 1 to 8):
 1 both forms · 2 neither form · 3 parts · 4 date, skew · 5 host signed · 6 algorithm · 7 credential's shape · 8 scope.
-Whether the key is known and the signature right (9, 10) is for `server.access` with `wire.canonical`. Pure.
+`server.access` and `wire.canonical` check that the key is known and the signature right (9, 10). Pure.
 """
 
 import re
@@ -20,11 +20,11 @@ from hashrange.wire.http import HttpRequest, query_pairs
 ALGORITHM = "AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
 SKEW_SECONDS_MAX = 15 * 60
-"""Source: signing.md 4."""
+"""Greatest difference between a request's date and the clock. Source: signing.md 4."""
 EXPIRES_SECONDS_MAX = 7 * 24 * 3600
-"""The longest life of a presigned request."""
+"""The longest validity of a presigned request."""
 EXPIRES_DIGITS_MAX = 20
-"""More digits are too many seconds, whatever they are: Python refuses to read more than 4300."""
+"""Digits of X-Amz-Expires; more are too many seconds, and Python refuses to read more than 4300."""
 
 _QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
 _is_region = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62})").fullmatch
@@ -33,29 +33,29 @@ _is_basic_date = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII).fullmatch
 
 
 class Claim(NamedTuple):
-    """What a request says about its signature, its form found sound."""
+    """A request's statement about its signature, well-formed."""
 
     access_key: str
     day: str
-    """`YYYYMMDD`, as in the scope and in the date."""
+    """Day of the scope and of the date, `YYYYMMDD`."""
     region: str
     service: str
     signed_names: tuple[bytes, ...]
-    """Lower-case header names, sorted."""
+    """Names of the signed headers, lower-case, sorted."""
     date: str
-    """`YYYYMMDDTHHMMSSZ`."""
+    """Date of the request, `YYYYMMDDTHHMMSSZ`."""
     signature: bytes
     is_presigned: bool
     session_token: str | None
 
     @property
     def scope(self) -> str:
-        """The credential without the key."""
+        """The credential without the access key."""
         return f"{self.day}/{self.region}/{self.service}/{TERMINATOR}"
 
 
 class _Parts(NamedTuple):
-    """The parts of either form, before anything is checked."""
+    """The parts of a signature in either form, unchecked."""
 
     algorithm: str
     credential: str
@@ -68,7 +68,7 @@ class _Parts(NamedTuple):
 
 
 def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
-    """The request's claim; raises the service's error for the first of steps 1 to 8 that fails."""
+    """A request's claim. Raises the service's error for the first of steps 1 to 8 that fails."""
     parts = _read_parts(request)
     day = _check_date(parts, now_seconds)
     signed_names = tuple(sorted(name.encode() for name in parts.signed_headers.lower().split(";") if name))
@@ -103,7 +103,7 @@ def is_region(region: str) -> bool:
 
 
 def amz_date(seconds: float) -> str:
-    """`20261121T120000Z`."""
+    """The time in basic format, `20261121T120000Z`."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
@@ -118,7 +118,7 @@ def seconds_of(date: str) -> int | None:
 
 
 def _read_parts(request: HttpRequest) -> _Parts:
-    """Steps 1 to 3."""
+    """Read the parts of a signature, in either form (steps 1 to 3)."""
     header = request.header(b"authorization")
     query = dict(query_pairs(request.url)) if b"?" in request.url else {}
     is_presigned = "X-Amz-Algorithm" in query
@@ -133,7 +133,7 @@ def _read_parts(request: HttpRequest) -> _Parts:
 
 
 def _read_header(request: HttpRequest, text: str) -> _Parts:
-    """Step 3, header form."""
+    """Read the parts of a signature in header form (step 3)."""
     algorithm, *pieces = [piece for piece in re.split(r"[,\s]+", text) if piece]
     found: dict[str, str] = {}
     for piece in pieces:
@@ -159,7 +159,7 @@ def _read_header(request: HttpRequest, text: str) -> _Parts:
 
 
 def _read_query(query: dict[str, str]) -> _Parts:
-    """Step 3', query form."""
+    """Read the parts of a signature in query form (step 3')."""
     missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
     if missing:
         raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
@@ -170,7 +170,7 @@ def _read_query(query: dict[str, str]) -> _Parts:
 
 
 def _expires_seconds(expires: str) -> int:
-    """How long a presigned request is good for. Its errors and their place, behind the other parts, are unconfirmed."""
+    """Validity of a presigned request. Its errors, and their order after other parts, are unconfirmed."""
     if not expires:
         missing = sentences.QUERY_MUST_INCLUDE.format(part="X-Amz-Expires")
         raise IncompleteSignatureException(f"{missing} {sentences.QUERY_REEXAMINE}")
@@ -184,7 +184,7 @@ def _expires_seconds(expires: str) -> int:
 
 
 def _check_date(parts: _Parts, now_seconds: float) -> str:
-    """Step 4; returns the date's day."""
+    """Check the form and skew of the date (step 4); return its day."""
     seconds = seconds_of(parts.date)
     if seconds is None:
         raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=parts.date))
@@ -200,7 +200,7 @@ def _check_date(parts: _Parts, now_seconds: float) -> str:
 
 
 def refuse_expired(date: str, now_seconds: float, life_seconds: int) -> NoReturn:
-    """The signature is older than it may be."""
+    """Raise InvalidSignatureException for a signature that is too old."""
     raise InvalidSignatureException(
         sentences.EXPIRED.format(
             date=date,

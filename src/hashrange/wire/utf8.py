@@ -1,4 +1,4 @@
-"""Is a body UTF-8? Found out piece by piece: as one text, 16 MB with a single emoji take 64 MB, and 0.1 s in which nobody else has a turn."""
+"""Is a body UTF-8? Checked piece by piece: 16 MB with one emoji, decoded at once, take 64 MB and 0.1 s without giving way."""
 
 from codecs import getincrementaldecoder
 
@@ -9,7 +9,10 @@ _PIECE_STEPS = 50
 
 
 def require_utf8(body: bytes) -> None:
-    """Raises UnicodeDecodeError, a ValueError. The JSON library passes over what it does not know, UTF-8 or not. 0.1 µs for ASCII."""
+    """Raise UnicodeDecodeError, a ValueError, unless a body is UTF-8; msgspec skips unknown members unchecked.
+
+    0.1 µs for ASCII.
+    """
     if body.isascii():
         return
     if len(body) <= PIECE_BYTES:
