@@ -1,7 +1,7 @@
-"""How long does a compiled expression live? A bounded cache per kind of expression, shared by all requests.
+"""How long are compiled expressions kept? In one bounded cache per kind, shared by all requests.
 
-A key holds everything that a compiled expression and its static checks depend on: kind, text, names, and the *type*
-of each value. Bounded by entries and by text, so that long expressions cannot fill the memory. Refusals are not kept.
+A key holds everything that an expression and its static checks depend on: kind, text, names, and the *type* of each
+value. Entries and text are bounded, so long expressions cannot fill the memory. Faults are not cached.
 """
 
 from typing import Generic, TypeVar
@@ -13,15 +13,15 @@ Compiled = TypeVar("Compiled")
 
 ENTRIES_MAX = 1_024
 TEXT_MAX_CHARACTERS = 131_072
-"""Characters of all texts, names and tokens together; a compiled expression takes some 100 bytes per character."""
+"""Characters of all keys in one cache; a compiled expression takes some 100 bytes per character."""
 KEY_MAX_CHARACTERS = 8_192
-"""A key with more than this is compiled anew each time."""
+"""Expressions with a longer key are not cached but compiled each time."""
 KEY_TOKENS_MAX = 2_048
-"""So many names, or values, have more characters in their tokens than that: no key is made of them."""
+"""More names, or values, than this exceed KEY_MAX_CHARACTERS by their tokens alone; no key is made."""
 
 
 class Cache(Generic[Compiled]):
-    """Compiled expressions by key. Readers use `entries.get(key)`; only `add` writes. The oldest entry leaves first."""
+    """Compiled expressions by key. Readers use `entries.get(key)`; only `add` writes. Evicts the oldest entry first."""
 
     __slots__ = ("characters", "entries")
 
@@ -30,8 +30,8 @@ class Cache(Generic[Compiled]):
         self.characters = 0
 
     def add(self, key: CacheKey, compiled: Compiled) -> None:
-        """Keep `compiled` under `key`, letting the oldest go where the bounds ask for it."""
-        if not key or key in self.entries:  # somebody else may have come first while this was compiled
+        """Store `compiled` unless its key is empty, known or too long; evicts the oldest entries above the bounds."""
+        if not key or key in self.entries:  # another request may have added the key meanwhile
             return
         characters = _count_characters(key)
         if characters > KEY_MAX_CHARACTERS:
@@ -48,7 +48,7 @@ class Cache(Generic[Compiled]):
 def cache_key(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> tuple[object, ...]:
-    """The key of an expression: its text, its names, and its values' types; empty when it is not to be kept. About 0.5 µs."""
+    """An expression's cache key: kind, text, names, types of values; empty if it must not be cached. About 0.5 µs."""
     if are_too_many(names, values):
         return ()
     return (
@@ -60,12 +60,12 @@ def cache_key(
 
 
 def are_too_many(names: dict[str, str] | None, values: dict[str, Value] | None) -> bool:
-    """Are there more names or values than an expression that is kept may have?"""
+    """True if there are more than KEY_TOKENS_MAX names or values, too many to cache."""
     return (names is not None and len(names) > KEY_TOKENS_MAX) or (values is not None and len(values) > KEY_TOKENS_MAX)
 
 
 def _count_characters(key: object) -> int:
-    """Characters of all strings of a key."""
+    """Characters of all strings in a cache key."""
     if isinstance(key, str):
         return len(key)
     if isinstance(key, tuple):

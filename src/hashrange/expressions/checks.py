@@ -1,7 +1,8 @@
-"""What is wrong with an expression that reads well? The static checks, each worded as the service does.
+"""Is a parsed expression valid? The static checks, with the service's messages.
 
-Each function raises the first fault of its kind, in the order of the text; who compiles an expression calls them in
-the service's order (which differs by kind of expression). Source: service behaviour, captures to Oct 2026.
+Each check raises the first fault of its kind in text order (calls in the order of their closing parentheses).
+Compilers call the checks in the service's order, which differs by kind of expression. Source: service behaviour,
+captures to Oct 2026.
 """
 
 from collections.abc import Iterable
@@ -33,7 +34,7 @@ from hashrange.messages.expressions import (
 
 
 class Notes(Protocol):
-    """What every reader notes, of an expression or of a statement."""
+    """Facts that the parsers of expressions and PartiQL statements record for the static checks."""
 
     kind: str
     paths: list[DocumentPath]
@@ -42,38 +43,38 @@ class Notes(Protocol):
 
 
 def check_parentheses(parser: ExpressionParser) -> None:
-    """Refuse doubled parentheses around one thing."""
+    """Refuse doubled parentheses."""
     if parser.has_redundant_parentheses:
         raise fault(parser.kind, REDUNDANT_PARENTHESES)
 
 
 def check_operator_count(parser: Notes) -> None:
-    """Refuse more operators and functions than one expression may have."""
+    """Refuse more operators and functions than an expression may have."""
     if parser.operator_count > EXPRESSION_OPERATORS_MAX:
         raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
 
 
 def check_functions_known(parser: ExpressionParser, known: Iterable[str]) -> None:
-    """Refuse names of functions that do not exist."""
+    """Refuse calls of functions not in `known`."""
     for call in parser.calls:
         if call.function not in known:
             raise fault(parser.kind, UNKNOWN_FUNCTION.format(function=call.function))
 
 
 def misuse(kind: str, function: str) -> RequestFault:
-    """A function that stands where it may not."""
+    """The fault of a misplaced function."""
     return fault(kind, FUNCTION_MISUSED.format(function=function))
 
 
 def check_reserved(parser: ExpressionParser) -> None:
-    """Refuse reserved words among the bare names."""
+    """Refuse reserved words as bare names."""
     for name in parser.bare_names:
         if name.upper() in RESERVED_WORDS:
             raise fault(parser.kind, RESERVED_WORD.format(word=name))
 
 
 def check_paths(parser: Notes) -> None:
-    """Refuse paths that are too deep, and list indices that are too large."""
+    """Refuse paths that are too deep and list indices that are too large."""
     for path in parser.paths:
         depth = len(path.elements) - 1
         if depth > PATH_DEPTH_MAX:
@@ -118,12 +119,12 @@ def check_operand_count(kind: str, call: FunctionCall, count: int) -> None:
 
 
 def path_required(kind: str, operator: str) -> RequestFault:
-    """An operand that must be a document path and is not."""
+    """The fault of an operand that must be a document path."""
     return fault(kind, PATH_REQUIRED.format(operator=operator))
 
 
 def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]) -> None:
-    """Refuse an operator whose first operand, a path, is also one of the others."""
+    """Refuse an operator whose first operand is a path that is also among the others."""
     if isinstance(first, DocumentPath):
         for other in others:
             if isinstance(other, DocumentPath) and other.elements == first.elements:
@@ -131,7 +132,7 @@ def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]
 
 
 def operand_type(operand: Node) -> str | None:
-    """The type that an operand has whatever the item holds; None when only the item tells."""
+    """The static type of an operand; None if it depends on the item or is undefined."""
     if isinstance(operand, ValueToken):
         return operand.type_name
     if isinstance(operand, FunctionCall):
@@ -140,34 +141,34 @@ def operand_type(operand: Node) -> str | None:
 
 
 def check_operand_type(kind: str, operator: str, operand: Node, allowed: Iterable[str]) -> None:
-    """Refuse an operand whose type is known and not allowed."""
+    """Refuse an operand whose static type is not in `allowed`."""
     type_name = operand_type(operand)
     if type_name is not None and type_name not in allowed:
         raise fault(kind, OPERAND_TYPE.format(operator=operator, type_name=type_name))
 
 
 def render_path(elements: tuple[str | int, ...]) -> str:
-    """A path as the service quotes it: `[a, b, [1]]`."""
+    """The path as the service quotes it: `[a, b, [1]]`."""
     return "[" + ", ".join([f"[{e}]" if isinstance(e, int) else e for e in elements]) + "]"
 
 
 class _Step:
-    """Where the paths checked so far have come to: one element of a tree of paths."""
+    """A node in the tree of paths checked so far."""
 
     __slots__ = ("by_index", "by_name", "first", "is_end", "steps")
 
     def __init__(self, first: DocumentPath) -> None:
         self.first = first
-        """The first path that came through here."""
+        """The first path through this node."""
         self.is_end = False
         self.steps: dict[str | int, _Step] = {}
         self.by_name: DocumentPath | None = None
-        """The first path that goes on by a name."""
+        """The first path that continues from this node with a name."""
         self.by_index: DocumentPath | None = None
 
 
 def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
-    """Refuse paths of which one is the other or its beginning; then paths that see a map and a list in one place.
+    """Refuse paths that equal or begin another; then paths that use one value as both map and list.
 
     Linear in the elements of all paths.
     """

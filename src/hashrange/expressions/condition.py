@@ -1,9 +1,9 @@
-"""Which items does a condition hold for? ConditionExpression and FilterExpression, as one function of item and values.
+"""For which items does a condition hold? ConditionExpression and FilterExpression as a function of item and values.
 
-A missing operand makes every comparison false but `<>`, which is the negation of `=`. Static checks, in order:
-redundant parentheses, number of operators, unknown functions, misplaced functions, reserved words, paths; then term
-by term undefined names and values, numbers of operands, operands that must differ, types. Source: service behaviour,
-captures to Oct 2026.
+With a missing operand every comparison is false, except `<>`, the negation of `=` (false for a size() without value).
+Static checks, in order: redundant parentheses, number of operators, unknown functions, misplaced functions, reserved
+words, paths; then per term undefined names and values, numbers of operands, operands that must differ, types. Source:
+service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from hashrange.items.types import Value
 
 
 class CompiledCondition:
-    """A compiled condition: `test(item, values)`, and what it names. `item` is empty when there is none."""
+    """A compiled condition: `test(item, values)`, its attributes and tokens. `item` is empty if there is none."""
 
     __slots__ = ("attributes", "kind", "nested_attributes", "test", "used_names", "used_values", "value_checks")
 
@@ -44,11 +44,11 @@ class CompiledCondition:
         self.attributes = frozenset([str(path[0]) for path in paths])
         """Top-level attributes that the condition reads."""
         self.nested_attributes = frozenset([str(path[0]) for path in paths if len(path) > 1])
-        """Those among them that it looks into."""
+        """Top-level attributes whose nested parts the condition reads."""
         self.used_names = used_names
         self.used_values = used_values
         self.value_checks = value_checks
-        """Static checks that depend on a value itself, so that they run for each request."""
+        """Static checks that depend on values and run for each request."""
 
 
 _CACHE: Cache[CompiledCondition] = Cache()
@@ -58,7 +58,7 @@ _cached: Callable[[tuple[object, ...]], CompiledCondition | None] = _CACHE.entri
 def compile_condition(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> CompiledCondition:
-    """The condition that `text` states; `kind` is the parameter's name, `values` are canonical.
+    """Compile a condition; `kind` is the parameter's name, `values` are canonical.
 
     Raises RequestFault for the first static fault. Cached: a hit costs about 1 µs.
     """
@@ -75,7 +75,7 @@ def compile_condition(
 def read_checked_condition(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]
 ) -> tuple[ExpressionParser, ConditionNode, tuple[ValueCheck, ...]]:
-    """Read and check a condition: the parser with its notes, the tree, and the checks to run for each request."""
+    """Parse and check a condition; returns parser, tree, and the checks to run for each request."""
     parser = ExpressionParser(kind, text, names, values, CONDITION_KEYWORDS)
     root = parser.read_condition()
     check_parentheses(parser)
@@ -88,7 +88,7 @@ def read_checked_condition(
 
 
 def _check_placement(parser: ExpressionParser) -> None:
-    """Refuse a size() that stands alone and a condition function as operand, in the order of the text."""
+    """Refuse size() as a condition and condition functions as operands, in the order of closing parentheses."""
     wrong = {id(call) for call in parser.operand_calls if call.function != "size"}
     wrong |= {id(node) for node in parser.conditions if isinstance(node, FunctionCall) and node.function == "size"}
     for call in parser.calls:

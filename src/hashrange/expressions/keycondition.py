@@ -1,7 +1,7 @@
-"""Which keys does a Query ask for? KeyConditionExpression as at most a few terms on key attributes.
+"""Which keys does a Query read? KeyConditionExpression compiled to a few terms on key attributes.
 
-Read by the same grammar as conditions and held to the same static checks; then its shape: terms joined by AND, each
-one key attribute against values. Which attributes are keys, and of which types, is for the table's side to say.
+The grammar and static checks are those of conditions; then the shape is checked: terms joined by AND, each comparing
+one key attribute with values. Callers check against the table which attributes are keys, and their types.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -41,7 +41,7 @@ _KIND = "KeyConditionExpression"
 
 
 class Term(NamedTuple):
-    """`attribute operator tokens`: the operator one of = < <= > >= BETWEEN begins_with."""
+    """`attribute operator tokens`; the operator is one of = < <= > >= BETWEEN begins_with."""
 
     attribute: str
     operator: str
@@ -49,7 +49,7 @@ class Term(NamedTuple):
 
 
 class ReadKeyCondition(NamedTuple):
-    """A key condition that reads well and has passed the static checks of all expressions; its shape is not checked."""
+    """A parsed key condition that has passed the static checks of all expressions; its shape is unchecked."""
 
     root: ConditionNode
     used_names: frozenset[str]
@@ -67,13 +67,16 @@ class CompiledKeyCondition(NamedTuple):
 
 
 def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value]) -> ReadKeyCondition:
-    """The first half: raises RequestFault for what no expression can be. A Query checks its others before the second half."""
+    """Parse a key condition and run the static checks of all expressions. Raises RequestFault.
+
+    A Query checks its other expressions before it calls `shape_key_condition`.
+    """
     parser, root, value_checks = read_checked_condition(_KIND, text, names, values)
     return ReadKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
 
 
 def shape_key_condition(read: ReadKeyCondition) -> CompiledKeyCondition:
-    """The second half: raises RequestFault for the first term that no key condition can have."""
+    """Compile a parsed key condition; raises RequestFault for the first term that no key condition may have."""
     terms = [_read_term(part) for part in _flatten(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
@@ -81,7 +84,7 @@ def shape_key_condition(read: ReadKeyCondition) -> CompiledKeyCondition:
 
 
 def _flatten(root: ConditionNode) -> Iterable[ConditionNode]:
-    """The terms that AND joins, in the order of the text, whatever the parentheses."""
+    """The terms joined by AND, in text order, regardless of parentheses."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -92,7 +95,7 @@ def _flatten(root: ConditionNode) -> Iterable[ConditionNode]:
 
 
 def _read_term(node: ConditionNode) -> Term:
-    """One term, or the service's word on why it is none."""
+    """Compile one term of a key condition; raises RequestFault if it is invalid."""
     if isinstance(node, Comparison):
         if node.operator == "<>":
             raise RequestFault(KEY_OPERATOR_INVALID.format(operator="<>"))
@@ -108,7 +111,7 @@ def _read_term(node: ConditionNode) -> Term:
 
 
 def _read_comparison(node: Comparison) -> Term:
-    """`key operator value`, either way round."""
+    """Compile `key operator value` or `value operator key`."""
     operator, left, right = node
     _check_operands((left, right))
     if isinstance(left, DocumentPath) and isinstance(right, ValueToken):
@@ -119,7 +122,7 @@ def _read_comparison(node: Comparison) -> Term:
 
 
 def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) -> Term:
-    """`first BETWEEN … AND …` or `begins_with(first, …)`."""
+    """Compile `first BETWEEN … AND …` or `begins_with(first, …)`."""
     _check_operands((first, *others))
     if not isinstance(first, DocumentPath):
         is_elsewhere = any(isinstance(other, DocumentPath) for other in others)
@@ -129,7 +132,7 @@ def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) 
 
 
 def _check_operands(operands: tuple[Operand, ...]) -> None:
-    """Refuse functions inside a term, paths into attributes, and more than one attribute."""
+    """Refuse functions, nested paths, and more than one attribute as operands of a key condition's term."""
     if any(isinstance(operand, FunctionCall) for operand in operands):
         raise RequestFault(KEY_NESTED_OPERATION)
     paths = [operand for operand in operands if isinstance(operand, DocumentPath)]

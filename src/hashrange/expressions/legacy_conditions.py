@@ -1,9 +1,9 @@
-"""What do the conditions from before expressions mean? Expected, filters and KeyConditions, as the same objects.
+"""How are legacy conditions compiled? Expected, QueryFilter, ScanFilter and KeyConditions become expression trees.
 
-Each is checked, then turned into the tree that expressions have, with its values under tokens `:0`, `:1`, …; so
-nothing is decided twice. Attribute names are top-level and literal, dots included. Given maps have the right JSON
-types (whoever calls has seen to it); members that are None count as absent. Order of checks: attribute by attribute
-its shape, its values, its arguments; then ConditionalOperator. Source: service behaviour, captures to Oct 2026.
+Each condition is checked, then turned into an expression tree with its values under tokens `:0`, `:1`, …, so each
+rule exists once. Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the
+maps; None members count as absent. Order of checks: per attribute its shape, values, arguments; then
+ConditionalOperator. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ _ARGUMENTS: dict[str, tuple[int | None, frozenset[str]]] = {
     "NOT_CONTAINS": (1, ORDERED_TYPES),
     "BEGINS_WITH": (1, _PREFIX_TYPES),
 }
-"""ComparisonOperator → number of arguments (None: one or more) and the types that they may have."""
+"""ComparisonOperator → number of arguments (None: one or more) and their allowed types."""
 _COMPARISONS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
 _KEY_OPERATORS = {
     "EQ": "=",
@@ -82,7 +82,7 @@ _KEY_OPERATORS = {
 
 
 class _Asked(NamedTuple):
-    """One attribute's condition: its operator and checked arguments."""
+    """One attribute's legacy condition: operator and checked arguments."""
 
     name: str
     operator: str
@@ -90,7 +90,7 @@ class _Asked(NamedTuple):
 
 
 def expected_condition(expected: LegacyMap | None, operator: str | None) -> CompiledCondition | None:
-    """The condition that Expected and ConditionalOperator state; None when Expected is absent or empty.
+    """Compile Expected and ConditionalOperator; None if Expected is absent or empty.
 
     Raises RequestFault for the first fault.
     """
@@ -100,16 +100,16 @@ def expected_condition(expected: LegacyMap | None, operator: str | None) -> Comp
 
 
 def filter_condition(filters: LegacyMap | None, operator: str | None, kind: str) -> CompiledCondition | None:
-    """The condition that QueryFilter or ScanFilter (`kind`) states; None when absent or empty. Raises RequestFault."""
+    """Compile QueryFilter or ScanFilter (`kind`); None if absent or empty. Raises RequestFault."""
     _check_count(filters)
     asked = [_read_condition(name, members) for name, members in (filters or {}).items()]
     return _condition(kind, asked, operator)
 
 
 def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[str, Value]]:
-    """The key condition that KeyConditions states, and the values of its tokens.
+    """Compile KeyConditions; returns the key condition and its values by token.
 
-    Raises RequestFault, and ValidationException for an operator that no key condition has.
+    Raises RequestFault, and ValidationException for an operator that key conditions do not have.
     """
     _check_count(conditions)
     values: dict[str, Value] = {}
@@ -124,7 +124,7 @@ def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[st
 
 
 def _check_count(conditions: LegacyMap | None) -> None:
-    """Refuse more conditions than we decide for one item: our own bound."""
+    """Refuse more than LEGACY_CONDITIONS_MAX conditions, Hashrange's own limit."""
     if conditions is not None and len(conditions) > LEGACY_CONDITIONS_MAX:
         raise RequestFault(TOO_MANY_CONDITIONS.format(maximum=LEGACY_CONDITIONS_MAX))
 
@@ -133,7 +133,7 @@ def _check_count(conditions: LegacyMap | None) -> None:
 
 
 def _read_expected(name: str, members: Mapping[str, Any]) -> _Asked:
-    """One entry of Expected: Value or Exists, or an operator with arguments."""
+    """Check one Expected entry: Value or Exists, or an operator with arguments."""
     value, exists = members.get("Value"), members.get("Exists")
     operator, arguments = members.get("ComparisonOperator"), members.get("AttributeValueList")
     if value is not None and arguments is not None:
@@ -148,7 +148,7 @@ def _read_expected(name: str, members: Mapping[str, Any]) -> _Asked:
 
 
 def _read_existence(name: str, value: Any, exists: bool | None, arguments: Any) -> _Asked:
-    """The form without operator."""
+    """Check an Expected entry without an operator."""
     if arguments is not None:
         raise RequestFault(LIST_WITHOUT_OPERATOR.format(name=name))
     if exists is False:
@@ -161,7 +161,7 @@ def _read_existence(name: str, value: Any, exists: bool | None, arguments: Any) 
 
 
 def _read_condition(name: str, members: Mapping[str, Any]) -> _Asked:
-    """One entry of a filter or of KeyConditions."""
+    """Check one entry of a filter or KeyConditions."""
     return _checked(name, members["ComparisonOperator"], members.get("AttributeValueList") or [])
 
 
@@ -181,11 +181,11 @@ def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
     return _Asked(name, operator, values)
 
 
-# --- the same trees as expressions' -------------------------------------------------------------
+# --- trees of expressions -----------------------------------------------------------------------
 
 
 def _condition(kind: str, asked: list[_Asked], operator: str | None) -> CompiledCondition | None:
-    """All entries joined by the ConditionalOperator (AND by default)."""
+    """Compile all entries, joined by ConditionalOperator (default AND); None without entries."""
     if operator is not None and len(asked) < 2:
         raise RequestFault(CONDITIONAL_OPERATOR_COUNT if asked else CONDITIONAL_OPERATOR_ALONE)
     if not asked:
@@ -203,12 +203,12 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Compiled
 
 
 def _bind(test: Test, own_values: dict[str, Value]) -> Test:
-    """`test` over the condition's own values, whatever the request's are."""
+    """`test` with `own_values` instead of the request's values."""
     return lambda item, _values: test(item, own_values)
 
 
 def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
-    """One entry's condition; it and its parts are appended to `nodes`, parts first."""
+    """Build the node of one condition; appends its parts, then the node itself, to `nodes`."""
     path = DocumentPath((asked.name,))
     operands = tuple([_keep(values, argument) for argument in walk(asked.arguments)])
     operator = asked.operator
@@ -234,7 +234,7 @@ def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -
 
 
 def _keep(values: dict[str, Value], value: Value) -> ValueToken:
-    """`value` under the next token."""
+    """Store `value` under a new token and return the token."""
     token = f":{len(values)}"
     values[token] = value
     return ValueToken(token, next(iter(value)))

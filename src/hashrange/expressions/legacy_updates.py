@@ -1,7 +1,7 @@
-"""What does AttributeUpdates do to an item? PUT, ADD and DELETE per attribute, as an Update like any other.
+"""How does AttributeUpdates change an item? PUT, ADD and DELETE per attribute, as a CompiledUpdate.
 
-Differences from expressions: ADD also appends to lists, and a stored value of another type has its own wording. Order
-of checks: attribute by attribute its value, then its action. Source: service behaviour, captures to Oct 2026.
+Unlike in expressions, ADD also appends to lists, and a stored value of another type has its own message. Order of
+checks: per attribute its value, then its action. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ _ADDABLE_TYPES = ("N", "L", *_SET_TYPES)
 
 
 def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
-    """The update that AttributeUpdates states, with its own values inside. Raises RequestFault for the first fault.
+    """Compile AttributeUpdates to an update with its own values. Raises RequestFault for the first fault.
 
-    Without any entry it creates a key-only item where there is none.
+    An empty map creates a key-only item if none exists.
     """
     values: dict[str, Value] = {}
     actions: list[tuple[Path, Assignment]] = []
@@ -70,7 +70,7 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
 
 
 def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
-    """`apply` over the update's own values, whatever the request's are."""
+    """`apply` with `own_values` instead of the request's values."""
 
     def apply_own(item: Item, _values: dict[str, Value]) -> Item:
         return apply(item, own_values)
@@ -79,7 +79,7 @@ def _bind(apply: Apply, own_values: dict[str, Value]) -> Apply:
 
 
 def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
-    """One entry's action and checked value."""
+    """Return action and checked value (None if absent) of one AttributeUpdates entry."""
     action = members.get("Action") or "PUT"
     given = members.get("Value")
     if given is None:

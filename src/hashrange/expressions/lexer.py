@@ -1,8 +1,7 @@
-"""Which tokens does an expression hold? And how is the place of a syntax error quoted: `near` and its neighbours.
+"""How is an expression split into tokens? By a regular expression. Syntax errors quote neighbouring tokens.
 
-Bare names begin with a letter; `#` and `:` tokens may begin with anything of letters, digits and `_`. A character
-that fits nothing becomes a token of its own, which no rule of the grammar accepts. Source: service behaviour,
-captures to Oct 2026.
+Bare names begin with a letter; `#` and `:` tokens may continue with any letter, digit or `_`. A character that fits no
+token becomes an UNKNOWN token, which the grammar never accepts. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
@@ -38,7 +37,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """One token: its kind, its text, and where it stands (`end` is exclusive)."""
+    """One token: kind, text, and offsets (`end` is exclusive)."""
 
     kind: str
     text: str
@@ -47,9 +46,9 @@ class Token(NamedTuple):
 
 
 def read_tokens(kind: str, text: str) -> list[Token]:
-    """The tokens of `text`, closed by an END token; refuses texts that are too long or empty.
+    """Return the tokens of `text` and an END token; raises RequestFault for text that is too long or empty.
 
-    `kind` is the parameter's name (`ConditionExpression`), for the wording.
+    `kind` is the parameter's name (`ConditionExpression`) for messages.
     """
     size_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > EXPRESSION_SIZE_MAX_BYTES:
@@ -63,7 +62,7 @@ def read_tokens(kind: str, text: str) -> list[Token]:
 
 
 def _size_fault(kind: str, size_bytes: int) -> RequestFault:
-    """The refusal of a text that is too long; of an update, the older layer does not say how long it is."""
+    """The fault of a text that is too long; for UpdateExpression, the older layer's message omits the size."""
     current = fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
     if kind != "UpdateExpression":
         return current
@@ -71,7 +70,7 @@ def _size_fault(kind: str, size_bytes: int) -> RequestFault:
 
 
 def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:
-    """The refusal of the token at `position`, quoted with its neighbours and the blanks between them as written."""
+    """The syntax error at the token at `position`; quotes it with its neighbours and the blanks between them."""
     first = tokens[max(position - 1, 0)]
     last = tokens[min(position + 1, len(tokens) - 1)]
     if last.kind == END:
@@ -81,5 +80,5 @@ def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> Re
 
 
 def fault(kind: str, message: str) -> RequestFault:
-    """A static fault of an expression, behind the name of its parameter; a PartiQL statement has none."""
+    """A static fault; its message begins with the parameter's name (`kind` is empty for PartiQL statements)."""
     return RequestFault(INVALID_EXPRESSION.format(kind=kind, fault=message) if kind else message)

@@ -1,8 +1,8 @@
-"""Do a request's expression parameters belong together? What is checked before, and after, the expressions themselves.
+"""Do a request's expression parameters fit together? Checks before and after compiling its expressions.
 
-Order: legacy and expression parameters mixed; names, then values, without an expression that could use them; then the
-maps themselves, names before values: empty, badly written tokens. After all expressions have been compiled: unused
-names, unused values. Source: service behaviour, captures to Oct 2026.
+Order: legacy parameters mixed with expressions; names, then values, without an expression that could use them; then
+the maps, names before values: empty map, invalid tokens. After compiling all expressions: unused names, unused
+values. Source: service behaviour, captures to Oct 2026.
 """
 
 import re
@@ -26,7 +26,7 @@ from hashrange.messages.expressions import (
 )
 
 NamedParameters = Sequence[tuple[str, object]]
-"""(parameter's name, its value or None), in the order in which the service lists them."""
+"""Pairs (parameter name, its value or None) in the service's order."""
 
 _NAMES = "ExpressionAttributeNames"
 _VALUES = "ExpressionAttributeValues"
@@ -35,23 +35,23 @@ _VALUE_TOKEN = re.compile(r":[A-Za-z0-9_]+")
 
 
 class TokenUser(Protocol):
-    """Anything compiled: which tokens it used."""
+    """A compiled expression that knows the tokens it uses."""
 
     @property
     def used_names(self) -> frozenset[str]:
-        """Its `#tokens`."""
+        """The `#tokens` that the expression uses."""
         ...
 
     @property
     def used_values(self) -> frozenset[str]:
-        """Its `:tokens`."""
+        """The `:tokens` that the expression uses."""
         ...
 
 
 def check_expression_parameters(
     legacy: NamedParameters, expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> None:
-    """All checks that come before values and expressions are looked at, in order."""
+    """Run all checks that precede those of values and expressions, in order."""
     check_mixing(legacy, expressions)
     check_maps(expressions, names, values)
 
@@ -66,7 +66,7 @@ def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:
 
 
 def check_maps(expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
-    """Refuse names and values that no expression could use, empty maps, and tokens that are none."""
+    """Refuse names and values that no expression could use, empty maps, invalid tokens and names."""
     if names is not None and all(value is None for _, value in expressions):
         raise RequestFault(NAMES_WITHOUT_EXPRESSION)
     if values is not None:
@@ -92,7 +92,7 @@ def _values_without_expression(users: list[str]) -> RequestFault:
 
 
 def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[str]) -> None:
-    """Refuse an empty map, and keys that are not tokens of its kind."""
+    """Refuse an empty map, and keys that are too long or do not match `pattern`."""
     if not tokens:
         raise RequestFault(EMPTY_MAP.format(parameter=parameter))
     for token in walk(tokens):
@@ -101,7 +101,7 @@ def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[s
 
 
 def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: TokenUser | None) -> None:
-    """Refuse names, then values, that none of the request's expressions uses."""
+    """Refuse names, then values, that no compiled expression uses."""
     if names:
         unused = set(names)
         for expression in compiled:

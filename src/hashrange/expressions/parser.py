@@ -1,8 +1,8 @@
-"""How is the text of an expression read? One grammar for conditions, key conditions, updates and projections.
+"""How is an expression parsed? One parser for conditions, key conditions, updates and projections.
 
-The parser only reads: it builds the tree and notes, in the order of the text, what the checks ask about later. It
-raises nothing but syntax errors. Nesting is kept on a list of frames, not on Python's stack, so that no text can
-exhaust it; every token is looked at once.
+The parser builds the tree and records facts for the later checks: names, paths and values in text order, calls and
+conditions as they end. It raises only syntax errors and faults of texts that are too long or empty. Nesting uses a list
+of frames, not Python's stack, so no text exhausts the stack; each token is read once.
 
     condition  = comparison | between | in | function | NOT condition | condition AND/OR condition | "(" condition ")"
     operand    = path | :value | function "(" operand, … ")" | "(" operand ")"
@@ -36,14 +36,14 @@ NO_KEYWORDS: frozenset[str] = frozenset()
 _OPERAND_STEPS = 4
 COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _BOUND = "BETWEEN … AND"
-"""A BETWEEN whose AND has been read: only its upper bound is missing."""
+"""A BETWEEN whose AND has been read; only its upper bound is missing."""
 _PRECEDENCE = {"OR": 1, "AND": 2, "NOT": 3, "BETWEEN": 4, _BOUND: 4, "+": 4, "-": 4} | dict.fromkeys(COMPARISONS, 4)
 
 _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
 class _Frame:
-    """An open bracket: what has been read inside it. `opener` is "top", "group", "call" or "in"."""
+    """The content read so far of one open bracket. `opener` is "top", "group", "call" or "in"."""
 
     __slots__ = ("arguments", "grouped", "opener", "operators", "subject", "values")
 
@@ -55,11 +55,11 @@ class _Frame:
         self.operators: list[str] = []
         self.arguments: list[Operand] = []
         self.grouped: Node | None = None
-        """The last value that came out of parentheses of its own."""
+        """The last value in parentheses of its own; another pair around it is redundant."""
 
 
 class ExpressionParser:
-    """Reads one expression's text once; what it noted stays in its attributes for the checks."""
+    """Parses one expression; its attributes keep facts for the static checks."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ExpressionParser:
         self.calls: list[FunctionCall] = []
         self.value_tokens: list[ValueToken] = []
         self.operand_calls: list[FunctionCall] = []
-        """Calls that stand where an operand is expected, in the order of the text."""
+        """Calls found where an operand is expected."""
         self.conditions: list[ConditionNode] = []
         """Every condition, parts before wholes."""
         self.operator_count = 0
@@ -94,11 +94,11 @@ class ExpressionParser:
     # --- tokens and paths -----------------------------------------------------------------------
 
     def fail(self) -> NoReturn:
-        """Refuse the token at hand."""
+        """Raise the syntax error at the current token."""
         raise syntax_fault(self.kind, self.text, self.tokens, self.position)
 
     def keyword(self) -> str:
-        """The keyword at hand in upper case; empty when the token is none."""
+        """The current token in upper case if it is a keyword, else empty."""
         token = self.tokens[self.position]
         if token.kind == NAME:
             word = token.text.upper()
@@ -107,24 +107,24 @@ class ExpressionParser:
         return ""
 
     def take_symbol(self, symbol: str) -> None:
-        """Step over `symbol`, which must stand here."""
+        """Step over `symbol`, which must be the current token."""
         token = self.tokens[self.position]
         if token.text != symbol or token.kind != SYMBOL:
             self.fail()
         self.position += 1
 
     def is_symbol(self, symbol: str) -> bool:
-        """True when `symbol` stands here."""
+        """True if the current token is `symbol`."""
         token = self.tokens[self.position]
         return token.text == symbol and token.kind == SYMBOL
 
     def expect_end(self) -> None:
-        """Refuse anything but the end of the text."""
+        """Raise a syntax error unless the text ends here."""
         if self.tokens[self.position].kind != END:
             self.fail()
 
     def read_path(self) -> DocumentPath:
-        """A document path, names resolved; its first element is not a keyword."""
+        """Read a document path and resolve its names; refuses a keyword as its first element."""
         spend(_OPERAND_STEPS)
         if self.keyword():
             self.fail()
@@ -152,7 +152,7 @@ class ExpressionParser:
         return path
 
     def _path_name(self, undefined: list[str]) -> str:
-        """The name at hand, resolved."""
+        """Read and resolve one name of a path; adds a `#token` without a name to `undefined`."""
         kind, text, _, _ = self.tokens[self.position]
         if kind not in (NAME, PLACEHOLDER):
             self.fail()
@@ -168,7 +168,7 @@ class ExpressionParser:
         return name
 
     def read_value_token(self) -> ValueToken:
-        """A `:token`."""
+        """Read a `:token`."""
         token = self.tokens[self.position]
         if token.kind != VALUE:
             self.fail()
@@ -182,13 +182,13 @@ class ExpressionParser:
     # --- conditions and operands ----------------------------------------------------------------
 
     def read_condition(self) -> ConditionNode:
-        """A whole condition, up to the end of the text."""
+        """Read a condition up to the end of the text."""
         node = self._read_expression()
         self.expect_end()
         return self._as_condition(node)
 
     def read_set_value(self) -> Operand:
-        """The right-hand side of a SET action."""
+        """Read the right-hand side of a SET action."""
         return self._as_operand(self._read_expression())
 
     def _read_expression(self) -> Node:
@@ -200,7 +200,7 @@ class ExpressionParser:
                 return self.frames[0].values[0]
 
     def _read_prefix(self) -> None:
-        """Read up to and including the next operand, opening frames on the way."""
+        """Read up to and including the next operand; opening brackets open frames."""
         while True:
             kind, text, _, _ = self.tokens[self.position]
             frame = self.frames[-1]
@@ -232,7 +232,7 @@ class ExpressionParser:
             return
 
     def _read_infix(self) -> bool:
-        """Read what may follow an operand, closing frames; True when the expression ends before the token at hand."""
+        """Read closing brackets and an operator; True if the expression ends before the current token."""
         while True:
             frame = self.frames[-1]
             _, text, _, _ = token = self.tokens[self.position]
@@ -257,7 +257,7 @@ class ExpressionParser:
             return True
 
     def _is_operator(self, frame: _Frame, text: str) -> bool:
-        """May the symbol at hand join operands here? Refuses an operator that stands in the wrong place."""
+        """True if `text` is an operator of this kind of expression; refuses misplaced operators."""
         if self.keywords is UPDATE_KEYWORDS:
             if text not in "+-":
                 return False
@@ -270,12 +270,12 @@ class ExpressionParser:
         return True
 
     def _require_operand_before(self, frame: _Frame) -> None:
-        """Refuse a comparison, BETWEEN or IN after anything but an operand that is still free."""
+        """Refuse a comparison, BETWEEN or IN unless the value before it is an operand of no other operator or call."""
         if frame.opener in ("call", "in") or _awaits_operand(frame) or isinstance(frame.values[-1], _CONDITIONS):
             self.fail()
 
     def _read_word_operator(self, frame: _Frame, word: str) -> bool:
-        """AND, OR, BETWEEN or IN; False, as an operand must follow."""
+        """Read AND, OR, BETWEEN or IN; returns False, as an operand must follow."""
         if word == "AND" and frame.operators and frame.operators[-1] == "BETWEEN":
             frame.operators[-1] = _BOUND
             self.position += 1
@@ -351,7 +351,7 @@ class ExpressionParser:
             values.append(condition)
 
     def _join(self, frame: _Frame, operator: str, last: ConditionNode) -> ConditionNode:
-        """One And or Or over a whole chain of the same operator."""
+        """Join a chain of AND, or of OR, into one node."""
         parts: list[Any] = [last, frame.values.pop()]
         while frame.operators and frame.operators[-1] == operator:
             frame.operators.pop()
@@ -360,7 +360,7 @@ class ExpressionParser:
         return And(tuple(parts)) if operator == "AND" else Or(tuple(parts))
 
     def _as_operand(self, node: Node) -> Operand:
-        """`node`, which stands where an operand must."""
+        """Return `node` as an operand; refuses a condition."""
         if isinstance(node, _CONDITIONS):
             self.fail()
         if isinstance(node, FunctionCall):
@@ -368,7 +368,7 @@ class ExpressionParser:
         return node
 
     def _as_condition(self, node: Node) -> ConditionNode:
-        """`node`, which stands where a condition must."""
+        """Return `node` as a condition; refuses an operand."""
         if isinstance(node, FunctionCall):
             self.conditions.append(node)
             return node
@@ -381,5 +381,5 @@ class ExpressionParser:
 
 
 def _awaits_operand(frame: _Frame) -> bool:
-    """True while a comparison or BETWEEN of this frame waits for its right side."""
+    """True while a comparison or BETWEEN lacks its right operand."""
     return bool(frame.operators) and _PRECEDENCE[frame.operators[-1]] == 4

@@ -1,7 +1,7 @@
-"""How is a condition decided quickly? Each node of its tree becomes a closure over (item, values).
+"""How is a condition evaluated quickly? Each node of its tree becomes a closure over (item, values).
 
-The common shapes (a top-level attribute against a `:value`) have closures of their own; a closure costs 0.1 to 0.3 µs.
-Types of values are part of an expression's cache key, so closures may rely on them.
+Common shapes (a top-level attribute and a `:value`) have closures of their own; a closure costs 0.1 to 0.3 µs. Value
+types are part of an expression's cache key, so closures may rely on them.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,14 +32,14 @@ Getter = Callable[[Item, Values], Value | None]
 Holds = Callable[[Value, Value], bool]
 
 CONTAINS_FREE = 2
-"""So many calls of contains() look through a list or set each time; of more it becomes a hash table."""
+"""A condition with at most this many contains() calls searches without hash tables."""
 _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
-"""Values of other types may hold so many members that a single comparison is worth a look."""
+"""Types compared without `look`. Values of other types may have so many members that comparing two is slow."""
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
-    """The test of `root`; `conditions` holds it and all its parts, parts first."""
+    """Compile the test of `root`; `conditions` holds it after all its parts."""
     conditions = list(conditions)
     tests: dict[int, Test] = {}
     is_repeated = (
@@ -54,7 +54,7 @@ def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode)
 
 
 def _forgetting(test: Test, memberships: Memberships) -> Test:
-    """`test`, after which nothing of its item is kept."""
+    """Return `test` followed by dropping the item's hash tables."""
 
     def test_and_forget(item: Item, values: Values) -> bool:
         try:
@@ -81,7 +81,7 @@ def _compile_node(node: ConditionNode, tests: dict[int, Test], holds_member: Hol
 
 
 def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
-    """All of the tests, or one of them; decided left to right."""
+    """Join tests by AND (`is_all`) or OR, decided left to right."""
     if len(tests) == 2:
         one, two = tests
         if is_all:
@@ -109,12 +109,12 @@ def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
 
 
 def compile_path(elements: tuple[str | int, ...]) -> Callable[[Item], Value | None]:
-    """The value at a path of an item; None when there is none, whatever the reason."""
+    """Return a function from an item to the value at the path, or None if there is none."""
     return lambda item: resolve_path(item, elements)
 
 
 def _top_level_name(operand: Operand) -> str | None:
-    """The attribute that a path of one element names; None for any other operand."""
+    """The attribute that a one-element path names; None for other operands."""
     if isinstance(operand, DocumentPath) and len(operand.elements) == 1:
         name = operand.elements[0]
         return name if isinstance(name, str) else None
@@ -122,7 +122,7 @@ def _top_level_name(operand: Operand) -> str | None:
 
 
 def compile_operand(operand: Operand) -> Getter:
-    """The value of an operand; None when it is missing."""
+    """Compile a path, `:value` or size() to a function that returns its value, or None if it is missing."""
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
@@ -156,7 +156,7 @@ def _compile_comparison(node: Comparison) -> Test:
     if operator == "<>":
         equals = _compile_equality(left, right)
         sizes = [compile_operand(operand) for operand in (left, right) if isinstance(operand, FunctionCall)]
-        if sizes:  # something without a size makes any comparison false
+        if sizes:  # a size() without a value makes any comparison false
             return lambda item, values: not equals(item, values) and None not in [size(item, values) for size in sizes]
         return lambda item, values: not equals(item, values)
     return _compile_order(operator, left, right)
@@ -173,7 +173,7 @@ def _compile_equality(left: Operand, right: Operand) -> Test:
     get_left, get_right = compile_operand(left), compile_operand(right)
 
     def test_equal(item: Item, values: Values) -> bool:
-        look()  # two large lists take some ms
+        look()  # comparing two large lists takes some ms
         value = get_left(item, values)
         return value is not None and value == get_right(item, values)
 
@@ -181,7 +181,7 @@ def _compile_equality(left: Operand, right: Operand) -> Test:
 
 
 def _compile_order(operator: str, left: Operand, right: Operand) -> Test:
-    """`left operator right` for < <= > >=."""
+    """Compile `left operator right` for < <= > >=."""
     if isinstance(right, ValueToken) and right.type_name in ORDERED_TYPES:
         return _compile_order_with_value(operator, left, right.token, right.type_name)
     get_left, get_right = compile_operand(left), compile_operand(right)
@@ -194,7 +194,7 @@ def _compile_order(operator: str, left: Operand, right: Operand) -> Test:
 
 
 def _compile_order_with_value(operator: str, left: Operand, token: str, type_name: str) -> Test:
-    """The same against a value, whose type is known."""
+    """Compile `left operator :token` for < <= > >= and a known value type."""
     compare = ORDERS[operator, type_name]
     name = _top_level_name(left)
     if name is not None:
@@ -271,7 +271,7 @@ def _compile_membership(node: Membership) -> Test:
 
 
 def _compile_long_membership(node: Membership) -> Test:
-    """The same for more options than expressions may have: legacy parameters', which are scalars, in one look-up."""
+    """Compile IN with more options than expressions allow, as one set look-up. Only legacy parameters, with scalars."""
     get = compile_operand(node.operand)
     tokens = [option.token for option in walk(node.options) if isinstance(option, ValueToken)]
     kept: tuple[Values | None, frozenset[Any]] = (None, frozenset())
@@ -335,7 +335,7 @@ def _compile_contains(call: FunctionCall, holds_member: Holds) -> Test:
 
 
 def _compile_pair(call: FunctionCall, holds: Holds) -> Test:
-    """Does `holds` say yes of the call's two operands? No when one is missing."""
+    """Compile a call of two operands to the test `holds`, which is false if one is missing."""
     get_first, get_second = compile_operand(call.operands[0]), compile_operand(call.operands[1])
 
     def test_function(item: Item, values: Values) -> bool:
@@ -352,6 +352,6 @@ CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Holds], Test]] = {
     "begins_with": _compile_begins_with,
     "contains": _compile_contains,
 }
-"""What each function of conditions means; with OPERAND_FUNCTIONS these are all that `terms.CONDITION_FUNCTIONS` lets in."""
+"""Function → its compiler; with OPERAND_FUNCTIONS all of `terms.CONDITION_FUNCTIONS`."""
 OPERAND_FUNCTIONS = ("size",)
-"""Functions that stand among operands; `compile_operand` knows them."""
+"""Functions used as operands; `compile_operand` compiles them."""

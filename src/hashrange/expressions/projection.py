@@ -1,9 +1,8 @@
-"""Which part of an item does a reader see? ProjectionExpression and AttributesToGet, as one function of the item.
+"""Which parts of an item does a read return? ProjectionExpression and AttributesToGet as a function of the item.
 
-Maps and lists on the way are made anew with only what was chosen; chosen list elements keep their order and close up.
-What the item does not have is left out, and a container appears only when something in it matched. Static checks, in
-order: reserved words, paths, undefined names, overlapping paths, conflicting paths. Source: service behaviour,
-captures to Oct 2026.
+Maps and lists on a path are copied with only the chosen parts; chosen list elements keep their order, without gaps.
+Missing parts are left out; a container appears only if something in it matched. Static checks, in order: reserved
+words, paths, undefined names, overlapping paths, conflicting paths. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,22 +18,22 @@ from hashrange.items.types import Item, Value
 Project = Callable[[Item], Item]
 
 Chosen = dict[str | int, Any]
-"""A tree of chosen paths: element → Chosen, or None where all is chosen. Keys of one level are of one kind."""
+"""Tree of chosen paths: element → Chosen, or None for the whole value. Keys of one level: all names or all indices."""
 
 
 class CompiledProjection:
-    """A compiled projection: `project(item)`, and what it names."""
+    """A compiled projection: `project(item)`, its attributes and tokens."""
 
     __slots__ = ("attributes", "nested_attributes", "project", "used_names", "used_values")
 
     def __init__(self, paths: Iterable[Path], used_names: frozenset[str] = frozenset()) -> None:
         paths = list(paths)
         self.project = compile_project(paths)
-        """A new item with only what the paths choose; parts are shared with the given one."""
+        """Returns a new item with only the chosen paths; shares parts with the given item."""
         self.attributes = frozenset([str(path[0]) for path in paths])
         """Top-level attributes that the projection reads."""
         self.nested_attributes = frozenset([str(path[0]) for path in paths if len(path) > 1])
-        """Those among them that it looks into."""
+        """Top-level attributes whose nested parts the projection reads."""
         self.used_names = used_names
         self.used_values: frozenset[str] = frozenset()
 
@@ -46,7 +45,7 @@ _cached: Callable[[tuple[object, ...]], CompiledProjection | None] = _CACHE.entr
 def compile_projection(
     text: str, names: dict[str, str] | None, kind: str = "ProjectionExpression"
 ) -> CompiledProjection:
-    """The projection that `text` states; raises RequestFault for the first fault. Cached: a hit costs about 0.5 µs."""
+    """Compile a projection; raises RequestFault for the first fault. Cached: a hit costs about 0.5 µs."""
     key = cache_key(kind, text, names, None)
     projection = _cached(key)
     if projection is None:
@@ -56,7 +55,7 @@ def compile_projection(
 
 
 def project_attributes(names: list[str]) -> CompiledProjection:
-    """The projection of top-level attributes by name (AttributesToGet), dots taken literally."""
+    """The projection of top-level attributes (AttributesToGet); dots are literal. Cached."""
     key = tuple(names)
     projection = _cached((key,))
     if projection is None:
@@ -77,7 +76,7 @@ def _compile(kind: str, text: str, names: dict[str, str] | None) -> CompiledProj
 
 
 def read_projection(parser: ExpressionParser) -> None:
-    """Read all paths; the parser notes them."""
+    """Read all paths into `parser.paths`."""
     parser.read_path()
     while parser.is_symbol(","):
         parser.take_symbol(",")
@@ -86,7 +85,7 @@ def read_projection(parser: ExpressionParser) -> None:
 
 
 def compile_project(paths: list[Path]) -> Project:
-    """The function that keeps only what the paths, which do not overlap, choose."""
+    """Return a function that keeps only the parts of an item at `paths`, which must not overlap."""
     if all(len(path) == 1 for path in walk(paths)):
         names = list(dict.fromkeys([str(path[0]) for path in walk(paths)]))
         return lambda item: {name: item[name] for name in walk(names) if name in item}
@@ -113,7 +112,7 @@ def compile_project(paths: list[Path]) -> Project:
 
 
 def _sort_indices(chosen: Chosen) -> None:
-    """Bring chosen list elements into the order of the list; at most 33 levels deep."""
+    """Sort the chosen indices of all lists; recurses at most 33 levels deep."""
     for below in chosen.values():
         if below:
             _sort_indices(below)
@@ -124,7 +123,7 @@ def _sort_indices(chosen: Chosen) -> None:
 
 
 def _project_value(value: Value, chosen: Chosen) -> Value | None:
-    """The chosen parts of a map or list; None when nothing of it is chosen, or it is neither."""
+    """The chosen parts of a map or list; None if there are none, or `value` is neither."""
     if isinstance(next(iter(chosen)), int):
         return _project_list(value, chosen)
     members = value.get("M")

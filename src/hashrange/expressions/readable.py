@@ -1,6 +1,7 @@
-"""Can a text be read as an expression at all? Its size and its grammar alone; what it means is looked at later.
+"""Can a text be parsed as an expression? Checks size and grammar only; its meaning is checked later.
 
-For requests in which these faults are told before others that come before everything else about expressions.
+For requests that report these faults before values nested too deeply, a fault that precedes all other checks of
+expressions.
 """
 
 from hashrange.expressions.parser import CONDITION_KEYWORDS, NO_KEYWORDS, UPDATE_KEYWORDS, ExpressionParser
@@ -9,15 +10,15 @@ from hashrange.expressions.update import read_clauses
 
 
 def check_update_readable(text: str) -> None:
-    """Raise RequestFault for an UpdateExpression that is too long, empty, or has a syntax error."""
+    """Raise RequestFault for an UpdateExpression that is too long, empty, or not parsable."""
     read_clauses(ExpressionParser("UpdateExpression", text, None, None, UPDATE_KEYWORDS))
 
 
 def check_condition_readable(text: str) -> None:
-    """The same of a ConditionExpression."""
+    """Raise RequestFault for a ConditionExpression that cannot be parsed."""
     ExpressionParser("ConditionExpression", text, None, None, CONDITION_KEYWORDS).read_condition()
 
 
 def check_projection_readable(text: str) -> None:
-    """The same of a ProjectionExpression."""
+    """Raise RequestFault for a ProjectionExpression that cannot be parsed."""
     read_projection(ExpressionParser("ProjectionExpression", text, None, None, NO_KEYWORDS))

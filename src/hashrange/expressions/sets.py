@@ -1,7 +1,7 @@
-"""How do sets change by members? Union, difference, and the members that would be new; results stay in canonical order.
+"""How are set values combined? Union, difference and new members; results stay in canonical order.
 
-Canonical order: SS and BS by the bytes of the members (for strings that is code point order), NS by value. Nothing
-given is mutated.
+Canonical order: SS and BS by the members' bytes (for strings, code point order), NS by value. Arguments are not
+mutated.
 """
 
 from binascii import a2b_base64
@@ -16,25 +16,25 @@ _ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": encode_numbe
 
 
 def set_type(value: Value) -> str | None:
-    """SS, NS or BS; None when `value` is no set."""
+    """SS, NS or BS; None if `value` is not a set."""
     ((type_name, _),) = value.items()
     return type_name if type_name in _ORDER else None
 
 
 def added_members(members: list[str], more: list[str]) -> list[str]:
-    """Those of `more` that are not yet among `members`."""
+    """The members of `more` not in `members`."""
     present = set(members)
     return [member for member in walk(more) if member not in present]
 
 
 def union(type_name: str, members: list[str], more: list[str]) -> Value:
-    """The set of all members."""
+    """The set of `members` and `more`."""
     added = added_members(members, more)
     return {type_name: sort(members + added, _ORDER[type_name])} if added else {type_name: members}
 
 
 def without_members(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
-    """The set of the members that are not in `fewer`; None when none is left, as no set may be empty."""
+    """The set of members not in `fewer`; None if none is left, as no set may be empty."""
     gone = set(fewer)
     kept = [member for member in walk(members) if member not in gone]
     return {type_name: kept} if kept else None

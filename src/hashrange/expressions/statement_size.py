@@ -1,10 +1,9 @@
-"""What does an update's statement weigh? The charge that the service holds against the limit of an item's size.
+"""How large is an update's statement? Its size in bytes as the service compares it with the item size limit.
 
-Charge: 3, and per clause — SET: 19 + target + operands; ADD: 19 + target + value, of a set only members that are new;
-REMOVE and DELETE: 1 + target. A target is the length of its first name, and 4 + the length of each later element. A
-path as operand is 1, and 14 + the length of each element; a value its own size at each use; + is 34, - 37,
-if_not_exists 39, list_append 37, each with its operands. Lengths are UTF-8 bytes. Source: service behaviour, captures
-to Oct 2026.
+Size: 3, plus per action — SET: 19 + target + operands; ADD: 19 + target + value, for a set only its new members;
+REMOVE and DELETE: 1 + target. A target: length of its first name, plus 4 + length of each later element. A
+path as operand: 1, plus 14 + length of each element. A value: its size, at each use. + is 34, - 37, if_not_exists 39,
+list_append 37, each plus its operands. Lengths are UTF-8 bytes. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections import Counter
@@ -24,17 +23,17 @@ _OPERATOR_BYTES = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 
 class StatementSize(Protocol):
-    """Weighs one statement."""
+    """A function that measures one update statement."""
 
     def __call__(self, values: dict[str, Value], item: Item | None = None) -> int:
-        """Bytes; `item`, the item before the update, tells which members of sets are new (without it, all are)."""
+        """Return bytes. Of a set in ADD, only members that the old item `item` lacks count (all without an item)."""
         ...
 
 
 def measure_statement(
     sets: list[SetAction], removals: list[DocumentPath], additions: list[ValueAction], deletions: list[ValueAction]
 ) -> StatementSize:
-    """The function that weighs a statement: its fixed part is summed once, values are added per request."""
+    """Return a function that measures a statement: its fixed part is summed once, values per request."""
     tokens: list[str] = []
     fixed_bytes = _STATEMENT_BYTES
     for action in walk(sets):
@@ -62,7 +61,7 @@ def measure_statement(
 
 
 def _added_bytes(value: Value, old: Value | None) -> int:
-    """Size of what ADD adds: a number, or those members of a set that the old one lacks."""
+    """Bytes that ADD adds: a number, or the set members that the old set lacks."""
     ((type_name, content),) = value.items()
     if old is not None and type_name != "N":
         members = old.get(type_name)
@@ -81,7 +80,7 @@ def _target_bytes(path: DocumentPath) -> int:
 
 
 def _operand_bytes(value: Operand, tokens: list[str]) -> int:
-    """Fixed bytes of a right-hand side; its value tokens, one per use, are appended to `tokens`."""
+    """Fixed bytes of a SET value; appends its value tokens to `tokens`, one per use."""
     size_bytes = 0
     pending = [value]
     while pending:

@@ -1,4 +1,4 @@
-"""Are the terms of a condition sound? Names and values, numbers and types of operands, term by term.
+"""Are a condition's terms valid? Checks per term: names and values, number and types of operands.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -45,21 +45,21 @@ CONDITION_FUNCTIONS = {
     "contains": 2,
     "size": 1,
 }
-"""Function → number of operands."""
+"""Condition function → number of operands."""
 _PATH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type")
 _SIZED_TYPES = frozenset(TYPE_NAMES) - {"N", "BOOL", "NULL"}
 _PREFIX_TYPES = frozenset(("S", "B"))
 
 
 class ValueCheck(NamedTuple):
-    """A check on values themselves: two bounds of BETWEEN in order, or (`upper` None) the name of a type."""
+    """A check of values, given as tokens: two bounds of BETWEEN, or a type name (`upper` is None)."""
 
     lower: str
     upper: str | None
 
 
 def check_terms(parser: Notes, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
-    """Check each term in turn; gives back the checks that depend on values, which have run too."""
+    """Check each term in turn; return the checks that depend on values, after running them."""
     kind = parser.kind
     checks: list[ValueCheck] = []
     for node in parser.conditions:
@@ -71,7 +71,7 @@ def check_terms(parser: Notes, values: dict[str, Value]) -> tuple[ValueCheck, ..
 
 
 def run_value_checks(kind: str, checks: tuple[ValueCheck, ...], values: dict[str, Value]) -> None:
-    """Refuse bounds of BETWEEN that differ in type or stand in the wrong order, and names of no type."""
+    """Refuse BETWEEN bounds of different types or in wrong order, and unknown type names."""
     for lower_token, upper_token in checks:
         lower = values[lower_token]
         if upper_token is None:
@@ -96,7 +96,7 @@ def _render_value(value: Value) -> str:
 
 
 def _check_term(kind: str, node: ConditionNode) -> ValueCheck | None:
-    """Check one comparison or function; And, Or and Not have nothing of their own."""
+    """Check one comparison or function call; And, Or and Not have no own checks."""
     if isinstance(node, Comparison):
         _check_operands(kind, (node.left, node.right))
         check_distinct(kind, node.operator, node.left, (node.right,))
@@ -126,7 +126,7 @@ def _check_between(kind: str, node: Between) -> ValueCheck | None:
 
 
 def _check_operands(kind: str, operands: tuple[Operand, ...]) -> None:
-    """Names and values of a term's operands are defined, and each size() among them is sound."""
+    """Refuse undefined names and values, and invalid size() calls, among operands."""
     check_operands_defined(kind, operands)
     for operand in operands:
         if isinstance(operand, FunctionCall):
@@ -163,7 +163,7 @@ def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
 
 
 def _check_type_operand(kind: str, operand: Operand) -> ValueCheck:
-    """The second operand of attribute_type: a value of type S."""
+    """Check attribute_type's second operand: a value of type S."""
     if not isinstance(operand, ValueToken):
         raise fault(kind, OPERAND_TYPE.format(operator="attribute_type", type_name=ANY_TYPE))
     check_operand_type(kind, "attribute_type", operand, ("S",))

@@ -1,8 +1,7 @@
-"""What is an expression once it has been read? Trees of these nodes.
+"""Which nodes does a parsed expression have? Paths, value tokens, calls, conditions and update actions.
 
-Names (`#a`) are resolved and value tokens (`:v`) typed while reading; what is not defined is marked, so that the
-checks can say so in the service's order. Condition nodes never hold themselves deeper than the 300 operators that an
-expression may have.
+The parser resolves names (`#a`) and types of value tokens (`:v`) and marks undefined ones, so that checks report them
+in the service's order. Checked conditions nest at most 300 deep, the limit of operators.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -10,25 +9,25 @@ from typing import NamedTuple, TypeAlias
 from hashrange.items.types import Value
 
 Values: TypeAlias = dict[str, Value]
-"""`:token` → what it stands for."""
+"""`:token` → its value."""
 
 
 class DocumentPath(NamedTuple):
-    """A document path: attribute names and list indices, resolved. `undefined` is the first `#token` without a name."""
+    """A document path: resolved names and list indices. `undefined` is the first `#token` without a name."""
 
     elements: tuple[str | int, ...]
     undefined: str | None = None
 
 
 class ValueToken(NamedTuple):
-    """A `:token` and the type of the value that the request gives for it; None when it gives none."""
+    """A `:token` and the type of its value in the request; `type_name` is None without a value."""
 
     token: str
     type_name: str | None
 
 
 class FunctionCall(NamedTuple):
-    """A function and its operands, as written."""
+    """A function call as written (PartiQL: name in lower case)."""
 
     function: str
     operands: "tuple[Operand, ...]"
@@ -46,7 +45,7 @@ Operand: TypeAlias = DocumentPath | ValueToken | FunctionCall | Arithmetic
 
 
 class Comparison(NamedTuple):
-    """`left operator right`, the operator one of = <> < <= > >=."""
+    """`left operator right`; the operator is one of = <> < <= > >=."""
 
     operator: str
     left: Operand
@@ -69,19 +68,19 @@ class Membership(NamedTuple):
 
 
 class Not(NamedTuple):
-    """Negation."""
+    """`NOT condition`."""
 
     condition: "ConditionNode"
 
 
 class And(NamedTuple):
-    """True when all are; two or more."""
+    """At least two conditions joined by AND."""
 
     conditions: "tuple[ConditionNode, ...]"
 
 
 class Or(NamedTuple):
-    """True when one is; two or more."""
+    """At least two conditions joined by OR."""
 
     conditions: "tuple[ConditionNode, ...]"
 

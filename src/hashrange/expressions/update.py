@@ -1,4 +1,4 @@
-"""What does an update do to an item? UpdateExpression as one function from the old item to the new.
+"""How does an UpdateExpression change an item? By one compiled function from the old item to the new.
 
 Static checks, in order: number of operators, reserved words, paths, unknown functions, repeated clauses, undefined
 names, undefined values, overlapping paths, conflicting paths, operand types of ADD and DELETE, functions and
@@ -52,14 +52,14 @@ from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 
 COPIES_FREE = 4
-"""So many copies of parts of the item are made without being measured first: they make it five times as large at most."""
+"""Up to this many copies of parts of an item are made unmeasured; they make it at most five times as large."""
 
 
 class CompiledUpdate:
-    """A compiled update: `apply(item, values)`, and what it touches and names.
+    """A compiled update: `apply(item, values)`, its attributes and tokens.
 
-    `apply` gives a new item that shares what did not change; for an item that does not exist it takes the empty one,
-    and gives the new item without its key. It raises ValidationException where the item does not fit.
+    `apply` returns a new item that shares unchanged parts. A missing item is passed as empty; the new item then lacks
+    its key. Raises ValidationException if the item does not fit.
     """
 
     __slots__ = (
@@ -95,25 +95,25 @@ class CompiledUpdate:
         self.attributes = frozenset([str(path[0]) for path in walk(targets)])
         """Top-level attributes that the update targets."""
         self.nested_attributes = frozenset([str(path[0]) for path in walk(targets + read) if len(path) > 1])
-        """Top-level attributes that it looks into, as target or operand."""
+        """Top-level attributes with a nested target or operand."""
         self.assigned_types = assigned_types
-        """Top-level attributes that get, or are added, a value of the request itself → that value's type."""
+        """Top-level attribute → type of the request's value that SET or ADD gives it."""
         self.may_deepen = may_deepen
-        """True when a list or map may come to stand inside of another one."""
+        """True if a list or map may be put inside another one."""
         self.can_create = can_create
-        """False when it only removes: then a missing item stays missing."""
+        """False if the update only removes: then a missing item stays missing."""
         self.updated_old: Callable[[Item], Item] = compile_project(targets)
-        """What UPDATED_OLD returns of the old item."""
+        """The parts of the old item that UPDATED_OLD returns."""
         self.updated_new: Callable[[Item], Item] = compile_project(written)
-        """What UPDATED_NEW returns of the new item."""
+        """The parts of the new item that UPDATED_NEW returns."""
         self.statement_size_bytes = statement_size_bytes
-        """`statement_size_bytes(values, item=None)`: the charge held against an item's largest size."""
+        """`statement_size_bytes(values, item=None)`: size compared with the item size limit."""
         self.used_names = used_names
         self.used_values = used_values
 
 
 class Clauses(NamedTuple):
-    """The actions of an update, by clause, each in the order of the text."""
+    """An update's actions by clause, each in text order."""
 
     sets: list[SetAction]
     removals: list[DocumentPath]
@@ -128,7 +128,7 @@ _cached: Callable[[tuple[object, ...]], CompiledUpdate | None] = _CACHE.entries.
 def compile_update(
     text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = "UpdateExpression"
 ) -> CompiledUpdate:
-    """The update that `text` states; `values` are canonical. Raises RequestFault for the first static fault.
+    """Compile an UpdateExpression; `values` are canonical. Raises RequestFault for the first static fault.
 
     Cached: a hit costs about 1 µs.
     """
@@ -165,7 +165,7 @@ def compile_clauses(
     used_names: frozenset[str] = frozenset(),
     used_values: frozenset[str] = frozenset(),
 ) -> CompiledUpdate:
-    """The update of clauses that have passed all checks; `paths` are all that stand in them."""
+    """Compile clauses that have passed all checks; `paths` are all document paths in them."""
     actions: list[tuple[Path, Assignment]] = []
     actions += [(path.elements, compile_set(value)) for path, value in clauses.sets]
     actions += [(path.elements, remove) for path in clauses.removals]
@@ -187,7 +187,7 @@ def compile_clauses(
 
 
 def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
-    """`apply`, but what many SET actions copy from the item is measured before: 3 KB of text can ask for 140 copies of all of it."""
+    """`apply`; measures first if SET copies more than COPIES_FREE parts: 3 KB of text can copy an item 140 times."""
     copying = [compile_value(value) for _, value in sets if _path_count(value)]
     if sum(map(_path_count, [value for _, value in sets])) <= COPIES_FREE:
         return apply
@@ -204,11 +204,11 @@ def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
 
 
 def _path_count(operand: Operand) -> int:
-    """How often the right-hand side of a SET names something of the item."""
+    """Number of document paths whose values a SET operand copies."""
     if isinstance(operand, DocumentPath):
         return 1
     if isinstance(operand, Arithmetic):
-        return 0  # a number, whatever its operands are
+        return 0  # the result is always a number
     return sum(map(_path_count, operand.operands)) if isinstance(operand, FunctionCall) else 0
 
 
@@ -222,14 +222,14 @@ def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[
 
 
 def _may_be_container(operand: Operand) -> bool:
-    """May the right-hand side of a SET give a list or a map?"""
+    """True if a SET operand may be a list or map."""
     if isinstance(operand, ValueToken):
         return operand.type_name in ("L", "M", None)
     return not isinstance(operand, Arithmetic)
 
 
 def read_clauses(parser: ExpressionParser) -> tuple[Clauses, list[DocumentPath], str | None]:
-    """Read all clauses: the actions, their targets in the order of the text, and the first clause that stands twice."""
+    """Read all clauses; returns actions, targets in text order, and the first repeated clause."""
     clauses = Clauses([], [], [], [])
     targets: list[DocumentPath] = []
     seen: set[str] = set()
@@ -252,7 +252,7 @@ def read_clauses(parser: ExpressionParser) -> tuple[Clauses, list[DocumentPath],
 
 
 def _read_action(parser: ExpressionParser, clause: str, clauses: Clauses) -> DocumentPath:
-    """Read one action of a clause into `clauses`; gives back its target."""
+    """Read one action of `clause` into `clauses`; returns its target."""
     path = parser.read_path()
     if clause == "SET":
         parser.take_symbol("=")

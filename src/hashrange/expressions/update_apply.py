@@ -1,9 +1,8 @@
-"""How do an update's actions change an item? One function from the old item to the new, sharing all that stays.
+"""How do an update's actions change an item? One function from old to new item, which share unchanged parts.
 
-Actions on top-level attributes go straight to a copy of the item's outer dict. Actions on nested paths form a tree by
-path; each container on the way is copied once. List indices refer to the old list: elements removed close up
-afterwards, elements set behind the end are appended in the order of their indices. Source: service behaviour,
-captures to Oct 2026.
+Actions on top-level attributes change a copy of the item's outer dict. Actions on nested paths form a tree; each
+container on a path is copied once. List indices refer to the old list: removed elements leave no gap, elements set
+beyond the end are appended in index order. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -20,11 +19,11 @@ from hashrange.messages.expressions import UPDATE_PATH_INVALID
 Apply = Callable[[Item, Values], Item]
 
 AssignmentTree = dict[str | int, Any]
-"""Actions by path element: Branch below a container, Action at a target. Keys of one level are of one kind."""
+"""Path element → subtree for a container, Assignment for a target. Keys of one level: all names or all indices."""
 
 
 def compile_apply(actions: list[tuple[Path, Assignment]]) -> Apply:
-    """The function that carries out all actions; their paths neither overlap nor conflict."""
+    """Return the function that applies all actions; paths must neither overlap nor conflict."""
     top_level = [(str(path[0]), action) for path, action in walk(actions) if len(path) == 1]
     nested = _grow([(path, action) for path, action in walk(actions) if len(path) > 1])
 
@@ -70,17 +69,17 @@ def _grow(actions: list[tuple[Path, Assignment]]) -> AssignmentTree:
 
 
 def _by_index(pair: tuple[Path, Assignment]) -> list[int]:
-    """Sort key of a path: its list indices (names keep the order of the text, as the sort is stable)."""
+    """Sort key of an action: its list indices (names keep text order, as the sort is stable)."""
     return [element if isinstance(element, int) else -1 for element in pair[0]]
 
 
 def _has_only_removals(branch: AssignmentTree) -> bool:
-    """Do all actions of a branch remove? Then it has nothing to do where there is no item."""
+    """True if a branch only removes; then it has no effect on a missing item."""
     return all(_has_only_removals(below) if isinstance(below, dict) else below is remove for below in branch.values())
 
 
 def _change_value(value: Value, branch: AssignmentTree, item: Item, values: Values) -> Value:
-    """A copy of a container with a branch's actions carried out."""
+    """A copy of a map or list with the actions of `branch` applied."""
     if isinstance(next(iter(branch)), int):
         return _change_list(value, branch, item, values)
     members = value.get("M")

@@ -1,4 +1,4 @@
-"""Are the actions of an update sound? Operand types of ADD and DELETE, then functions and arithmetic of SET.
+"""Are an update's actions valid? Checks operand types of ADD and DELETE, then functions and arithmetic of SET.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -24,7 +24,7 @@ _LONG_TYPE_NAMES = {
 
 
 def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]) -> None:
-    """Refuse actions whose operands are wrong whatever the item holds."""
+    """Refuse actions whose operands are wrong for every item."""
     for operator, actions, allowed in (("ADD", additions, ("N", *_SET_TYPES)), ("DELETE", deletions, _SET_TYPES)):
         for _, value in actions:
             type_name = value.type_name
@@ -36,7 +36,7 @@ def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction]
 
 
 def _check_set_value(kind: str, value: Operand) -> None:
-    """Check a right-hand side, wholes before parts; its depth is bounded by the number of operators."""
+    """Check a SET value, wholes before parts; the number of operators bounds its depth."""
     pending: list[tuple[Operand, str]] = [(value, "")]
     while pending:
         operand, around = pending.pop()
@@ -50,7 +50,7 @@ def _check_set_value(kind: str, value: Operand) -> None:
 
 
 def _check_call(kind: str, call: FunctionCall, around: str) -> None:
-    """Check if_not_exists or list_append, which stands inside the function or operator `around`."""
+    """Check a call in a SET value; `around` is the enclosing function or operator."""
     function = call.function
     if function in CONDITION_ONLY_FUNCTIONS or (function == "list_append" and around == "list_append"):
         raise misuse(kind, function)

@@ -1,7 +1,7 @@
-"""What value does an action give an attribute? Each becomes a closure over (old value, item, values).
+"""Which value does an update action compute? Each action becomes a closure over (old value, item, values).
 
-Every operand reads the item as it was before the update. The refusals here are the service's run-time ones, always
-bare. Source: service behaviour, captures to Oct 2026.
+Operands read the item as it was before the update. Errors raised here are the service's run-time errors, always
+without envelope. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Assignment = Callable[[Value | None, Item, Values], Value | None]
 
 
 def compile_set(operand: Operand) -> Assignment:
-    """SET: the operand's value."""
+    """Compile SET: the operand's value."""
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _old, _item, values: values[token]
@@ -29,12 +29,12 @@ def compile_set(operand: Operand) -> Assignment:
 
 
 def remove(_old: Value | None, _item: Item, _values: Values) -> None:
-    """REMOVE: nothing."""
+    """The assignment of REMOVE: returns None."""
     return
 
 
 def compile_add(token: str, *, is_legacy: bool = False) -> Assignment:
-    """ADD: a number's sum, a set's union, the value itself where there was none. Legacy ADD also appends to lists."""
+    """Compile ADD: sum of numbers, union of sets, or the value alone. Legacy ADD also appends to lists."""
 
     def add(old: Value | None, _item: Item, values: Values) -> Value:
         value = values[token]
@@ -54,7 +54,7 @@ def compile_add(token: str, *, is_legacy: bool = False) -> Assignment:
 
 
 def compile_delete(token: str, *, is_legacy: bool = False) -> Assignment:
-    """DELETE: a set without the given members; nothing when no member is left, or there was no set."""
+    """Compile DELETE: the set without the given members; None if no member is left or there was no value."""
 
     def delete(old: Value | None, _item: Item, values: Values) -> Value | None:
         if old is None:
@@ -68,7 +68,7 @@ def compile_delete(token: str, *, is_legacy: bool = False) -> Assignment:
 
 
 def compile_value(operand: Operand) -> Compute:
-    """The value of a SET action's right-hand side; raises ValidationException where the item does not fit."""
+    """Compile a SET value to a function that raises ValidationException if the item does not fit."""
     if isinstance(operand, ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
@@ -134,4 +134,4 @@ VALUE_COMPILERS: dict[str, Callable[[FunctionCall], Compute]] = {
     "if_not_exists": _compile_if_not_exists,
     "list_append": _compile_list_append,
 }
-"""What each function of updates means; these are all that `update_terms.UPDATE_FUNCTIONS` lets in."""
+"""Function → its compiler, for all of `update_terms.UPDATE_FUNCTIONS`."""

@@ -1,7 +1,7 @@
-"""How do two canonical values compare? Order within S, N and B, prefixes, containment and size.
+"""How are two canonical values compared? Order within S, N and B, prefixes, containment and size.
 
-Equality is the equality of their dicts. Strings order by code point, which is the order of their UTF-8 bytes;
-binaries by their bytes; numbers by value. Source: service behaviour, captures to Oct 2026.
+Values are equal if their dicts are. Strings are ordered by code point, the order of their UTF-8 bytes; binaries by
+bytes; numbers by value. Source: service behaviour, captures to Oct 2026.
 """
 
 import operator
@@ -16,13 +16,13 @@ from hashrange.items.types import Value
 
 ORDERED_TYPES = frozenset(("S", "N", "B"))
 SURELY_QUICK_LENGTH = 4_096
-"""A part of fewer characters is looked for in well under a millisecond, in the longest text that there is."""
+"""Searching for a shorter part takes well under a millisecond, even in the longest text."""
 NAIVE_PLACES_MAX, QUICK_COMPARISONS = 2_000, 1_000_000
-"""At so many places Python may compare a part character by character; so many comparisons take 1 ms."""
+"""Maximum number of places at which Python compares all of a part; comparisons that take 1 ms."""
 
 
 def number_is_less(left: str, right: str) -> bool:
-    """Order of two canonical numbers; plain whole numbers compare by length and digits."""
+    """`left < right` for canonical numbers; plain whole numbers are compared by length and digits."""
     if left.isdigit() and right.isdigit():
         return left < right if len(left) == len(right) else len(left) < len(right)
     return number_order(left) < number_order(right)
@@ -41,7 +41,7 @@ def _number_is_not_less(left: str, right: str) -> bool:
 
 
 def _binary(compare: Callable[[bytes, bytes], bool]) -> Callable[[str, str], bool]:
-    """`compare` over the bytes of two base64 texts."""
+    """`compare` applied to the bytes of two base64 texts."""
     return lambda left, right: compare(a2b_base64(left), a2b_base64(right))
 
 
@@ -59,11 +59,11 @@ ORDERS: dict[tuple[str, str], Callable[[str, str], bool]] = {
     (">", "B"): _binary(operator.gt),
     (">=", "B"): _binary(operator.ge),
 }
-"""(operator, type) → whether it holds for two scalars of that type."""
+"""(operator, type) → comparison of two scalars of that type."""
 
 
 def is_ordered(comparison: str, left: Value, right: Value) -> bool:
-    """Does `left comparison right` hold? False unless both have the same type, of S, N or B."""
+    """True if `left comparison right` holds and both have the same type: S, N or B."""
     ((left_type, left_scalar),) = left.items()
     right_scalar = right.get(left_type)
     if right_scalar is None:
@@ -73,7 +73,7 @@ def is_ordered(comparison: str, left: Value, right: Value) -> bool:
 
 
 def has_prefix(value: Value, prefix: Value) -> bool:
-    """Does `value` begin with `prefix`? Only S with S, and B with B."""
+    """True if `value` begins with `prefix`, and both are S or both B."""
     text, wanted = value.get("S"), prefix.get("S")
     if text is not None and wanted is not None:
         return bool(text.startswith(wanted))
@@ -82,7 +82,7 @@ def has_prefix(value: Value, prefix: Value) -> bool:
 
 
 def contains(container: Value, wanted: Value) -> bool:
-    """True when `wanted` is a substring, a sub-sequence of bytes, a member of a set, or an element of a list."""
+    """True if `wanted` is a substring, byte substring, set member or list element of `container`."""
     ((container_type, content),) = container.items()
     if container_type == "L":
         spend(len(content) >> 4)
@@ -102,8 +102,8 @@ def contains(container: Value, wanted: Value) -> bool:
 def _has_part(whole: AnyStr, part: AnyStr) -> bool:
     """`part in whole`, in linear time; gives way before a long search.
 
-    Python's own search is linear but where a long part fits at few places: there it compares all of it at each of up to 2,000. In a
-    text that is three times as long as the part it searches otherwise, so such a text is made longer.
+    Python's search is linear except where a long part fits at few places: it compares all of it at up to 2,000 places.
+    In a text three times as long as the part, it uses a linear algorithm, so such a text is lengthened.
     """
     whole_length, part_length = len(whole), len(part)
     places = whole_length - part_length + 1
@@ -117,7 +117,7 @@ def _has_part(whole: AnyStr, part: AnyStr) -> bool:
 
 
 def size_of(value: Value) -> int | None:
-    """What size() gives: of a string its UTF-16 code units, else bytes or elements; None for types without a size."""
+    """The result of size(): UTF-16 code units of a string, else bytes or elements; None for types without a size."""
     ((type_name, content),) = value.items()
     if type_name in ("N", "BOOL", "NULL"):
         return None

@@ -1,4 +1,4 @@
-"""Is the table free to be changed? Only an ACTIVE table is; the refusal says what is being done to it."""
+"""May a table be changed now? Only while it is ACTIVE; otherwise the error says whether it is being created, updated or deleted."""
 
 from hashrange.errors import ResourceInUseException
 from hashrange.messages import tables as say
@@ -16,6 +16,6 @@ def refuse_busy(table: Table, now_seconds: float) -> None:
 
 
 def refuse_unserved(table: Table, now_seconds: float) -> None:
-    """Raise ResourceInUseException while the table is being created or deleted; tags may change during an update."""
+    """Raise ResourceInUseException while the table is CREATING or DELETING; tags may change while it is UPDATING."""
     if not serves_items(table, now_seconds):
         refuse_busy(table, now_seconds)

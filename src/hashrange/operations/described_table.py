@@ -1,4 +1,4 @@
-"""Which table is described? What the operations that read one thing back about a table share: the name, then existence."""
+"""How does an operation find the table that it describes? A request struct and a lookup that raises ResourceNotFoundException."""
 
 from typing import Annotated
 
@@ -13,17 +13,17 @@ from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.schema import Table
 
 ArnOrName = Annotated[str, Meta(min_length=1, max_length=1024)]
-"""`TableArn` of the lists, which the model bounds and nothing more."""
+"""`TableArn` of the List operations; its length is the API model's only constraint."""
 
 
 class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
+    """A request that only names a table."""
 
     TableName: NameOrArn
 
 
 async def described_table(scope: Scope, name_or_arn: str) -> Table:
-    """The table in whatever state; raises ResourceNotFoundException, and Malformed for an impossible name."""
+    """The table, in any state; raises ResourceNotFoundException if there is none, Malformed for an impossible name."""
     table = await find_table(scope, name_or_arn)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))

@@ -1,7 +1,7 @@
-"""What must have ended before a server started? States whose ends lie further ahead than any delay reaches.
+"""Which table states must end when a server starts? States whose deadline is further ahead than any delay allows.
 
-A table's deadlines are service times. Between two processes the machine's clock may be set back, by hours; a table would then be
-CREATING, and absent for the data plane, until the clock has caught up.
+A table's deadlines are service times. If the machine's clock was set back by hours between two processes, a table would
+stay CREATING, and absent for the data plane, until the clock had caught up.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from hashrange.tables.states import without_endless_waits
 
 
 async def end_endless_waits(store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float) -> int:
-    """End these waits of `tables`, which are those of `store`, for good; returns how many tables had one."""
+    """End deadlines of `tables` in `store` more than `delay_seconds` ahead; returns how many tables were changed."""
     count = 0
     for table in tables:
         ended = without_endless_waits(table, now_seconds, delay_seconds)

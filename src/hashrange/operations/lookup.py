@@ -1,8 +1,8 @@
-"""Which table does a request mean? By name or ARN, for the data plane and for the control plane.
+"""Which table does a request name? Lookup by name or ARN, for the data plane and for the control plane.
 
-Neither finder raises "not found": each operation says so at its own step, in its own words. A name of an impossible
-form raises `Malformed`: the slow path words it with the other constraints. Source: service behaviour, errors
-section 2.
+`find_active_table` and `find_table` return None for a missing table: each operation reports it at its own step, in its
+own words. A name of an impossible form raises `Malformed`: the slow path words it with the other constraints. Source:
+service behaviour, errors section 2.
 """
 
 import re
@@ -38,9 +38,10 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
 
 
 async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
-    """The table in whatever state, or None, for the control plane; what was deleted, past its deadline, is purged here.
+    """The table in any state, or None, for the control plane.
 
-    Raises `Malformed` for a name that is no ARN and not 3 to 255 characters of the allowed ones.
+    Purges the table, or those of its indexes, whose deletion deadline has passed. Raises `Malformed` for a name that is
+    neither an ARN nor 3 to 255 allowed characters.
     """
     table_name(name_or_arn)
     opened = scope.tables.get(name_or_arn)
@@ -70,7 +71,7 @@ async def purge_gone_tables(scope: Scope) -> None:
 def table_name(name_or_arn: str) -> str:
     """The bare name of a control-plane `TableName`; raises `Malformed` for an impossible one.
 
-    What starts like an ARN but names no table is not impossible, only not found; it comes back as it is.
+    A text that starts like an ARN but names no table is returned unchanged: its table is only not found.
     """
     match = _TABLE_ARN(name_or_arn)
     name: str = match[3] if match else name_or_arn
@@ -82,7 +83,7 @@ def table_name(name_or_arn: str) -> str:
 
 
 def _find_other(scope: Scope, name_or_arn: str) -> OpenTable | None:
-    """The table of an ARN of the caller's own account and Region; None for any other possible name."""
+    """The table of an ARN in the caller's account and Region; None for any other possible name, otherwise Malformed."""
     match = _TABLE_ARN(name_or_arn)
     if match is None:
         if name_or_arn.startswith(_ARN_START) or (len(name_or_arn) <= TABLE_NAME_LENGTH_MAX and _NAME(name_or_arn)):

@@ -1,6 +1,6 @@
-"""What has a request used? Every operation that consumes capacity tells its units once, whether or not its client asked for them.
+"""How much capacity has a request consumed? Each operation records its units once, whether or not the client requested them.
 
-Read by replies (`consumed`), by the access log, and by whatever counts or limits capacity. Units are those of
+Readers: replies (`consumed`), the access log, code that counts or limits capacity. Units are those of
 `tables.capacity`; source: service behaviour, captures to Oct 2026.
 """
 
@@ -24,25 +24,25 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
 
 CapacityForm = Literal["one", "by table", "each", "transaction"]
-"""How an operation's ConsumedCapacity tells its usages: the only one; a list with one for each table, as the request names it; a list
-of all; or one for each table with what was read or written told apart."""
+"""Layout of a reply's ConsumedCapacity: the only usage ("one"), or a list: an element per table name in the request
+("by table"), per usage ("each"), or per table, with units repeated as read or write units ("transaction")."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
-    """Units of one table and its indexes."""
+    """Capacity units consumed at one table and its indexes."""
 
     table: OpenTable
     name: str
-    """The table as the request names it, by name or by ARN; replies tell it so."""
+    """The table's name or ARN, as the reply reports it."""
     table_units: float
     index_units: Sequence[IndexUnits] = ()
     is_write: bool = False
     took_effect: bool = True
-    """False for a write that was refused for what its item is: replies do not tell what it consumed."""
+    """False for a write refused because of its item: replies omit its units."""
 
 
 class ReadUsage(msgspec.Struct, frozen=True, gc=False):
-    """What reading one item used, worked out when it is asked for. Its members are those of `Usage`."""
+    """Usage of reading one item, computed on access. It has the members of `Usage`."""
 
     table: OpenTable
     name: str
@@ -59,7 +59,7 @@ class ReadUsage(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
-    """What a committed write of one item used, worked out when it is asked for. Its members are those of `Usage`."""
+    """Usage of a committed write of one item, computed on access. It has the members of `Usage`."""
 
     table: OpenTable
     name: str
@@ -74,12 +74,12 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def index_units(self) -> Sequence[IndexUnits]:
-        """Units of its indexes."""
+        """Units of the table's indexes."""
         return index_units(self.change.entries)
 
 
 class TransactedUsage(ChangeUsage, frozen=True, gc=False):
-    """The same of a change that a transaction made, or looked at."""
+    """Usage of one item that a transaction wrote or checked."""
 
     @property
     def table_units(self) -> float:
@@ -89,10 +89,10 @@ class TransactedUsage(ChangeUsage, frozen=True, gc=False):
 
 AnyUsage = Usage | ReadUsage | ChangeUsage
 Meter = list[AnyUsage]
-"""What one request has used so far, in the order in which it was told. 0.1 µs to make and to tell once."""
+"""Usages of one request, in the order in which they were recorded. 0.1 µs to make and to record one usage."""
 
 NOTHING_USED: Meter = []
-"""Of a request that has not begun; nobody adds to it."""
+"""Shared, always empty meter of requests that have not begun."""
 
 
 def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity | list[ConsumedCapacity]:
@@ -122,7 +122,7 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
 
 
 def _grouped(meter: Meter, names: Sequence[str]) -> dict[str, list[AnyUsage]]:
-    """The usages by these names, one for each of them."""
+    """Group the usages by name; `names` holds one name for each usage."""
     groups: dict[str, list[AnyUsage]] = {}
     for name, usage in zip(names, meter, strict=True):
         groups.setdefault(name, []).append(usage)

@@ -1,4 +1,4 @@
-"""How does a request name its tables? By members that many operations share: what records say of them (`operations/operation.py`)."""
+"""How does a request name its tables? Functions and rules for operation records (`Operation`), by the member that holds the name."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -7,11 +7,11 @@ from hashrange.messages.requests import TABLE_ARN_REQUIRED, TABLE_NAME_REQUIRED
 from hashrange.wire.rules import RequestRules, RequiredMember
 
 TABLE_NAME_FIRST = RequestRules(required=RequiredMember("TableName", TABLE_NAME_REQUIRED))
-"""The table's name is asked for, and its length checked, before all constraints."""
+"""Rule: presence and length of TableName are checked before all constraints."""
 GIVEN_TABLE_NAME_FIRST = RequestRules(required=RequiredMember("TableName", None))
-"""The same of a name that may be absent."""
+"""Rule: TableName may be absent; its length is checked before all constraints."""
 TABLE_ARN_FIRST = RequestRules(required=RequiredMember("ResourceArn", TABLE_ARN_REQUIRED, is_table_name=False))
-"""A table's ARN is asked for before all constraints."""
+"""Rule: presence of ResourceArn, a table's ARN, is checked before all constraints."""
 
 _ARN_TABLE = ":table/"
 
@@ -37,33 +37,33 @@ class _NamesStream(Protocol):
 
 
 def by_table_name(request: _NamesTable) -> Iterable[str]:
-    """The table of `TableName`, if that is given."""
+    """The table that `TableName` names, if given."""
     name = request.TableName
     return () if name is None else (name,)
 
 
 def by_table_arn(request: _NamesTableArn) -> Iterable[str]:
-    """The table of `TableArn`, if that is given."""
+    """The table that `TableArn` names, if given."""
     arn = request.TableArn
     return () if arn is None else (arn,)
 
 
 def by_resource_arn(request: _NamesResource) -> Iterable[str]:
-    """The table of `ResourceArn`, or the one whose stream that is."""
+    """The table that `ResourceArn` names, directly or as the table of a stream."""
     return (request.ResourceArn,)
 
 
 def by_stream_arn(request: _NamesStream) -> Iterable[str]:
-    """The table whose stream `StreamArn` is."""
+    """The table whose stream `StreamArn` names."""
     return (request.StreamArn,)
 
 
 def by_no_table(_request: object) -> Iterable[str]:
-    """None: the request names no table."""
+    """An empty result: the request names no table."""
     return ()
 
 
 def bare_name(name_or_arn: str) -> str:
-    """The table's name; of an ARN, also of a stream's or index's, the name of its table."""
+    """The table name in a plain name, or in the ARN of a table, stream or index."""
     _, mark, rest = name_or_arn.partition(_ARN_TABLE)
     return rest.partition("/")[0] if mark else name_or_arn

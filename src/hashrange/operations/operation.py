@@ -1,12 +1,12 @@
-"""What is an operation? A record that names its request, its function and how its reply behaves.
+"""What is an operation of the API? A record of its request struct, its function, and how its replies behave.
 
-One file per API operation under `operations/` holds the request struct, the function and an `OPERATION`; dispatch, metrics and
-docs come from these records.
+One file per API operation under `operations/` holds the request struct, the function and an `OPERATION`; dispatch,
+metrics and docs use these records.
 
-Request structs: `msgspec.Struct(frozen=True, kw_only=True, gc=False)`, members by the service's own names, in the order in which
-the service reports their faults. A required member has no default; an optional one is `T | None = None` (null means absent).
-Constraints stand in `Annotated[…, msgspec.Meta(…)]` types of `operations.shapes`; the slow path (`wire.faults`) words their
-violations. `operations.shapes` also holds the enumerations.
+Request structs: `msgspec.Struct(frozen=True, kw_only=True, gc=False)`, members by the service's own names, in the order
+in which the service reports their faults. A required member has no default; an optional one is `T | None = None` (null
+means absent). Constraints are `Annotated[…, msgspec.Meta(…)]` types of `operations.shapes`, which also holds the
+enumerations; the slow path (`wire.faults`) words their violations.
 """
 
 from collections.abc import Callable, Coroutine, Iterable
@@ -23,11 +23,11 @@ from hashrange.store.interface import Maintenance, Store, WholeStore
 from hashrange.wire.rules import NO_RULES, RequestRules
 
 Wording = Literal["bare", "enveloped", "older"]
-"""How an operation words a `RequestFault`: current wording, current in an envelope, or the older wording."""
+"""How an operation words a `RequestFault`: current wording, current wording in an envelope, or the older wording."""
 
 
 class Scope:
-    """What an operation may use: the caller's account and Region, the store, the clock. One per (account, Region), kept."""
+    """Everything that an operation may use: account, Region, store, clock. One per (account, Region), kept."""
 
     __slots__ = ("account", "clock", "maintenance", "region", "settings", "store", "tables")
 
@@ -36,15 +36,15 @@ class Scope:
         self.region = region
         self.store: Store = store
         self.maintenance: Maintenance = store
-        """For what an operation begins and a job would do next, such as the first entries of a new index."""
+        """For work that an operation begins and a job would do next, such as the first entries of a new index."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
 
 
 Run = Callable[..., Soon[Any]]
-"""run(scope, request), of operations that consume capacity run(scope, request, meter): plans and commits one request and returns its
-reply, a dict or None, or a coroutine that brings it; refuses by raising an ApiError, or Malformed."""
+"""`run(scope, request)`, or `run(scope, request, meter)` for operations that consume capacity. Plans and commits one
+request. Returns its reply (a dict or None), or a coroutine that returns it. Raises ApiError or Malformed to refuse."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -55,26 +55,26 @@ class Operation(msgspec.Struct, frozen=True):
     run: Run
     wording: Wording = "bare"
     capacity: CapacityForm | None = None
-    """How its reply tells ConsumedCapacity, if that is asked for; None for operations that consume none, whose `run` takes no meter."""
+    """Layout of ConsumedCapacity in the reply; None if the operation consumes none, and its `run` takes no meter."""
     tables: Callable[[Any], Iterable[str]] = by_no_table
-    """tables(request): names or ARNs of the tables that it names, in its order and perhaps repeatedly."""
+    """`tables(request)`: names or ARNs of the tables in the request, in its order, possibly repeated."""
     writes: bool = False
-    """May a request of it change what others read? Also where that change is not built yet."""
+    """True if requests may change what other requests read, also where that change is not implemented yet."""
     rules: RequestRules = NO_RULES
-    """What is asked of its requests beyond their struct; the slow path takes them from here."""
+    """Rules for the operation's requests beyond their struct, used by the slow path."""
     tells_missing_tables: bool = False
-    """Its reply tells what was not found, and the operation does not refuse."""
+    """True if the reply reports missing tables, instead of an error."""
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads).
 
-    The other replies of such an operation, if it does not write, wait for what its `tables` hold, and for nothing else."""
+    The operation's other replies, unless it writes, wait only until commits to its `tables` are durable."""
     pieces: type[msgspec.Struct] | None = None
-    """The struct of the elements of a large request that stand in lists and are independent: each is bounded by itself, so that the whole may
-    hold more than one may."""
+    """Struct of the independent list elements of a large request. Each element is bounded by itself, so that the whole
+    request may have more members than one element may."""
     is_quick: bool = False
-    """A small request of it reads or writes a single item, and begins before those that may take long."""
+    """True if a small request reads or writes a single item; it begins before requests that may take long."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
 
     def start(self, scope: Scope, request: Any, meter: Meter) -> Coroutine[Any, Any, Any]:
-        """A coroutine that plans and commits this request."""
+        """A coroutine that plans and commits the request."""
         return settled(self.run(scope, request) if self.capacity is None else self.run(scope, request, meter))

@@ -1,9 +1,9 @@
-"""Which operations of the API are not built yet? They are answered all the same, with one sentence and their own error.
+"""Which operations of the API are not implemented yet? `PENDING_NAMES`: their requests get UnsupportedOperationException.
 
-A record per name, so that dispatch answers them where it answers every operation: after the JSON, the target and the
-signature. Nothing of the request is looked at. `UnsupportedOperationException`, and not a code of the service's own,
-because no SDK tries it again and no tool takes it for a fault of the request. An operation leaves the list when it is
-built; a test holds this list and the registry against the API model.
+Each name has a record, so that dispatch handles it like every operation: after the JSON, the target and the signature.
+Members of the request are not checked. `UnsupportedOperationException`, and not a code of the service's own, because no
+SDK retries it and no tool takes it for a fault of the request. An operation leaves the list when it is implemented; a
+test compares this list and the registry with the API model.
 """
 
 from typing import NoReturn
@@ -40,7 +40,7 @@ PENDING_NAMES = (
 
 
 class PendingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Any object; its members are not looked at."""
+    """Any JSON object; its members are not checked."""
 
 
 def _pending(name: str) -> Operation:

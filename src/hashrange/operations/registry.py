@@ -1,4 +1,4 @@
-"""Which operations are there? All records, by name: those that are built, and all that are answered."""
+"""Which operations exist? Their records by name: implemented ones, and every operation of the API that is answered."""
 
 from hashrange.operations.backups import describe_continuous_backups, list_backups, update_continuous_backups
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables
@@ -89,7 +89,7 @@ OPERATIONS: dict[str, Operation] = {
         update_time_to_live,
     )
 }
-"""The operations that are built."""
+"""The implemented operations."""
 
 ANSWERED: dict[str, Operation] = PENDING | OPERATIONS
-"""What a server answers: every operation of the API, also those that only say that they are not built yet."""
+"""Every operation of the API, including those that only report that they are not implemented yet."""

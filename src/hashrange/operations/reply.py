@@ -1,15 +1,15 @@
-"""What does an operation tell? The members of its output, in which a stored row may stand for an item; protocols write it.
+"""What does an operation return? The members of its output, in which a stored row may stand for an item; protocols encode them.
 
-A value of a reply is plain (text, number, truth value, list or dict of these, decoded items among them) or one of five that hold
-rows. `bytes` are always a row: blobs of items are base64 text, as the API has them.
+A value of a reply is plain (text, number, boolean, list or dict of these, including decoded items) or one of five kinds
+that hold rows. `bytes` are always a row: blobs of items are base64 text, as in the API.
 
     Row         an item as it is stored
     Rows        a list of rows
     Items       a list of rows, decoded items and Structures
-    Structure   a dict whose values may hold rows; the reply itself is one too, and need not be of this class
+    Structure   a dict whose values may hold rows; the reply itself holds rows too, and may be a plain dict
     Records     a list of stored stream records, whose images are rows
 
-A plain list or dict holds no row at any depth, so a protocol hands it to its encoder as it is.
+A plain list or dict holds no row at any depth, so a protocol passes it to its encoder unchanged.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from hashrange.tables.stream_records import record_values
 from hashrange.tables.streams import Sequence, Stream
 
 Reply = dict[str, Any]
-"""Member of the API's output → its value. What an operation has returned is not changed by anybody. An operation that has no output (TagResource)
+"""Member of the API's output → its value. A returned reply is never modified. An operation without output (TagResource)
 returns None instead."""
 
 
@@ -32,19 +32,19 @@ class Structure(dict[str, Any]):
 
 
 class Rows(list[Row]):
-    """A list inside a reply of nothing but rows."""
+    """A list inside a reply that holds only rows."""
 
     __slots__ = ()
 
 
 class Items(list[Row | Item | Structure]):
-    """A list inside a reply that may hold rows among decoded items and Structures."""
+    """A list inside a reply that may hold rows, decoded items and Structures."""
 
     __slots__ = ()
 
 
 class Records(list[tuple[Sequence, bytes]]):
-    """A list inside a reply of records of one stream: sequence number and record of each."""
+    """A list inside a reply that holds (sequence number, stored record) pairs of one stream."""
 
     __slots__ = ("stream",)
 
@@ -54,7 +54,7 @@ class Records(list[tuple[Sequence, bytes]]):
 
 
 def plain_values(value: Any) -> Any:
-    """A reply, or what stands in one, with every row decoded. Raises StorageFormatUnknown, StorageCorruption."""
+    """A reply, or a value inside one, with every row decoded. Raises StorageFormatUnknown, StorageCorruption."""
     match value:
         case bytes():
             return decode_row(Row(value))

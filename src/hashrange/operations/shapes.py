@@ -1,13 +1,13 @@
 """Which shapes do requests share? Enumerations, names and attribute maps, with their constraints.
 
 The constraints are the API model's (facts of the service model, Nov 2026); `wire.faults` words their violations.
-`Meta(extra=…)` carries what msgspec does not check itself; the slow path reads it (`wire.shape` lists the words):
-`pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (attribute values, whose inside is
-walked by `items.values`; which kind of number) and `values` (the legacy maps below).
+`Meta(extra=…)` holds constraints that msgspec does not check; the slow path reads it (`wire.shape` lists the words):
+`pattern` and `name_max_length` (checked where a name is looked up; `arn` exempts ARNs from them), `shape` (attribute
+values, whose inside `items.values` checks; the kind of a number) and `values` (the legacy maps below).
 
 Legacy maps (`Expected`, `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter`) reach the operation as raw
-dicts, which may hold nulls (absent) and unknown members (ignored). Whoever meets an unknown operator or action, or a
-member of the wrong JSON type in them, raises `errors.Malformed`; `check_legacy` does so for the whole map at once.
+dicts, which may hold nulls (absent) and unknown members (ignored). An unknown operator or action, or a member of the
+wrong JSON type, raises `errors.Malformed` where it is found; `check_legacy` checks a whole map at once.
 """
 
 from typing import Annotated, Any, Literal
@@ -26,13 +26,13 @@ _NAME_OR_ARN = {"pattern": NAME_PATTERN, "arn": True, "name_max_length": TABLE_N
 TableName = Annotated[str, Meta(min_length=1, max_length=1024, extra=_NAME_OR_ARN)]
 """A table's name or ARN."""
 WholeTableName = Annotated[str, Meta(min_length=TABLE_NAME_LENGTH_MIN, max_length=1024, extra=_NAME_OR_ARN)]
-"""The same where the least length of a name is an ordinary constraint too: in CreateTable, and as a key of RequestItems."""
+"""A table's name or ARN whose minimum length is an ordinary constraint: in CreateTable, as a key of RequestItems."""
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, extra={"pattern": NAME_PATTERN})]
 
 ResourceArn = Annotated[str, Meta(min_length=1, max_length=1283)]
-"""Of a table or stream that a resource policy belongs to."""
+"""ARN of the table or stream that a resource policy belongs to."""
 RevisionId = Annotated[str, Meta(min_length=1, max_length=255)]
-"""Of a resource policy."""
+"""Revision id of a resource policy."""
 StreamArn = Annotated[str, Meta(min_length=37, max_length=1024)]
 ShardId = Annotated[str, Meta(min_length=28, max_length=65)]
 SequenceNumber = Annotated[str, Meta(min_length=21, max_length=40)]
@@ -55,17 +55,17 @@ Select = Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTE
 # --- numbers ------------------------------------------------------------------------------------
 
 PositiveInteger = Annotated[int, Meta(ge=1, le=2**31 - 1, extra={"shape": "Integer"})]
-"""Limit: Java's Integer in messages, so no larger one gets past the fast decoder."""
+"""The parameter Limit. Messages show it as Java's Integer, so the fast decoder refuses larger numbers."""
 TotalSegments = Annotated[int, Meta(ge=1, le=1_000_000, extra={"shape": "Integer"})]
 Segment = Annotated[int, Meta(ge=0, le=999_999, extra={"shape": "Integer"})]
 PositiveLong = Annotated[int, Meta(ge=1)]
-"""Capacity units: Java's Long in messages, as every number without a named shape."""
+"""Capacity units. Messages show them as Java's Long, like every number without a named shape."""
 
 # --- legacy parameters --------------------------------------------------------------------------
 
 
 class ExpectedAttributeValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What a legacy condition expects of one attribute."""
+    """One legacy condition on an attribute, in Expected."""
 
     Value: AttributeValue | None = None
     Exists: bool | None = None
@@ -93,14 +93,14 @@ ExpectedAttributeMap = Annotated[
 FilterConditionMap = Annotated[
     dict[str, dict[str, Any]], Meta(extra={"shape": "FilterConditionMap", "values": Condition})
 ]
-"""KeyConditions, QueryFilter and ScanFilter."""
+"""The legacy parameters KeyConditions, QueryFilter and ScanFilter."""
 AttributeUpdates = Annotated[
     dict[str, dict[str, Any]], Meta(extra={"shape": "AttributeUpdates", "values": AttributeValueUpdate})
 ]
 
 
 def check_legacy(raw: dict[str, dict[str, Any]], values: type[msgspec.Struct]) -> None:
-    """Hold a legacy map against the struct of its values, insides of attribute values excepted; raises Malformed."""
+    """Check the values of a legacy map, except the insides of attribute values, against a struct; raises Malformed."""
     try:
         for value in walk(raw.values()):
             msgspec.convert(value, values)

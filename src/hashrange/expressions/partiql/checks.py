@@ -1,7 +1,7 @@
-"""What is wrong with a statement that reads well? Its functions, paths, operands and actions, as far as no table is needed.
+"""Is a parsed statement valid? Static checks of functions, paths, operands and actions, without the table.
 
-The checks of all expressions, in their order, and PartiQL's own words where it has some. Source: service behaviour, captures to
-Oct 2026; where several faults meet, their order is unconfirmed.
+Checks and order are those of expressions; some messages are PartiQL's own. Source: service behaviour, captures to
+Oct 2026; the order among several faults is unconfirmed.
 """
 
 from hashrange.errors import RequestFault
@@ -18,7 +18,7 @@ _UPDATE_FUNCTIONS = ("list_append",)
 
 
 def check_statement(reader: StatementReader, tree: Tree, constants: dict[str, Value]) -> tuple[ValueCheck, ...]:
-    """Raises the first static fault; gives back the checks to run for each request's values."""
+    """Raise the first static fault; return the checks to run on each request's values."""
     check_operator_count(reader)
     for placed in reader.calls:
         _check_known(placed)
@@ -38,7 +38,10 @@ def _check_known(placed: PlacedCall) -> None:
 
 
 def _check_placement(reader: StatementReader) -> None:
-    """Refuse a size() that stands alone, list_append outside SET, and a condition function as operand, in the order of the text."""
+    """Refuse size() as a condition, list_append outside SET, and condition functions as operands.
+
+    Calls are checked in the order of their closing parentheses.
+    """
     wrong = {id(call) for call in reader.operand_calls if call.function != "size"}
     wrong |= {
         id(node)

@@ -1,10 +1,10 @@
-"""How is a WHERE clause read? By precedence, into the tree of all expressions.
+"""How is a WHERE clause parsed? By operator precedence, into the tree of `expressions.tree`.
 
     OR < AND < NOT < = <> != < <= > >= BETWEEN IN IS < + -
 
-`= MISSING` is attribute_not_exists, `!=` is `<>`. What the language has and the service does not (LIKE, ||, arithmetic in
-conditions …) is refused by its name. Source: service behaviour, captures to Oct 2026; which token is expected where, and its
-words: the language's reference grammar, which the captures agree with.
+`= MISSING` is attribute_not_exists, `!=` is `<>`. Operators that the service lacks (LIKE, ||, arithmetic in conditions
+…) are refused by name. Source: service behaviour, captures to Oct 2026; for expected tokens and their messages
+PartiQL's reference grammar, which agrees with the captures.
 """
 
 from hashrange.errors import RequestFault
@@ -46,23 +46,23 @@ _CALLABLE_KEYWORDS = frozenset(
     """.split()  # noqa: SIM905 - a list literal would be as many lines
 )
 _UNSUPPORTED = {"LIKE": "Like", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
-"""Operators of the language that the service does not have, and what messages call them (unconfirmed)."""
+"""Operators of PartiQL that the service lacks → their names in messages (unconfirmed)."""
 _OPERAND_STEPS = 5
 _CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
 
 
 def read_condition(reader: StatementReader) -> ConditionNode:
-    """A whole condition."""
+    """Read a whole condition."""
     return _as_condition(reader, _read(reader, _OR))
 
 
 def read_operand(reader: StatementReader) -> Operand:
-    """An operand of SET: no condition, but arithmetic."""
+    """Read a SET value: arithmetic is allowed, conditions are not."""
     return _as_operand(reader, _read(reader, _ADD), in_condition=False)
 
 
 def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -> Node:
-    """What binds at least as tightly as `floor`. 5 µs an operand."""
+    """Read an expression of operators that bind at least as tightly as `floor`. 5 µs an operand."""
     spend(_OPERAND_STEPS)
     node = _read_prefix(reader, is_right_side=is_right_side)
     while True:
@@ -78,13 +78,13 @@ def _read(reader: StatementReader, floor: int, *, is_right_side: bool = False) -
             reader.position += 1
             reader.operator_count += 1
             right = _read(reader, _ADD + 1, is_right_side=True)
-            if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # one operator is all that SET knows
+            if isinstance(node, Arithmetic) or isinstance(right, Arithmetic):  # SET allows one operator
                 raise _refuse_arithmetic(reader, operator)
             node = Arithmetic(operator, _as_operand(reader, node, False), _as_operand(reader, right, False))
 
 
 def _precedence_at_hand(reader: StatementReader) -> int:
-    """How tightly the operator at hand binds; 0 when there is none."""
+    """Precedence of the current operator, 0 if none; refuses unsupported operators."""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
         if text in _COMPARISONS:
@@ -101,7 +101,7 @@ def _precedence_at_hand(reader: StatementReader) -> int:
     return 0
 
 
-# --- what an operand or a bracket begins --------------------------------------------------------------
+# --- operands, brackets and NOT -----------------------------------------------------------------------
 
 
 def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
@@ -130,7 +130,7 @@ def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
 
 
 def _read_call(reader: StatementReader) -> FunctionCall:
-    """`function(operand, …)`; names of functions are the same in capitals."""
+    """Read `function(operand, …)`; function names are case-insensitive."""
     first = reader.position
     name = reader.token.text.lower()
     place = reader.place(first)
@@ -155,7 +155,7 @@ def _read_call(reader: StatementReader) -> FunctionCall:
 
 
 def _read_chain(reader: StatementReader, first: Node, precedence: int) -> ConditionNode:
-    """One And or Or over a whole chain of the same operator."""
+    """Read a chain of AND, or of OR, into one node."""
     word = "AND" if precedence == _AND else "OR"
     parts = [_as_condition(reader, first)]
     while reader.skip_word(word):
@@ -165,7 +165,7 @@ def _read_chain(reader: StatementReader, first: Node, precedence: int) -> Condit
 
 
 def _read_comparison(reader: StatementReader, left: Node) -> ConditionNode:
-    """A comparison, BETWEEN, IN or IS behind its left side."""
+    """Read a comparison, BETWEEN, IN or IS after its left operand."""
     if isinstance(left, _CONDITIONS):
         reader.fail(UNEXPECTED_OPERATOR)
     word = reader.token.text
@@ -209,7 +209,7 @@ def _read_between(reader: StatementReader, operand: Node) -> Between:
 
 
 def _read_in(reader: StatementReader, operand: Node) -> Membership:
-    """`IN [a, b]` or `IN (a, b)`."""
+    """Read `[a, b]` or `(a, b)` after IN."""
     closer = {"[": "]", "(": ")"}.get(reader.token.text) if reader.token.kind == SYMBOL else None
     if closer is None:
         reader.fail(MISSING_RIGHT_SIDE if reader.token.kind == END else None)
@@ -221,11 +221,11 @@ def _read_in(reader: StatementReader, operand: Node) -> Membership:
     return Membership(_as_operand(reader, operand), tuple(options))
 
 
-# --- what a node may stand for ------------------------------------------------------------------------
+# --- nodes as conditions or operands ------------------------------------------------------------------
 
 
 def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
-    """`node`, which stands where a condition must."""
+    """Return `node` as a condition; refuses an operand."""
     if isinstance(node, FunctionCall):
         return reader.note(node)
     if not isinstance(node, _CONDITIONS):
@@ -234,7 +234,7 @@ def _as_condition(reader: StatementReader, node: Node) -> ConditionNode:
 
 
 def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) -> Operand:
-    """`node`, which stands where an operand must; arithmetic only in SET."""
+    """Return `node` as an operand; refuses conditions, and arithmetic outside SET."""
     if isinstance(node, _CONDITIONS):
         reader.fail(UNEXPECTED_TERM)
     if isinstance(node, Arithmetic) and in_condition:
@@ -245,5 +245,5 @@ def _as_operand(reader: StatementReader, node: Node, in_condition: bool = True) 
 
 
 def _refuse_arithmetic(reader: StatementReader, operator: str) -> RequestFault:
-    """The fault of arithmetic where there can be none."""
+    """The fault of unsupported arithmetic."""
     return reader.refuse(UNSUPPORTED_OPERATION.format(operation="Plus" if operator == "+" else "Minus"))

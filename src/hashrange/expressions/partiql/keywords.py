@@ -1,7 +1,7 @@
-"""Which bare words are no names in a statement, and what else are they? As attribute names they stand only in double quotes.
+"""Which words of a PartiQL statement are keywords? As attribute names they must be in double quotes.
 
-The reserved words of SQL-92 and those that PartiQL adds. Which of them the service takes as names all the same is
-unconfirmed, but for `size`, which it refuses behind a dot.
+The keywords are the reserved words of SQL-92 and those that PartiQL adds. Which of them the service accepts as names
+is unconfirmed, except for `size`, which it refuses after a dot.
 """
 
 KEYWORDS = frozenset(
@@ -23,6 +23,6 @@ KEYWORDS = frozenset(
     """.split()  # noqa: SIM905 - a list literal would be two hundred lines
 )
 OPERATOR_WORDS = frozenset(("AND", "BETWEEN", "EXCEPT", "IN", "INTERSECT", "IS", "LIKE", "NOT", "OR", "UNION"))
-"""Keywords that are operators: where they cannot stand, they are unexpected operators."""
+"""Keywords that are operators: in a wrong place they are reported as unexpected operators."""
 PREPOSITIONS = frozenset(("AS", "AT", "BY", "FOR"))
-"""Keywords that the grammar knows as tokens of their own: where they cannot stand, they are unexpected terms."""
+"""Keywords with a token type of their own in the grammar: in a wrong place they are reported as unexpected terms."""

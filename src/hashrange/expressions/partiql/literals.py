@@ -1,7 +1,7 @@
-"""What does a literal come to? Texts, numbers, lists, tuples and bags become values; with parameters in them, builders.
+"""How are PartiQL literals read? Texts, numbers, lists, tuples and bags become values; with parameters, builders.
 
-Literals are checked and made canonical once, when the statement is compiled; a number's fault says where it stands. What holds
-a parameter is built for each request, and checked then. Source: service behaviour, captures to Oct 2026.
+Literals are checked and made canonical once, when the statement is compiled; those with parameters are built and
+checked per request. A number's fault reports its place in the literal. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from hashrange.messages.partiql import BAG_MEMBER, EMPTY_BAG, MIXED_BAG, UNDER_K
 from hashrange.messages.values import NESTING_TOO_DEEP
 
 Build = Callable[[Sequence[Value]], Value]
-"""The request's parameters → a value, not yet checked."""
+"""A request's parameters → an unchecked value."""
 
 ROOT = "root"
 _WORDS = {"TRUE": {"BOOL": True}, "FALSE": {"BOOL": False}, "NULL": {"NULL": True}}
@@ -30,7 +30,7 @@ _LITERAL_STEPS = 3
 
 
 def begins_data(reader: StatementReader) -> bool:
-    """Does a literal or a parameter stand at hand?"""
+    """True if a literal or parameter begins at the current token."""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
         return text in _OPENERS or (text in ("+", "-") and reader.following.kind == NUMBER)
@@ -38,7 +38,7 @@ def begins_data(reader: StatementReader) -> bool:
 
 
 def read_data(reader: StatementReader, key: str = ROOT, level: int = 0) -> Data:
-    """The literal or parameter at hand; `key` is its place in the value as messages tell it, `level` the brackets around it."""
+    """Read a literal or parameter; `key` is its place for messages, `level` the number of brackets around it."""
     spend(_LITERAL_STEPS)
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == TEXT:
@@ -62,13 +62,13 @@ def read_data(reader: StatementReader, key: str = ROOT, level: int = 0) -> Data:
 
 
 def read_item(reader: StatementReader) -> Data:
-    """The tuple of an INSERT: each attribute's value is a root of its own."""
+    """Read an INSERT's tuple; messages call each attribute's value `root`."""
     reader.position += 1
     return _read_tuple(reader, None, 0)
 
 
 def _refuse(reader: StatementReader, key: str) -> NoReturn:
-    """Refuse what stands where data must: names and functions by the service's word on data, the rest as text."""
+    """Refuse a token that begins no data: names and functions as unsupported data, others as syntax errors."""
     kind, text, _, _ = reader.token
     is_call = kind in (NAME, KEYWORD) and reader.is_call()
     if kind in (NAME, QUOTED) or is_call or (kind == KEYWORD and text == "MISSING"):
@@ -79,7 +79,7 @@ def _refuse(reader: StatementReader, key: str) -> NoReturn:
 
 def _read_number(reader: StatementReader, key: str) -> Constant:
     kind, text, _, _ = reader.tokens[reader.position]
-    if kind == NUMBER and text.isdigit() and text[0] != "0" and len(text) <= NUMBER_DIGITS_MAX:  # canonical already
+    if kind == NUMBER and text.isdigit() and text[0] != "0" and len(text) <= NUMBER_DIGITS_MAX:  # already canonical
         reader.position += 1
         return Constant({"N": text})
     sign = ""
@@ -109,7 +109,7 @@ def _read_list(reader: StatementReader, key: str, level: int) -> Data:
 
 
 def _read_tuple(reader: StatementReader, key: str | None, level: int) -> Data:
-    """`{'k': v}`; without a key it is an item."""
+    """Read `{'k': v}` after `{`; `key` is None for an item."""
     members: dict[str, Data] = {}
     is_first = True
     while not reader.skip_symbol("}"):
@@ -128,7 +128,7 @@ def _read_tuple(reader: StatementReader, key: str | None, level: int) -> Data:
 
 
 def _read_bag(reader: StatementReader, key: str, level: int) -> Data:
-    """`<<a, b>>`: a set by the type of its members."""
+    """Read `<<a, b>>` after `<<`; the members' type determines the set's type."""
     members: list[Data] = []
     while not reader.skip_symbol(">>"):
         if members:
@@ -152,7 +152,7 @@ def _read_bag(reader: StatementReader, key: str, level: int) -> Data:
 
 
 def compile_build(data: Data) -> Build:
-    """The function that puts a request's parameters where they stand in the data."""
+    """Return a function that builds the value of `data` from a request's parameters."""
     if isinstance(data, Constant):
         value = data.value
         return lambda _parameters: value
@@ -172,7 +172,7 @@ def compile_build(data: Data) -> Build:
 
 
 def compile_build_map(data: MapData) -> Callable[[Sequence[Value]], dict[str, Any]]:
-    """The same for the members of a tuple: attribute name → value."""
+    """Return a function that builds a tuple's members (name → value) from a request's parameters."""
     constants = {name: member.value for name, member in data.members if isinstance(member, Constant)}
     if not constants and all(isinstance(member, Parameter) for _, member in data.members):
         names = [name for name, _ in data.members]

@@ -1,4 +1,4 @@
-"""How is the text of a statement read? SELECT, INSERT, UPDATE (also as FROM … SET), DELETE and EXISTS.
+"""How is a statement parsed? SELECT, INSERT, UPDATE (also as FROM … SET), DELETE and EXISTS.
 
     select = SELECT * | path, … FROM source [WHERE condition] [ORDER BY key [ASC | DESC], …]
     insert = INSERT INTO table VALUE {…}
@@ -6,8 +6,8 @@
     delete = DELETE FROM source [WHERE condition] [RETURNING ALL OLD *]
     exists = EXISTS(select)
 
-Source: service behaviour, captures to Oct 2026; which token is expected where, and its words: the language's reference grammar,
-which the captures agree with.
+Source: service behaviour, captures to Oct 2026; for expected tokens and their messages PartiQL's reference grammar,
+which agrees with the captures.
 """
 
 from typing import NoReturn
@@ -56,14 +56,14 @@ from hashrange.messages.partiql import (
 )
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
-"""Clauses of the language that the service does not have."""
+"""Clauses of PartiQL that the service lacks."""
 _OTHER_STATEMENTS = frozenset(("CASE", "CAST", "CREATE", "DROP", "EXEC", "PIVOT", "VALUES"))
-"""Keywords that begin a statement or expression of the language which is none of the service's."""
+"""Keywords that begin statements or expressions of PartiQL that the service lacks."""
 _JOINS = frozenset(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER"))
 
 
 def read_statement(reader: StatementReader) -> Tree:
-    """The whole statement; raises what is wrong with its text."""
+    """Parse a whole statement; raises the first fault of its text."""
     tree: Tree
     if reader.skip_word("SELECT"):
         tree = _read_select(reader)
@@ -84,7 +84,7 @@ def read_statement(reader: StatementReader) -> Tree:
 
 
 def _refuse_start(reader: StatementReader) -> NoReturn:
-    """Refuse what begins no statement; what reads as an expression is told as such."""
+    """Refuse text that begins no statement; text that begins as an expression has other messages."""
     kind, text, _, _ = reader.token
     if kind in (END, SYMBOL) or (kind == KEYWORD and text not in _OTHER_STATEMENTS):
         reader.fail()
@@ -113,7 +113,7 @@ def _read_select(reader: StatementReader) -> SelectStatement:
 
 
 def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...], RequestFault | None]:
-    """What is returned, and the fault of what is no path; none for `*`."""
+    """Read the SELECT list: its paths (none for `*`) and the first fault of a computed element."""
     if reader.skip_symbol("*"):
         return (), None
     projected = [_read_projected(reader)]
@@ -124,7 +124,10 @@ def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...],
 
 
 def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
-    """A path; anything that is computed, or renamed, is refused: a function or literal by itself only when the table is known."""
+    """Read one path of a SELECT list; refuses computed or renamed elements.
+
+    Returns the fault of a lone function or literal, as it is reported only once the table is known.
+    """
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
     if kind not in (NAME, QUOTED) or is_call:
@@ -146,7 +149,7 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
 
 
 def _skip_computed(reader: StatementReader) -> bool:
-    """Step over a literal, or over a function with all that its brackets hold; False when they do not close."""
+    """Step over a literal or function call; False if its brackets do not close."""
     depth = 0
     while reader.token.kind != END:
         spend(1)
@@ -181,11 +184,11 @@ def _read_order_key(reader: StatementReader) -> OrderKey:
     return OrderKey(str(path.elements[0]), is_descending)
 
 
-# --- what statements share ------------------------------------------------------------------------
+# --- parts of several statements ------------------------------------------------------------------
 
 
 def _read_target(reader: StatementReader, detail: str | None = None) -> TableOrIndex:
-    """`table` or `table.index`, bare or in quotes; `detail` says how to refuse what does not begin one."""
+    """Read `table` or `table.index`, bare or quoted; `detail` is the message for anything else."""
     components = _read_source_components(reader, detail)
     if len(components) > 2:
         raise reader.refuse(SOURCE_TOO_LONG)
@@ -200,7 +203,7 @@ def _is_alias(reader: StatementReader) -> bool:
 
 
 def _refuse_alias(reader: StatementReader) -> RequestFault:
-    """The fault of an alias, whose name must be there."""
+    """The fault of an alias; raises a syntax error if its name is missing."""
     word = reader.token.text
     if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
         reader.fail(EXPECTED_ALIAS.format(word=word))
@@ -208,7 +211,7 @@ def _refuse_alias(reader: StatementReader) -> RequestFault:
 
 
 def _refuse_operator(reader: StatementReader) -> None:
-    """Refuse `FROM my-table`, which reads as a difference, by what stands behind the operator."""
+    """Refuse an operator after FROM, as in `FROM my-table`; the token after it determines the message."""
     if reader.token.kind == SYMBOL and reader.is_operator():
         reader.position += 1
         if reader.token.kind == END:
@@ -217,7 +220,7 @@ def _refuse_operator(reader: StatementReader) -> None:
 
 
 def _refuse_join(reader: StatementReader) -> None:
-    """Refuse what joins a second source."""
+    """Refuse a join with a second source."""
     token = reader.token
     if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
         raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
@@ -261,10 +264,10 @@ def _read_returning(reader: StatementReader) -> Returning | None:
 
 
 def _read_insert(reader: StatementReader) -> InsertStatement:
-    """`INSERT INTO table VALUE {…}`; what stands before VALUE reads as another form of INSERT, so an alias ends it too early."""
+    """Read `INTO table VALUE {…}`; an alias counts as trailing text, as if another form of INSERT had ended."""
     reader.take_word("INTO", UNEXPECTED_KEYWORD)
     components = _read_source_components(reader, EXPECTED_IDENTIFIER)
-    while reader.skip_symbol("-") or reader.skip_symbol("+"):  # INSERT INTO my-table
+    while reader.skip_symbol("-") or reader.skip_symbol("+"):  # as in INSERT INTO my-table
         pass
     if _is_alias(reader):
         reader.fail(TRAILING_TEXT)
@@ -287,7 +290,7 @@ def _read_update(reader: StatementReader) -> UpdateStatement:
 
 
 def _read_update_from_first(reader: StatementReader) -> UpdateStatement:
-    """`FROM source WHERE … SET …`."""
+    """Read `source WHERE … SET …` after FROM."""
     target = _read_target(reader)
     _refuse_join(reader)
     where = _read_where(reader)
@@ -296,7 +299,7 @@ def _read_update_from_first(reader: StatementReader) -> UpdateStatement:
 
 
 def _read_actions(reader: StatementReader) -> Actions:
-    """One or more SET and REMOVE clauses, in any order."""
+    """Read one or more SET and REMOVE clauses, in any order."""
     actions = Actions([], [], [], [], [])
     while True:
         if reader.skip_word("SET"):

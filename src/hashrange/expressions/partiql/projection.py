@@ -1,7 +1,7 @@
-"""What does a SELECT return of an item? Each path's value, under the last name of its path.
+"""Which parts of an item does a SELECT return? Each path's value, under the last name of its path.
 
-`SELECT a.b, c[0]` gives attributes `b` and `c[0]`: a result is flat, unlike a ProjectionExpression's. Of paths that end alike
-the last one counts. Source: what clients of the service read back (unconfirmed).
+`SELECT a.b, c[0]` returns attributes `b` and `c[0]`: a flat result, unlike a ProjectionExpression's. Of paths with the
+same last name, the last counts. Source: what clients of the service read back (unconfirmed).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from hashrange.items.types import Item
 
 
 def compile_paths(paths: Sequence[DocumentPath]) -> CompiledProjection:
-    """The projection that a SELECT's paths state."""
+    """Compile a SELECT's paths to a projection."""
     projection = CompiledProjection([path.elements[:1] for path in paths])
     nested = [str(path.elements[0]) for path in paths if len(path.elements) > 1]
     if not nested:
@@ -34,7 +34,7 @@ def compile_paths(paths: Sequence[DocumentPath]) -> CompiledProjection:
 
 
 def _last_name(elements: tuple[str | int, ...]) -> str:
-    """The last name of a path, with the positions behind it."""
+    """A path's last name with the indices after it, such as `c[0]`."""
     positions = ""
     for element in reversed(elements):
         if isinstance(element, str):

@@ -1,6 +1,6 @@
-"""How are a statement's tokens walked? One reader with its place in the text, and notes of what the checks ask about later.
+"""How are a statement's tokens read? By one reader, which records facts for the later static checks.
 
-Raises only what is wrong with the text as such. Nesting of brackets is bounded, so that no statement exhausts the stack.
+Raises only faults of the text itself. Nesting is bounded, so no statement exhausts the stack.
 """
 
 from typing import NamedTuple, NoReturn, TypeVar
@@ -46,42 +46,42 @@ from hashrange.messages.partiql import (
 )
 
 _OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "/", "%", "||"))
-"""Symbols that are operators wherever they stand, which `*` is not."""
+"""Symbols that are operators in every place, unlike `*`."""
 _TOKEN_NAMES = {
     ")": "RIGHT_PAREN", "]": "RIGHT_BRACKET", "}": "RIGHT_CURLY", ">>": "RIGHT_DOUBLE_ANGLE_BRACKET", ":": "COLON",
 }  # fmt: skip
-"""What messages call a token that is expected."""
+"""Expected symbol → its name in messages."""
 _PATH_STEPS = 4
 Noted = TypeVar("Noted", Comparison, Between, Membership, FunctionCall, Not, And, Or, ConditionNode)
 
 
 class PlacedCall(NamedTuple):
-    """A function call and where it stands."""
+    """A function call and its place in the text."""
 
     call: FunctionCall
     place: str
 
 
 class StatementReader:
-    """Walks one statement's tokens; what it noted stays in its attributes."""
+    """Reads one statement's tokens; its attributes keep facts for the static checks."""
 
     kind = ""
-    """Faults of a statement have no parameter's name in front."""
+    """Empty, as messages about a statement begin with no parameter name."""
 
     def __init__(self, text: str, types: tuple[str, ...]) -> None:
         self.text = text
         self.types = types
-        """Types of the request's parameters; a `?` beyond them is counted, and refused at the end."""
+        """Types of the request's parameters; a `?` beyond them is counted, and refused after parsing."""
         self.tokens = read_statement_tokens(text)
         self.position = 0
         self.depth = 0
         self.parameter_count = 0
         self.data: dict[str, Data] = {}
-        """What each value token comes to."""
+        """Value token → its literal or parameter."""
         self.paths: list[DocumentPath] = []
         self.calls: list[PlacedCall] = []
         self.operand_calls: list[FunctionCall] = []
-        """Calls that stand where an operand is expected."""
+        """Calls found where an operand of a condition is expected."""
         self.conditions: list[ConditionNode] = []
         """Every condition, parts before wholes."""
         self.operator_count = 0
@@ -90,21 +90,21 @@ class StatementReader:
 
     @property
     def token(self) -> Token:
-        """The token at hand."""
+        """The current token."""
         return self.tokens[self.position]
 
     @property
     def following(self) -> Token:
-        """The token behind it; the last one again at the end."""
+        """The token after the current one, at most the last."""
         return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
 
     def is_call(self) -> bool:
-        """Does a bracket follow the token at hand?"""
+        """True if `(` follows the current token."""
         kind, text, _, _ = self.following
         return kind == SYMBOL and text == "("
 
     def fail(self, detail: str | None = None) -> NoReturn:
-        """Refuse the token at hand, by its kind unless `detail` says how."""
+        """Raise a syntax error: `detail`, by default the message for the current token's kind."""
         if detail is None:
             token = self.token
             detail = UNEXPECTED_TERM
@@ -115,74 +115,74 @@ class StatementReader:
         raise not_well_formed(detail)
 
     def is_operator(self) -> bool:
-        """Does an operator stand at hand, which an operand may go on with?"""
+        """True if the current token is an operator that may follow an operand."""
         kind, text, _, _ = self.token
         return text in (OPERATOR_WORDS if kind == KEYWORD else _OPERATORS if kind == SYMBOL else ())
 
     def is_word(self, word: str) -> bool:
-        """True when the token at hand is this word (upper case), keyword or not."""
+        """True if the current token is `word` (upper case), keyword or not."""
         kind, text, _, _ = self.tokens[self.position]
         return text == word if kind == KEYWORD else kind == NAME and text.upper() == word
 
     def is_symbol(self, symbol: str) -> bool:
-        """True when `symbol` stands here."""
+        """True if the current token is `symbol`."""
         kind, text, _, _ = self.tokens[self.position]
         return kind == SYMBOL and text == symbol
 
     def skip_word(self, word: str) -> bool:
-        """Step over a word if it stands here."""
+        """Step over `word` if it is the current token."""
         if self.is_word(word):
             self.position += 1
             return True
         return False
 
     def skip_symbol(self, symbol: str) -> bool:
-        """Step over a symbol if it stands here."""
+        """Step over `symbol` if it is the current token."""
         if self.is_symbol(symbol):
             self.position += 1
             return True
         return False
 
     def take_word(self, word: str, detail: str | None = None) -> None:
-        """Step over a word, which must stand here; `detail` says how to refuse what stands here instead."""
+        """Step over `word`, which must be the current token; otherwise `detail` is the message."""
         if not self.skip_word(word):
             self.fail(detail)
 
     def take_symbol(self, symbol: str, expected: str | None = None) -> None:
-        """Step over a symbol, which must stand here; messages tell of `expected` instead: of the bracket, where a comma lacks."""
+        """Step over `symbol`, which must be the current token; messages name `expected`, such as a bracket, instead."""
         if not self.skip_symbol(symbol):
             name = _TOKEN_NAMES.get(expected or symbol)
             self.fail(None if name is None or self.is_operator() else EXPECTED_MARK.format(mark=name))
 
     def expect_end(self) -> None:
-        """Refuse anything but one semicolon behind the statement."""
+        """Refuse anything but one semicolon before the end."""
         is_closed = self.skip_symbol(";")
         if self.token.kind != END:
             self.fail(SECOND_STATEMENT if is_closed else TRAILING_TEXT)
 
     def place(self, first: int, last: int | None = None) -> str:
-        """Where the tokens from one position to another stand in the text."""
+        """`line:column:length` of the tokens from position `first` to `last`."""
         return place_of(self.text, self.tokens[first].start, self.tokens[first if last is None else last].end)
 
     def refuse(self, message: str) -> RequestFault:
-        """A fault of a statement that reads."""
+        """The fault of a statement without syntax errors."""
         return fault(self.kind, message)
 
     def enter(self) -> None:
-        """Go one bracket or NOT deeper."""
+        """Enter one more level of brackets or NOT; refuses too many levels."""
         self.depth += 1
         if self.depth > STATEMENT_NESTING_MAX:
             raise self.refuse(TOO_MANY_OPERATORS.format(count=EXPRESSION_OPERATORS_MAX + 1))
 
     def note(self, condition: Noted) -> Noted:
-        """Note a condition, whose parts are noted already."""
+        """Record a condition whose parts are already recorded."""
         self.conditions.append(condition)
         return condition
 
     # --- values and paths -------------------------------------------------------------------------
 
     def add_value(self, data: Data) -> ValueToken:
-        """A value of the statement's own, under a token of its own."""
+        """Store `data` under a new value token; checks a constant list or map."""
         type_name = type_of_data(data)
         if type_name in ("L", "M") and isinstance(data, Constant):
             check_value(data.value)
@@ -191,14 +191,14 @@ class StatementReader:
         return ValueToken(token, type_name)
 
     def take_parameter(self) -> Parameter:
-        """The `?` at hand."""
+        """Read a `?` as the next parameter."""
         position = self.parameter_count
         self.parameter_count += 1
         self.position += 1
         return Parameter(position, self.types[position] if position < len(self.types) else "S")
 
     def read_path(self, detail: str | None = None) -> DocumentPath:
-        """A document path; `detail` says how to refuse what does not begin one."""
+        """Read a document path; `detail` is the message if the current token begins none."""
         spend(_PATH_STEPS)
         kind = self.token.kind
         if kind not in (NAME, QUOTED):
@@ -227,7 +227,7 @@ class StatementReader:
         return path
 
     def _add_name(self, elements: list[str | int]) -> None:
-        """Step over the name at hand, which becomes the next element of a path."""
+        """Read a name and append it to the elements of a path."""
         name = self.token.text
         if not name:
             raise self.refuse(PATH_COMPONENT_EMPTY)
@@ -236,7 +236,7 @@ class StatementReader:
 
 
 def type_of_data(data: Data) -> str:
-    """The type of the value that data comes to."""
+    """The type of the value of `data`."""
     if isinstance(data, Constant):
         return type_of(data.value)
     if isinstance(data, ListData):

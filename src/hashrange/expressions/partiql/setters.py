@@ -1,4 +1,4 @@
-"""What may an update assign? Values, sums and list_append by SET; set_add and set_delete, which are ADD and DELETE of expressions.
+"""How are assignments of a PartiQL SET read? Values, arithmetic, list_append; set_add and set_delete as ADD and DELETE.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -21,12 +21,12 @@ from hashrange.messages.partiql import (
 
 SET_FUNCTIONS = ("set_add", "set_delete")
 _NOWHERE = DocumentPath(("",))
-"""What MISSING is in an assignment: an attribute that no item has."""
+"""Operand for MISSING in an assignment: an attribute that no item has."""
 _SET_TYPES = ("SS", "NS", "BS")
 
 
 class Actions(NamedTuple):
-    """An update's actions, by kind, and all targets in the order of the text."""
+    """An update's actions by kind, and all targets in text order."""
 
     sets: list[SetAction]
     removals: list[DocumentPath]
@@ -36,7 +36,7 @@ class Actions(NamedTuple):
 
 
 def read_set_action(reader: StatementReader, actions: Actions) -> None:
-    """`path = value` into `actions`."""
+    """Read `path = value` into `actions`."""
     path = reader.read_path(EXPECTED_IDENTIFIER)
     if not reader.skip_symbol("="):
         reader.fail(EXPECTED_EQUALS)
@@ -55,11 +55,11 @@ def read_set_action(reader: StatementReader, actions: Actions) -> None:
 
 
 def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Actions) -> None:
-    """`path = set_add(path, set)` or `set_delete(path, set)`."""
+    """Read `set_add(path, set)` or `set_delete(path, set)` into `actions`."""
     first = reader.position
     call = read_operand(reader)
     placed = next((placed for placed in reader.calls if placed.call is call), None)
-    if placed is None:  # the function is only the beginning of what is assigned
+    if placed is None:  # the value only begins with the call
         actions.sets.append(SetAction(path, call))
         return
     value = _check_set_function(reader, path, placed, reader.place(first + 2))
@@ -71,7 +71,7 @@ def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Act
 def _check_set_function(
     reader: StatementReader, path: DocumentPath, placed: PlacedCall, first_place: str
 ) -> ValueToken:
-    """The set that the function adds or removes. Faults quote the function's name, that of its set the first argument instead."""
+    """Return the set argument of `placed`. Faults quote the call's place; faults of the set quote `first_place`."""
     function, operands = placed.call
     name = function.upper()
     if len(operands) != 2:

@@ -1,7 +1,8 @@
-"""What does a statement ask for? Text and the types of its parameters become a Statement, compiled once and kept.
+"""How is a PartiQL statement compiled? Text and types of parameters become a Statement, which is cached.
 
-Order of checks: the text → number of parameters → their values → static checks. Nothing here knows tables: which conditions
-fix a key is for the operations to find. Source: service behaviour, captures to Oct 2026; the order is partly unconfirmed.
+Order of checks: one type per parameter → text → number of parameters → their values → static checks. Tables are unknown
+here: operations find out which conditions fix a key. Source: service behaviour, captures to Oct 2026; the order is
+partly unconfirmed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -54,16 +55,16 @@ _NO_PARAMETERS: RawParameters = ()
 
 
 class ValueTable:
-    """What a statement's value tokens come to."""
+    """The values of a statement's value tokens: constants, parameters, and values built from parameters."""
 
     __slots__ = ("built", "constants", "direct")
 
     def __init__(self, data: dict[str, Data]) -> None:
         self.constants: dict[str, Value] = {}
         self.direct: list[tuple[str, int]] = []
-        """Tokens that are parameters, and their positions."""
+        """Tokens that are parameters, with their positions."""
         self.built: list[tuple[str, Build]] = []
-        """Tokens of lists, tuples and bags with parameters in them."""
+        """Tokens of lists, tuples and bags with parameters, and the functions that build them."""
         for token, one in data.items():
             if isinstance(one, Constant):
                 self.constants[token] = one.value
@@ -73,7 +74,7 @@ class ValueTable:
                 self.built.append((token, compile_build(one)))
 
     def fill(self, parameters: RawParameters | None) -> dict[str, Value]:
-        """The canonical value of every token; raises what is wrong with a parameter."""
+        """Return every token's canonical value; raises the fault of the first faulty parameter."""
         if parameters is None:
             return self.constants
         try:
@@ -87,7 +88,7 @@ class ValueTable:
         for token, position in self.direct:
             value = parameters[position]
             text = value.get("S")
-            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # most keys
+            is_plain = text.__class__ is str and len(value) == 1 and text.isascii()  # true of most keys
             values[token] = value if is_plain else check_value(value)[0]
         for token, build in self.built:
             values[token] = check_value(build(parameters))[0]
@@ -95,7 +96,7 @@ class ValueTable:
 
 
 class Statement:
-    """A compiled statement; its conditions stay a tree, for what of them is a key only a table tells."""
+    """A compiled statement; conditions stay a tree, as only the table determines which are on keys."""
 
     __slots__ = (
         "__weakref__",
@@ -127,36 +128,36 @@ class Statement:
             body.returning if isinstance(body, UpdateStatement | DeleteStatement) else None
         )
         self.projection: CompiledProjection | None = None
-        """Of a SELECT; None for whole items."""
+        """The projection of a SELECT; None for whole items."""
         if isinstance(body, SelectStatement) and body.paths:
             self.projection = compile_paths(body.paths)
         self.projection_fault = body.fault if isinstance(body, SelectStatement) else None
-        """Of a SELECT that computes what it returns: told only when its table has been found."""
+        """The fault of a SELECT that computes values; reported only once its table is found."""
         self.update: CompiledUpdate | None = None
         if isinstance(body, UpdateStatement):
             clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
             self.update = compile_clauses(clauses, [*body.targets, *_operand_paths(clauses)])
         self.build_item: Callable[[RawParameters], dict[str, Any]] | None = None
-        """Of an INSERT: parameters → its item, not yet checked."""
+        """For INSERT: parameters → the item, not yet checked."""
         if isinstance(body, InsertStatement):
             self.build_item = _compile_item(body.item)
 
         self.value_table = value_table
         self.value_checks = value_checks
-        """Static checks that depend on a value itself, so that they run for each request."""
+        """Static checks that depend on values and run for each request."""
         self._conditions = reader.conditions
         self.kept_beside: dict[object, Any] = {}
-        """What others have worked out of it, by who did: it goes with the statement."""
+        """Results that other objects derived from the statement, by object; dropped with it."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
-        """The canonical value of every value token. Raises what is wrong with a parameter, and the checks that need values."""
+        """Return every value token's canonical value; raises faults of parameters, then of `value_checks`."""
         values = self.value_table.fill(parameters)
         if self.value_checks:
             run_value_checks("", self.value_checks, values)
         return values
 
     def condition(self, parts: Sequence[ConditionNode]) -> CompiledCondition | None:
-        """The condition that all of these nodes hold, parts of WHERE or new ones on paths alone; None for none."""
+        """Compile the AND of `parts`: nodes of WHERE, or new ones on paths alone; None if empty."""
         if not parts:
             return None
         root = parts[0] if len(parts) == 1 else And(tuple(parts))
@@ -171,17 +172,17 @@ _cached: Callable[[tuple[object, ...]], Statement | None] = _CACHE.entries.get
 
 
 def compile_statement(text: str, parameters: RawParameters | None) -> Statement:
-    """The statement that `text` states, for parameters of these types; raises RequestFault for the first fault.
+    """Compile a statement for parameters of these types; raises RequestFault for the first fault.
 
-    The parameters' own values are checked only on the way of a statement that is not known yet: `Statement.values` and
-    `build_item` are for each request. Cached: a hit costs about 0.5 µs.
+    Parameter values are checked here only if the statement is not cached; requests use `Statement.values` and
+    `build_item`. Cached: a hit costs about 0.5 µs.
     """
     if parameters is not None and len(parameters) > len(text):
-        raise RequestFault(PARAMETER_COUNT)  # before so many are looked at
+        raise RequestFault(PARAMETER_COUNT)  # checked before walking over the parameters
     key: tuple[object, ...] = (text,) if parameters is None else (text, *map(tuple, parameters))
     statement = _cached(key)
     if statement is None:
-        look()  # some are long
+        look()  # compiling a long statement takes time
         statement = _compile(text, _NO_PARAMETERS if parameters is None else parameters)
         _CACHE.add(key, statement)
     return statement
@@ -209,7 +210,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
 
 
 def check_statement_parameters(parameters: RawParameters) -> None:
-    """Raise what is wrong with the first faulty parameter, for a statement that meets them in another order."""
+    """Raise the fault of the first faulty parameter in request order; statements may use another order."""
     for parameter in parameters:
         check_value(parameter)
 
@@ -222,7 +223,7 @@ def _compile_item(data: Data) -> Callable[[RawParameters], dict[str, Any]]:
     return lambda _parameters: item
 
 
-# --- which paths a condition reads ----------------------------------------------------------------
+# --- paths that conditions and operands read ------------------------------------------------------
 
 
 def _condition_paths(root: Any) -> Iterable[DocumentPath]:
@@ -237,5 +238,5 @@ def _condition_paths(root: Any) -> Iterable[DocumentPath]:
 
 
 def _operand_paths(clauses: Clauses) -> list[DocumentPath]:
-    """Paths that an update reads."""
+    """Paths that an update's SET actions read."""
     return [path for action in clauses.sets for path in _condition_paths(action.value)]

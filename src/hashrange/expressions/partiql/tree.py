@@ -1,7 +1,7 @@
-"""What is a statement once it has been read? Conditions and operands are the nodes of all expressions (`expressions.tree`).
+"""Which nodes does a parsed statement have? Those of `expressions.tree`, and PartiQL's own.
 
-What is PartiQL's own: data (literals that may hold parameters), sources, and the five kinds of statement. Values stand in
-conditions as ValueTokens, like `:v` of an expression; `Data` says what each comes to.
+PartiQL's own are data (literals that may contain parameters), tables or indexes, and five kinds of statement.
+Conditions hold values as ValueTokens, like `:v` in expressions; each token stands for `Data`.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -25,19 +25,19 @@ class Parameter(NamedTuple):
 
 
 class ListData(NamedTuple):
-    """`[a, b]` with a parameter somewhere in it."""
+    """`[a, b]` that contains a parameter."""
 
     elements: "tuple[Data, ...]"
 
 
 class MapData(NamedTuple):
-    """`{'k': v}` with a parameter somewhere in it; of names that repeat, the last counts."""
+    """`{'k': v}` that contains a parameter; the last of repeated names counts."""
 
     members: "tuple[tuple[str, Data], ...]"
 
 
 class SetData(NamedTuple):
-    """`<<a, b>>` with a parameter in it; `type_name` is SS, NS or BS."""
+    """`<<a, b>>` that contains a parameter; `type_name` is SS, NS or BS."""
 
     type_name: str
     members: "tuple[Data, ...]"
@@ -47,21 +47,21 @@ Data: TypeAlias = Constant | Parameter | ListData | MapData | SetData
 
 
 class TableOrIndex(NamedTuple):
-    """What a statement reads or writes: a table, or one of its indexes."""
+    """The table or index that a statement reads or writes."""
 
     table_name: str
     index_name: str | None
 
 
 class OrderKey(NamedTuple):
-    """One key of ORDER BY."""
+    """One key of an ORDER BY clause."""
 
     name: str
     is_descending: bool
 
 
 class SelectStatement(NamedTuple):
-    """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items, `fault` is what is wrong with one that is no path."""
+    """`SELECT … FROM … WHERE … ORDER BY …`; no paths mean whole items; `fault` is that of a computed element."""
 
     target: TableOrIndex
     paths: tuple[DocumentPath, ...]
@@ -85,7 +85,7 @@ class Returning(NamedTuple):
 
 
 class UpdateStatement(NamedTuple):
-    """`UPDATE … SET … REMOVE … WHERE … RETURNING …`: its actions by kind; set_add and set_delete are those of ADD and DELETE."""
+    """`UPDATE … SET … REMOVE … WHERE … RETURNING …`; set_add makes an addition, set_delete a deletion."""
 
     target: TableOrIndex
     sets: list[SetAction]
@@ -93,7 +93,7 @@ class UpdateStatement(NamedTuple):
     additions: list[ValueAction]
     deletions: list[ValueAction]
     targets: list[DocumentPath]
-    """All targets, in the order of the text."""
+    """All targets, in text order."""
     where: ConditionNode | None
     returning: Returning | None
 
@@ -107,7 +107,7 @@ class DeleteStatement(NamedTuple):
 
 
 class ExistsStatement(NamedTuple):
-    """`EXISTS(SELECT …)`, a member of a transaction."""
+    """`EXISTS(SELECT …)`, allowed only in a transaction."""
 
     select: SelectStatement
 

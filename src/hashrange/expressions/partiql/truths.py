@@ -1,7 +1,7 @@
-"""Which conditions does PartiQL put otherwise than expressions? `path IS type`, and functions compared with true or false.
+"""Which conditions does PartiQL write differently from expressions? `path IS type`, and `function(…) = true` or false.
 
-They become the nodes of expressions: `a IS STRING` is attribute_type, `begins_with(a, 'x') = false` is NOT begins_with.
-Source: service behaviour, captures to Oct 2026; of the types STRING and BOOL are confirmed, NULL and MISSING too.
+Both become nodes of expressions: `a IS STRING` is attribute_type, `begins_with(a, 'x') = false` is NOT begins_with.
+Source: service behaviour, captures to Oct 2026; the types STRING, BOOL, NULL and MISSING are confirmed.
 """
 
 from typing import NoReturn
@@ -29,20 +29,20 @@ _TESTED_TYPES = {
     "DECIMAL": ("N",), "BINARY": ("B",), "BLOB": ("B",), "LIST": ("L",), "MAP": ("M",), "STRUCT": ("M",), "TUPLE": ("M",),
     "SET": _SETS, "BAG": _SETS,
 }  # fmt: skip
-"""Words behind IS → the service's types that they mean, by the service's names and the language's."""
+"""Type name after IS (the service's or PartiQL's) → the service's types."""
 _UNTESTED_TYPES = frozenset(
     """
     BIGINT CHAR CHARACTER CLOB DATE DEC FLOAT INT INT2 INT4 INT8 INTEGER INTEGER2 INTEGER4 INTEGER8 REAL SEXP SMALLINT SYMBOL
     TIME TIMESTAMP VARCHAR
     """.split()  # noqa: SIM905 - a list literal would be as many lines
 )
-"""Types of the language that no value of the service has."""
+"""Types of PartiQL that no value of the service has."""
 _TRUTH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains")
 _TRUE, _FALSE = Constant({"BOOL": True}), Constant({"BOOL": False})
 
 
 def read_type_test(reader: StatementReader, left: Node) -> ConditionNode:
-    """`path IS [NOT] type`, from behind IS on."""
+    """Read `[NOT] type` after `path IS`; `left` is the path."""
     is_negated = reader.skip_word("NOT")
     word = _read_type_name(reader)
     if not isinstance(left, DocumentPath) or (word != "MISSING" and word not in _TESTED_TYPES):
@@ -61,7 +61,7 @@ def read_type_test(reader: StatementReader, left: Node) -> ConditionNode:
 
 
 def refuse_type_test(reader: StatementReader) -> NoReturn:
-    """Refuse IS, from behind it on, where there are no conditions."""
+    """Refuse `IS [NOT] type` outside conditions; syntax errors after IS are raised first."""
     reader.skip_word("NOT")
     _read_type_name(reader)
     raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="IsType"))
@@ -82,7 +82,10 @@ def _read_type_name(reader: StatementReader) -> str:
 
 
 def truth_of(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
-    """What `function(…) = true` says, either way around, with `<>`, `false` and parameters too; None for any other comparison."""
+    """The condition that `function(…) = true` states, in either order, also with `<>`, `!=`, `false` or a parameter.
+
+    Returns None for any other comparison.
+    """
     if operator not in ("=", "<>", "!="):
         return None
     call, value = (left, right) if isinstance(left, FunctionCall) else (right, left)

@@ -1,9 +1,9 @@
-"""What do a put, an update, a delete and a check plan? `actions.make_plan` chooses among these functions.
+"""Which plan does a put, update, delete or check have? `actions.make_plan` chooses among these functions.
 
-Each makes a Plan: a pure function from the row before to the row after, which refuses by raising.
+Each function returns a Plan: a pure function from the old row to the new row, which raises to refuse.
 """
 
-from __future__ import annotations  # else each plan that is made evaluates its annotations: 1 µs
+from __future__ import annotations  # otherwise making a plan evaluates annotations: 1 µs
 
 from hashrange.errors import DuplicateItemException, RequestFault, ValidationException, WholeRequestFault
 from hashrange.expressions.condition import CompiledCondition
@@ -26,7 +26,7 @@ from hashrange.tables.open_table import OpenTable
 def plan_put(
     row: Row, item: Item, condition: CompiledCondition | None, values: dict[str, Value], on_failure: str | None
 ) -> Plan:
-    """Put a whole item, whose row is `row`. `on_failure`, here and below: ReturnValuesOnConditionCheckFailure."""
+    """Plan to put a whole item, whose row is `row`. `on_failure` is ReturnValuesOnConditionCheckFailure."""
     if condition is None:
         planned = Planned(row, None, item)
         return lambda old: planned
@@ -40,7 +40,7 @@ def plan_put(
 
 
 def plan_insert(row: Row, item: Item) -> Plan:
-    """Put a whole item where none is."""
+    """Plan to put a whole item; it raises DuplicateItemException if one exists."""
     planned = Planned(row, None, item)
 
     def plan(old: Row | None) -> Planned:
@@ -52,7 +52,7 @@ def plan_insert(row: Row, item: Item) -> Plan:
 
 
 def plan_delete(condition: CompiledCondition | None, values: dict[str, Value], on_failure: str | None) -> Plan:
-    """Remove the item."""
+    """Plan to remove the item, if the condition holds."""
     if condition is None:
         return lambda old: None
 
@@ -65,12 +65,12 @@ def plan_delete(condition: CompiledCondition | None, values: dict[str, Value], o
 
 
 def plan_delete_of_present(delete: Plan) -> Plan:
-    """`delete`, whose condition is not asked of an item that is not there: nothing is to be done then."""
+    """`delete`, except that a missing item needs no change, and its condition is not tested."""
     return lambda old: None if old is None else delete(old)
 
 
 def plan_refusal(fault: ValidationException) -> Plan:
-    """Only refuse."""
+    """Plan that only raises `fault`."""
 
     def plan(old: Row | None) -> Row | None:
         raise fault
@@ -79,7 +79,7 @@ def plan_refusal(fault: ValidationException) -> Plan:
 
 
 def plan_check(condition: CompiledCondition, values: dict[str, Value], on_failure: str | None) -> Plan:
-    """Leave the item as it is, if the condition holds."""
+    """Plan that changes nothing, and raises unless the condition holds."""
 
     def plan(old: Row | None) -> Row | None:
         check_condition(condition, values, None if old is None else decode_row(old), old, on_failure)
@@ -98,8 +98,9 @@ def plan_update(
     *,
     is_heavy: bool,
 ) -> Plan:
-    """Change the item, or create it; `is_heavy`: its statement may weigh more than an item may; the item tells
-    which members of sets it adds. No update only creates.
+    """Plan to change or create the item; without an update only to create it.
+
+    `is_heavy`: the statement may exceed the size of an item, depending on which set members the item lacks.
     """
 
     def plan(old: Row | None) -> Planned | Row | None:
@@ -119,9 +120,9 @@ def plan_update(
 
 
 def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item: Item | None, key_item: Item) -> None:
-    """Refuse a statement that weighs more than an item may, before its condition is looked at.
+    """Raise ValidationException for a statement larger than an item may be, before its condition is tested.
 
-    A transaction has that as a reason only when the item that it makes is too large itself.
+    Raises WholeRequestFault, which is no cancellation reason of a transaction, unless the new item is too large itself.
     """
     old = NO_ITEM if item is None else item
     if update.statement_size_bytes(values, old) <= ITEM_SIZE_MAX_BYTES:
@@ -135,7 +136,7 @@ def _check_statement_size(update: CompiledUpdate, values: dict[str, Value], item
 
 
 def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], key_item: Item) -> Planned:
-    """An item that the update creates."""
+    """Result of an update that creates the item."""
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
@@ -147,14 +148,14 @@ def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], 
 def _change(
     table: OpenTable, update: CompiledUpdate, values: dict[str, Value], item: Item, old_size_bytes: int
 ) -> Planned:
-    """An existing item after the update; its size is the old one's and what the targets add or lose."""
+    """Result of updating an existing item; its size is the old size plus what the targets add or lose."""
     new = update.apply(item, values)
     size_bytes = old_size_bytes
     names = update.attributes
     for name in names if len(names) <= FEW_MEMBERS else walk(names):
         before, after = item.get(name), new.get(name)
         if after is not None and update.may_deepen:
-            # With a list or map put into another one, values may be below the deepest level allowed.
+            # A list or map that is put into another one may nest its values too deep.
             _check_result({name: after})
         if before is not None and after is not None:
             size_bytes += value_change_bytes(before, after)
@@ -170,7 +171,7 @@ def _change(
 
 
 def _check_result(item: Item) -> tuple[Item, int]:
-    """Check what an update made, and measure it; refused bare, as everything found while writing."""
+    """Check and measure an updated item; faults have no envelope, like all those found while writing."""
     try:
         return check_item(item)
     except RequestFault as fault:

@@ -1,8 +1,8 @@
-"""What does a write do to one item? An Action, checked without its table, then planned for it: the same for every operation that writes.
+"""What does a write do to one item? An Action, checked without its table, then planned for it. Shared by all operations that write.
 
-Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks against the table: its
-keys → index keys of a whole item → attributes that an update looks into, assigns or changes → attributes that a condition looks into.
-Source: service behaviour, captures to Oct 2026.
+Checks of the request, in order: parameters → values of the item or key → ReturnValues → item size → expressions. Checks
+against the table: its keys → index keys of a whole item → attributes that an update looks into, assigns or changes →
+attributes that a condition looks into. Source: service behaviour, captures to Oct 2026.
 """
 
 from typing import Literal, Protocol
@@ -49,27 +49,28 @@ from hashrange.wire.rules import RequestRules
 
 ActionKind = Literal["put", "update", "delete", "check"]
 Dialect = Literal["API", "batch", "PartiQL"]
-"""How a write was asked for. A batch tells a put without its key as it tells a lookup without one. In PartiQL a put refuses an item that is
-there, a delete does not ask its condition of an item that is not there, and the weight of an update's statement does not count."""
+"""Kind of request that a write is part of. "batch": a put without its key is reported like a lookup without its key.
+"PartiQL": a put refuses an existing item, a delete does not test its condition on a missing item, and the statement
+size of an update is not limited."""
 
 
 class Action(msgspec.Struct, frozen=True, gc=False):
-    """What a write does to one item; its values and expressions are sound. A check only looks."""
+    """A write of one item, with checked values and expressions. The kind "check" only tests a condition."""
 
     kind: ActionKind
     table_name: str
-    """As the request has it: a name or an ARN."""
+    """The table's name or ARN, as in the request."""
     item: Item
-    """The item of a put, the key map of the others."""
+    """The item of a put; the key map of the other kinds."""
     size_bytes: int
-    """DynamoDB size of the item that a put stores; 0 for the others."""
+    """DynamoDB size of the item that a put stores; 0 for the other kinds."""
     update: CompiledUpdate | None
-    """Of an update; None there creates an item of its key alone, or leaves the item as it is."""
+    """For the kind "update"; None creates an item of its key alone, or changes nothing."""
     condition: CompiledCondition | None
     values: dict[str, Value]
-    """What the tokens of update and condition stand for."""
+    """Values of the tokens in `update` and `condition`."""
     on_failure: str | None
-    """ReturnValuesOnConditionCheckFailure."""
+    """The request's ReturnValuesOnConditionCheckFailure."""
     dialect: Dialect = "API"
 
 
@@ -77,7 +78,7 @@ class Action(msgspec.Struct, frozen=True, gc=False):
 
 
 class ActionRequest(ExpressionsRequest, Protocol):
-    """The members that every request for an action has."""
+    """Members of every request for an action."""
 
     @property
     def TableName(self) -> str: ...  # noqa: N802
@@ -86,21 +87,21 @@ class ActionRequest(ExpressionsRequest, Protocol):
 
 
 class PutActionRequest(ActionRequest, Protocol):
-    """Those of one that puts an item."""
+    """Members of a request that puts an item."""
 
     @property
     def Item(self) -> shapes.AttributeMap: ...  # noqa: N802
 
 
 class KeyActionRequest(ActionRequest, Protocol):
-    """Those of one that names an item by its key."""
+    """Members of a request that names an item by its key."""
 
     @property
     def Key(self) -> shapes.AttributeMap: ...  # noqa: N802
 
 
 class UpdateActionRequest(KeyActionRequest, Protocol):
-    """Those of one that changes it."""
+    """Members of a request that updates an item."""
 
     @property
     def UpdateExpression(self) -> str | None: ...  # noqa: N802
@@ -112,9 +113,9 @@ def check_put(
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
-    """The put of a request; `rules`, those of its operation, decide what is told before values that are nested too deep.
+    """The checked put of a request. Raises the first fault: RequestFault, ValidationException or Malformed.
 
-    Raises the first fault: RequestFault, ValidationException, Malformed. So do the following functions.
+    The operation's `rules` decide which faults are reported before values that are nested too deep.
     """
     known = known_expressions(request) if legacy is None else None
     if known is None:
@@ -132,7 +133,7 @@ def check_put(
 
 
 def check_update(rules: RequestRules, request: UpdateActionRequest, legacy: LegacyParameters | None = None) -> Action:
-    """The update of a request."""
+    """The checked update of a request. Raises the first fault."""
     text = request.UpdateExpression
     known = known_expressions(request, text) if legacy is None else None
     if known is None:
@@ -150,7 +151,7 @@ def check_by_key(
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
 ) -> Action:
-    """The delete of a request, or its check."""
+    """The checked delete, or condition check, of a request. Raises the first fault."""
     known = known_expressions(request) if legacy is None else None
     if known is None:
         check_operation_parameters(request, PUT_OR_DELETE_ITEM)
@@ -165,7 +166,7 @@ def check_by_key(
 
 
 def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
-    """A put that knows no conditions: of a batch, or of an INSERT."""
+    """The checked put of a BatchWriteItem or INSERT, which has no condition. Raises the first fault."""
     item, size_bytes = check_item(attributes)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(ITEM_TOO_LARGE)
@@ -173,7 +174,7 @@ def check_whole_put(table_name: str, attributes: shapes.AttributeMap, dialect: D
 
 
 def check_whole_delete(table_name: str, key_map: shapes.AttributeMap, dialect: Dialect) -> Action:
-    """A delete that knows no conditions: of a batch."""
+    """The checked delete of a BatchWriteItem, which has no condition. Raises the first fault."""
     return Action("delete", table_name, check_item(key_map)[0], 0, None, None, NO_VALUES, None, dialect)
 
 
@@ -183,7 +184,7 @@ def _expressions(
     legacy: LegacyParameters | None,
     known: WriteExpressions | None,
 ) -> tuple[CompiledUpdate | None, CompiledCondition | None, dict[str, Value]]:
-    """CompiledUpdate and condition in whatever form, and the values that they name."""
+    """Update and condition, from expressions or legacy parameters, and their values."""
     if known is not None:
         return known.update, known.condition, check_known_values(known, request)
     if legacy is not None:
@@ -196,7 +197,10 @@ def _expressions(
 
 
 def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
-    """What the action does to its table, in three steps. Raises ValidationException for the first thing that does not fit it."""
+    """Key and plan of an action: `locate`, `check_fit` and `make_plan` in one call.
+
+    Raises ValidationException for the first fault against the table.
+    """
     if action.kind != "put":
         key = table.lookup_key(action.item)
     else:
@@ -207,7 +211,7 @@ def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
 
 
 def locate(table: OpenTable, action: Action) -> Key:
-    """Where the item stands. Raises ValidationException for what does not fit the table's keys."""
+    """Key of the action's item. Raises ValidationException if it does not fit the table's keys."""
     if action.kind != "put":
         return table.lookup_key(action.item)
     if action.dialect != "batch":
@@ -220,7 +224,7 @@ def locate(table: OpenTable, action: Action) -> Key:
 
 
 def check_fit(table: OpenTable, action: Action) -> None:
-    """Raise ValidationException for what does not fit the table besides its keys."""
+    """Raise ValidationException if anything except the item's key does not fit the table."""
     if table.index_keys and action.kind == "put":
         check_item_index_keys(table, action.item)
     update, condition = action.update, action.condition

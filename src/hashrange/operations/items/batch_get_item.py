@@ -1,13 +1,14 @@
-"""BatchGetItem: up to 100 items of several tables by their primary keys; no snapshot, each item is read by itself.
+"""BatchGetItem: up to 100 items of several tables by their primary keys; each item is read by itself, without a snapshot.
 
-Order of checks: mixing of parameters over all tables → per table mixing of parameters → AttributesToGet repeats → ProjectionExpression → each key's values →
-keys repeated → keys counted so far; then all tables → per table key schema.
+Order of checks: mixing of parameters over all tables → per table mixing of parameters → AttributesToGet repeats →
+ProjectionExpression → each key's values → keys repeated → number of keys so far; then all tables → per table key
+schema.
 
-What does not fit a reply (16 MB in all, 1 MB of one partition), or cannot be read now, comes back in UnprocessedKeys, as it was
-asked for.
-Open in what is known of the service, our choices: a partition is here an item collection, all that is stored under one
-partition key value; the item that would exceed a limit is left out; a table that is named twice, by name and by ARN,
-is answered under both names, and its keys count as repeated across them.
+Keys whose items do not fit the reply (16 MB in all, 1 MB of one partition), or cannot be read now, are returned in
+UnprocessedKeys, as requested.
+Our choices, unconfirmed: a partition is an item collection, all items of one partition key value; the item
+that would exceed a limit is left out; a table named twice, by name and by ARN, appears in the reply under both names,
+and a key under both names counts as repeated.
 """
 
 from collections.abc import Collection
@@ -48,7 +49,7 @@ from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one table is asked for; members in the order in which their faults are reported."""
+    """Keys and attributes to read from one table; members in the order in which their faults are reported."""
 
     Keys: Annotated[list[shapes.AttributeMap], Meta(min_length=1, max_length=BATCH_GET_KEYS_MAX)]
     AttributesToGet: shapes.AttributeNameList | None = None
@@ -67,10 +68,10 @@ class BatchGetItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TableRead(msgspec.Struct, frozen=True, gc=False):
-    """What is to be read of one table, all checks passed."""
+    """A read of one table that has passed all checks."""
 
     name: str
-    """As the request has it: a name or an ARN."""
+    """The table's name or ARN, as in the request."""
     entry: KeysAndAttributes
     table: OpenTable
     keys: list[Key]
@@ -78,35 +79,35 @@ class TableRead(msgspec.Struct, frozen=True, gc=False):
 
 
 class TableReply(msgspec.Struct, frozen=True, gc=False):
-    """What one table gave."""
+    """Result of reading one table."""
 
     items: Rows
-    """Those found, whole or projected."""
+    """Items found, whole or projected."""
     sizes_bytes: list[int]
-    """Of each key that was processed; 0 for an absent item."""
+    """Item size for each processed key; 0 for an absent item."""
     unprocessed: list[int]
-    """Positions of the keys that were not."""
+    """Positions of the keys that were not processed."""
 
 
 class ReplyRoom:
-    """How much more the reply may hold."""
+    """Space left in the reply, over all tables."""
 
     __slots__ = ("is_full", "json_bytes", "left_bytes", "stall")
 
     def __init__(self) -> None:
         self.left_bytes = BATCH_GET_SIZE_MAX_BYTES
         self.json_bytes = 0
-        """The length of what it holds as JSON."""
+        """JSON length in bytes of the items in the reply."""
         self.is_full = False
-        """True from the first item that did not fit, or could not be read."""
+        """True once an item did not fit, or could not be read."""
         self.stall: StorageBusy | None = None
         """Why an item could not be read."""
 
 
 async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Meter) -> Reply:
-    """The items found, by table; a list for every table asked. 4 µs an item of 1 KB for 100 keys.
+    """Read the items, with one list for each requested table. 4 µs per item of 1 KB for 100 keys.
 
-    Raises StorageBusy when the engine stalls before the first key; later, keys that cannot be read are left over.
+    Raises StorageBusy if the engine stalls before the first key; later, keys that it cannot read go to UnprocessedKeys.
     """
     reads = _checked_reads(scope, request)
     room = ReplyRoom()
@@ -127,10 +128,10 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
 
 
 def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
-    """The request against itself, then against its tables.
+    """Check the request, by itself and against its tables.
 
-    That a key repeats is seen at once when all keys are known as bytes. Its fault comes earlier in the order, though, so a
-    request with any fault is looked at again, now one thing after the other.
+    `_usual_reads` is quick but finds repeated keys later than the service reports them, so `_located_reads` checks a
+    request with any fault again, in the service's order.
     """
     if len(request.RequestItems) > 1:
         _refuse_mixing(request.RequestItems.values())
@@ -142,7 +143,7 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
 
 
 def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
-    """All reads, if nothing about their keys needs a second look: of the usual kind, each once. Raises for some other faults."""
+    """All reads, or None unless every key is of the usual kind and none repeats. Raises ApiError for some faults."""
     reads = []
     places = set()
     count = 0
@@ -163,7 +164,7 @@ def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] 
 
 
 def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
-    """All reads, checked in the service's order."""
+    """All reads. Raises the first fault in the service's order."""
     checked = []
     count = 0
     for name, entry in request.RequestItems.items():
@@ -189,7 +190,7 @@ def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
 
 
 def _refuse_mixing(entries: Collection[KeysAndAttributes]) -> None:
-    """Refuse legacy parameters of one table beside expressions of another."""
+    """Raise RequestFault for legacy parameters of one table together with expressions of another."""
     legacy = [entry.AttributesToGet for entry in entries if entry.AttributesToGet is not None]
     if legacy:
         texts = [entry.ProjectionExpression for entry in entries if entry.ProjectionExpression is not None]
@@ -197,7 +198,7 @@ def _refuse_mixing(entries: Collection[KeysAndAttributes]) -> None:
 
 
 def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
-    """The projection asked for, its parameters held against each other."""
+    """The requested projection, its parameters checked against each other; None for whole items."""
     if entry.ProjectionExpression is None and entry.AttributesToGet is None and entry.ExpressionAttributeNames is None:
         return None
     check_operation_parameters(entry, GET_ITEM)
@@ -208,7 +209,7 @@ def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
 
 
 def _located(table: OpenTable, key_items: list[Item], projection: CompiledProjection | None) -> list[Key]:
-    """Where the items stand. Refuses keys that do not fit the table, and a projection that looks into keys."""
+    """Keys of the items. Raises ValidationException for keys that do not fit the table or a projection into keys."""
     keys = [table.lookup_key(key_item) for key_item in key_items]
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
@@ -222,7 +223,7 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
 
 
 async def _read_table(scope: Scope, read: TableRead, room: ReplyRoom) -> TableReply:
-    """One table's items, in the order of their keys, as far as there is room."""
+    """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True
     items = Rows()
@@ -268,19 +269,19 @@ async def _read_table(scope: Scope, read: TableRead, room: ReplyRoom) -> TableRe
 
 
 def _left_over(entry: KeysAndAttributes, positions: list[int]) -> dict[str, Any]:
-    """The entry as it was asked for, with only the keys at these positions."""
+    """The table's entry of the request, with only the keys at `positions`."""
     asked = {name: value for name, value in msgspec.structs.asdict(entry).items() if value is not None}
     return asked | {"Keys": [entry.Keys[position] for position in positions]}
 
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
-    """Size of the items taken so far from the partition of the last of them."""
+    """Size of the items taken so far from the partition of the last taken item."""
     partition = partition_of(taken[-1][0])
     return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
 
 
 def _is_eventual(request: BatchGetItemRequest) -> bool:
-    """Only when no table asks for a consistent read."""
+    """True if no table requests a consistent read."""
     return not any(entry.ConsistentRead is True for entry in request.RequestItems.values())
 
 

@@ -1,4 +1,4 @@
-"""When may a write happen? Where its condition may look, and what a false one answers."""
+"""When may a conditional write happen? Checks of a condition's paths, and the error for a false condition."""
 
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.expressions.condition import CompiledCondition
@@ -8,11 +8,11 @@ from hashrange.messages.reads import CONDITION_FAILED, INDEX_KEY_MUST_BE_SCALAR,
 from hashrange.tables.open_table import OpenTable
 
 NO_ITEM: Item = {}
-"""What a condition sees when there is no item."""
+"""Stands for a missing item when a condition is tested."""
 
 
 def check_key_paths(table: OpenTable, nested_attributes: frozenset[str]) -> None:
-    """Refuse an expression that looks into a key attribute, of the table or of an index: keys can only be scalars."""
+    """Raise ValidationException for paths into key attributes of the table or an index: keys can only be scalars."""
     if not nested_attributes:
         return
     for name in (table.partition_name, table.sort_name):

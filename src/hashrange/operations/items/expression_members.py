@@ -1,4 +1,4 @@
-"""Which parameters may stand together? Per operation, its legacy and its expression members, as messages list them.
+"""Which parameters may a request combine? Legacy and expression members of each operation, as messages list them.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -9,12 +9,12 @@ from hashrange.expressions import parameters as checks
 
 
 class OperationParameters(NamedTuple):
-    """The members of one operation, as its messages list them."""
+    """Legacy and expression members of one operation, in the order of its messages."""
 
     legacy: tuple[str, ...]
     expressions: tuple[str, ...]
     counts_beside: tuple[tuple[str, str], ...] = ()
-    """(legacy member, the only expression member that it may not stand beside)."""
+    """(legacy member, the only expression member that it must not be combined with)."""
 
 
 GET_ITEM = OperationParameters(("AttributesToGet",), ("ProjectionExpression",))
@@ -33,14 +33,14 @@ SCAN = OperationParameters(
 
 
 class ParameterizedRequest(Protocol):
-    """The members that fill the placeholders of expressions. Some requests have no values, and none of the legacy members."""
+    """A request with names for placeholders. Some requests have no values for placeholders, and no legacy members."""
 
     @property
     def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
 
 
 def check_operation_parameters(request: ParameterizedRequest, parameters: OperationParameters) -> None:
-    """Refuse legacy and expression members together, and placeholders without expressions or of a bad form."""
+    """Raise RequestFault for legacy with expression members, and placeholders without expressions or of a bad form."""
     uncounted = {name for name, other in parameters.counts_beside if getattr(request, other) is None}
     legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in uncounted]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]

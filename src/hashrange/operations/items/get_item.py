@@ -47,7 +47,7 @@ RULES = RequestRules(forms=special_forms.TABLE_NAME, falls_back=True)
 
 
 def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]:
-    """The item whole or projected; no `Item` when there is none."""
+    """Read the item, whole or projected; the reply has no `Item` if there is none."""
     table = find_active_table(scope, request.TableName)
     projection = key = None
     key_item: Item = {}

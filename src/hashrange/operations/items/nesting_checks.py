@@ -1,8 +1,8 @@
-"""What is told before an item or key map that is nested too deep? In the older layer, more than in the current one.
+"""Which faults are reported before an item or key map that is nested too deep? More in the older layer than in the current one.
 
-There depth is looked at last of all values, after the expressions have been read. Actions of transactions always meet that
-layer, requests for single items when they fall back to it. Called when the depth is known to be wrong. Source: service behaviour, captures to
-October 2026.
+The older layer checks the depth last, after other value checks and the parsing of expressions. Actions of transactions
+always use that layer, requests for single items when they fall back to it. The checks run once the depth is known to be
+wrong. Source: service behaviour, captures to October 2026.
 """
 
 from typing import Any
@@ -25,9 +25,10 @@ _READABLE = (
 def check_map(
     rules: RequestRules, request: Any, attributes: Item, return_values: str | None = None
 ) -> tuple[Item, int]:
-    """As `check_item`, of the item or key of a request for a single one, or of an action of a transaction.
+    """Run `check_item` on the item or key map of a single-item request or a transaction's action.
 
-    `return_values` is looked at where a put or delete asks for them: an update may return anything.
+    Raises faults that the older layer reports before NestingFault. `return_values` is checked for a put or delete: an
+    update may return anything.
     """
     try:
         return check_item(attributes)
@@ -37,13 +38,13 @@ def check_map(
 
 
 def check_return_values(return_values: str) -> None:
-    """Refuse what only an update can return."""
+    """Raise RequestFault for ReturnValues that only an update supports."""
     if return_values not in ("NONE", "ALL_OLD"):
         raise RequestFault(RETURN_VALUES_OLD_ONLY)
 
 
 def check_expressions_readable(request: object) -> None:
-    """Refuse expressions that are too long or cannot be read, in the service's order."""
+    """Refuse expressions that are too long or cannot be parsed, in the service's order."""
     for name, check in _READABLE:
         text = getattr(request, name, None)
         if text is not None:
@@ -51,7 +52,7 @@ def check_expressions_readable(request: object) -> None:
 
 
 def _check_before_depth(rules: RequestRules, request: Any, return_values: str | None) -> None:
-    """Raise what the older layer tells before the depth, if the request meets that layer."""
+    """Raise what the older layer reports before the depth, if the request uses that layer."""
     if rules.falls_back and not holds_unread_values(rules, request):
         return
     if return_values is not None:

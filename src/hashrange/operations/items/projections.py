@@ -1,4 +1,4 @@
-"""What shall a read return? AttributesToGet or ProjectionExpression, and Select, held against each other.
+"""Which attributes does a read return? AttributesToGet or ProjectionExpression, and Select, checked against each other.
 
 Source: service behaviour, captures to Oct 2026.
 """
@@ -44,14 +44,14 @@ class SelectingRequest(ProjectedRequest, Protocol):
 
 
 def check_attributes_to_get(names: list[str] | None) -> None:
-    """Refuse a name that AttributesToGet repeats."""
+    """Raise RequestFault if AttributesToGet repeats a name."""
     if names is not None and len(set(names)) < len(names):
         repeated = next(name for position, name in enumerate(names) if name in names[:position])
         raise RequestFault(DUPLICATE_ATTRIBUTE.format(name=repeated))
 
 
 def requested_projection(request: ProjectedRequest) -> CompiledProjection | None:
-    """The projection asked for, by expression or by names; None for whole items."""
+    """The request's projection, compiled from an expression or from names; None for whole items."""
     if request.ProjectionExpression is not None:
         return compile_projection(request.ProjectionExpression, request.ExpressionAttributeNames)
     if request.AttributesToGet is not None:
@@ -60,7 +60,7 @@ def requested_projection(request: ProjectedRequest) -> CompiledProjection | None
 
 
 def project_row(projection: CompiledProjection, row: Row) -> Row:
-    """What the projection chooses of a row, as a row for replies: decoded items would take many times the memory."""
+    """The projected part of a row, as a row for replies: a decoded item would take many times the memory."""
     return part_row(projection.project(decode_row(row)))
 
 
@@ -70,7 +70,10 @@ def fetches_items(
     projection: CompiledProjection | None,
     condition: CompiledCondition | None,
 ) -> bool:
-    """Does a read of an index need more than its entries carry? Then a local index fetches the items, a global one refuses."""
+    """True if a local index's entries lack wanted attributes, so that items are fetched.
+
+    Raises ValidationException if a global index's entries do.
+    """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:
         return False
@@ -90,7 +93,7 @@ def fetches_items(
 def returned_projection(
     request: SelectingRequest, source: ReadSource, projection: CompiledProjection | None, *, fetches: bool
 ) -> CompiledProjection | None:
-    """What the reply has of each row: of items that were fetched only for the sake of a filter, what the index projects."""
+    """Projection of the reply. Items fetched only for a filter are reduced to what the index projects."""
     if not fetches or projection is not None or request.Select == "ALL_ATTRIBUTES":
         return projection
     assert source.projected_names is not None
@@ -98,7 +101,7 @@ def returned_projection(
 
 
 def check_select(request: SelectingRequest, prefix: str = "") -> None:
-    """Refuse a Select that contradicts the projection, or asks for an index's attributes without an index."""
+    """Raise ValidationException if Select contradicts the projection, or requests an index's attributes without one."""
     select = request.Select
     if select is None:
         return

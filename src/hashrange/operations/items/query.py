@@ -1,8 +1,9 @@
 """Query: the items of one partition key, in sort key order.
 
 Order of checks: mixing of parameters → QueryFilter and KeyConditions → AttributesToGet repeats → ExclusiveStartKey
-values → a key condition is there → expressions (projection, filter, key condition with its shape) → number of
-conditions → table → index → start key → key conditions → filter on keys → Select.
+values → presence of a key condition → expressions (key condition parsed, filter, projection, unused names and values,
+shape of the key condition) → number of conditions → table → index → start key → key conditions → filter on keys →
+Select.
 """
 
 import msgspec
@@ -82,7 +83,7 @@ _SELECT_PREFIX = "1 validation error detected: "
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
-    """A Query's request with everything compiled that does not need the table."""
+    """A Query's request, with everything compiled that needs no table."""
 
     terms: list[KeyTerm]
     filter: CompiledCondition | None
@@ -129,7 +130,7 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
 
 
 def _compile(request: QueryRequest) -> _Asked:
-    """Check and compile the request's own parts, in order; expressions that are known are taken as they are."""
+    """Check and compile, in order, everything that needs no table; cached expressions are not compiled again."""
     names = request.ExpressionAttributeNames
     raw_values = request.ExpressionAttributeValues
     texts = (request.KeyConditionExpression, request.FilterExpression, request.ProjectionExpression)
@@ -143,8 +144,8 @@ def _compile(request: QueryRequest) -> _Asked:
     start_item = check_start_values(request.ExclusiveStartKey)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     if known is None:
-        # The key condition is read first (captures agree on that), its shape is looked at after everything that holds
-        # for all expressions, unused names and values included; filter before projection is our choice.
+        # The key condition is parsed first (captures agree); its shape is checked after everything that applies to all
+        # expressions, including unused names and values. Filter before projection is our choice.
         read = read_key_condition(request.KeyConditionExpression or "", names, values)
         condition, projection = _compile_expressions(request, values, read)
         key_condition = shape_key_condition(read)
@@ -159,7 +160,7 @@ def _compile(request: QueryRequest) -> _Asked:
 
 
 def _has_legacy(request: QueryRequest) -> bool:
-    """True when the request has any parameter from before expressions."""
+    """True if the request has any legacy parameter."""
     return not (
         request.KeyConditions is None
         and request.QueryFilter is None
@@ -171,7 +172,7 @@ def _has_legacy(request: QueryRequest) -> bool:
 def _compile_expressions(
     request: QueryRequest, values: dict[str, Value], *others: TokenUser
 ) -> tuple[CompiledCondition | None, CompiledProjection | None]:
-    """Filter and projection; `others` are what else may use names and values."""
+    """Compile filter and projection; `others` also use names and values."""
     names = request.ExpressionAttributeNames
     condition = None
     if request.FilterExpression is not None:
@@ -182,7 +183,7 @@ def _compile_expressions(
 
 
 def _compile_legacy(request: QueryRequest) -> _Asked:
-    """The same for KeyConditions, beside which filter and projection may be of either form."""
+    """Check and compile a Query without KeyConditionExpression; filter and projection may be legacy or expressions."""
     legacy_filter = None
     if request.QueryFilter is not None or request.ConditionalOperator is not None:
         shapes.check_legacy(request.QueryFilter or {}, shapes.Condition)
@@ -204,7 +205,7 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
 
 
 def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
-    """The key condition's terms with their values in place."""
+    """Terms of the key condition, with values instead of tokens."""
     return [
         KeyTerm(name, operator, tuple([values[token] for token in tokens]))
         for name, operator, tokens in key_condition.terms
@@ -212,19 +213,19 @@ def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> lis
 
 
 def _check_count(terms: list[KeyTerm], maximum: int) -> None:
-    """Refuse more terms than there are key attributes; no table has more than two, an index may have eight."""
+    """Raise RequestFault for more terms than key attributes: a table has at most two, an index at most eight."""
     if len(terms) > maximum:
         raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
 
 
 def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
-    """The same of KeyConditions, in words that name one or two; an index may have more key attributes."""
+    """Raise RequestFault unless KeyConditions has 1 to `maximum` terms; the message says 1 or 2 for any maximum."""
     if not 1 <= len(terms) <= maximum:
         raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
 
 
 def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondition, *, is_legacy: bool) -> None:
-    """Refuse a filter on the key attributes of what is queried."""
+    """Raise ValidationException for a filter on key attributes of the queried source."""
     check_key_paths(table, condition.nested_attributes)
     for name in source.keys.partition_names + source.keys.sort_names:
         if name in condition.attributes:

@@ -1,8 +1,8 @@
 """How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON, filtered and projected.
 
-One function for both operations. The page ends by what was evaluated, before filter and projection; long pages are
-read in slices with the event loop handed back in between. Items that are fetched for the entries of a local index fill a page
-in the same way (our choice: what is known of the service does not say).
+Query, Scan and SELECT share one function. The limits count evaluated rows, before filter and projection. Long pages are
+read in slices, with other requests between them. Items fetched for entries of a local index fill a page in the same way
+(our choice: unconfirmed).
 """
 
 from functools import partial
@@ -29,63 +29,67 @@ from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
 
 RAW_SLICE_ROWS_MAX = 384
-"""Rows read between two hand-backs of the loop when nobody else is there: 0.3 ms."""
+"""Maximum rows of a slice that only reads, while no other request waits: 0.3 ms."""
 DECODED_SLICE_ROWS_MAX = 128
-"""Rows decoded, filtered and projected between two hand-backs, at most: some 0.7 ms."""
+"""Maximum rows of a slice that decodes, filters and projects them: about 0.7 ms."""
 JSON_SIZES_MAX = 128
-"""No item has so much JSON for each byte that it counts: numbers like 1E-130 have 67. A page of so few bytes need not be looked at."""
+"""JSON bytes per byte of item size that no item reaches: numbers like 1E-130 have 67. A page of at most the JSON limit
+divided by this needs no count."""
 FETCHED_ITEM_STEPS = 8
-"""What it takes to fetch an item for an entry of a local index."""
+"""Steps that it takes to fetch the item of an entry of a local index."""
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
-    """What of the evaluated rows the reply shall hold."""
+    """Filter and projection of a read."""
 
     condition: CompiledCondition | None
     values: dict[str, Value]
     projection: CompiledProjection | None
     is_count: bool
     fetches_items: bool = False
-    """True when a local index lacks what is wanted, so that each entry's item is read from the table as well."""
+    """True if a local index lacks wanted attributes, so that each entry's item is fetched from the table."""
 
 
 class ReadPage(msgspec.Struct, frozen=True, gc=False):
-    """What a page read found."""
+    """Result of reading one page."""
 
     items: Rows
-    """Empty for a count."""
+    """Rows for the reply; empty for Select COUNT."""
     matched_count: int
     scanned_count: int
     size_bytes: int
-    """Of the evaluated rows."""
+    """DynamoDB size of the evaluated rows."""
     filled_bytes: int
-    """How much of the page's limit is used up: by these rows, or by the items fetched for them."""
+    """Bytes of the page's limit used up, by evaluated rows or the items fetched for them."""
     fetched_units: float
     """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
-    """The last evaluated row when a limit ended the page."""
+    """The last evaluated row, if a limit ended the page."""
 
     counted_json_bytes: int
-    """The length of the JSON of the evaluated rows or fetched items; 0 where it was not counted."""
+    """JSON length in bytes of the evaluated rows or fetched items; 0 if not counted."""
 
     @property
     def json_bytes(self) -> int:
-        """The same, counted now if it was not before."""
+        """`counted_json_bytes`, or the JSON length of `items`, counted now."""
         return self.counted_json_bytes or rows_json_bytes(self.items)
 
 
 class _JsonRoom:
-    """How much more JSON the rows of a page may have. Of short pages of whole rows nothing is counted."""
+    """JSON bytes that the rows of a page may still have. JSON of short pages of whole rows is not counted."""
 
     __slots__ = ("_surely_short_bytes", "left_bytes")
 
     def __init__(self, limit_bytes: int, *, is_raw: bool) -> None:
         self.left_bytes = limit_bytes
         self._surely_short_bytes = limit_bytes // JSON_SIZES_MAX if is_raw else -1
-        """Up to that size of the page; -1 once it is counted."""
+        """Page size up to which JSON is not counted; -1 once it is."""
 
     def fit(self, rows: list[Row], size_bytes: int, before: Rows, before_bytes: int) -> list[Row]:
-        """The next rows, which weigh `size_bytes`, up to the one that takes the last room; `before` are those that came before, of that size."""
+        """`rows`, of `size_bytes`, up to the one that reaches the JSON limit.
+
+        `before` are the page's earlier rows, of `before_bytes`.
+        """
         if before_bytes + size_bytes <= self._surely_short_bytes:
             return rows
         if self._surely_short_bytes >= 0:
@@ -111,12 +115,12 @@ def read_page(
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
     limit_json_bytes: int = REPLY_JSON_MAX_BYTES,
 ) -> Soon[ReadPage]:
-    """Walk `span` until it, `limit` evaluated rows, 1 MB of them or 32 MB of their JSON are used up (less, behind other spans of the page).
+    """Read `span` until its end, `limit` evaluated rows, 1 MB of them (`limit_bytes`) or 32 MB of their JSON.
 
-    The row that reaches a limit is still on the page.
+    After other spans of the page, less is left. The row that reaches a limit is still on the page.
     """
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
-    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # an item has at least one byte
+    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without a limit: an item has at least one byte
     first = scope.store.page(source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=consistent)
     if (
         is_raw
@@ -155,7 +159,7 @@ async def _read_slices(
     limit_bytes: int,
     limit_json_bytes: int,
 ) -> ReadPage:
-    """A page of several slices, or of rows that are looked at; `first` is the first slice."""
+    """Read a page of several slices, or of decoded or measured rows; `first` is the first slice."""
     store = scope.store
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
@@ -204,7 +208,7 @@ async def _read_slices(
 
 
 def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
-    """The rows up to the one that fills so much JSON."""
+    """The rows up to the one whose JSON uses up `left_json_bytes`."""
     for count, row in enumerate(rows, 1):
         left_json_bytes -= row_json_bytes(row)
         if left_json_bytes <= 0:
@@ -215,7 +219,10 @@ def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
 async def _fetch_items(
     store: Store, table: OpenTable, entries: list[Row], left_bytes: int, left_json_bytes: int, *, consistent: bool
 ) -> tuple[list[Row], list[Row]]:
-    """The items of entries of the table's local index, whole, up to the one that fills so many bytes or so much JSON, and the entries up to there."""
+    """Read the whole items of a local index's entries until one uses up `left_bytes` or `left_json_bytes`.
+
+    Returns the items, and the entries up to the last of them.
+    """
     items = []
     for count, entry in enumerate(entries, 1):
         key = table.lookup_key(key_of(table.keys, decode_row(entry)))
@@ -233,7 +240,7 @@ async def _fetch_items(
 
 
 def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
-    """Append the rows that pass the filter, projected; returns how many passed."""
+    """Append the rows that pass the filter, projected; return how many passed."""
     condition, values, projection, is_count = wanted.condition, wanted.values, wanted.projection, wanted.is_count
     count = 0
     for row in rows:
@@ -248,7 +255,7 @@ def select_rows(rows: list[Row], wanted: Wanted, items: Rows) -> int:
 
 
 def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> Usage:
-    """What the page is charged, on the arm of what was read. `table_name` is how the request names the table."""
+    """Usage of the page, at the table or index read. `table_name`: as in the request."""
     units = read_units(page.size_bytes, consistent=consistent)
     if source.index is None:
         return Usage(table, table_name, units)
@@ -267,7 +274,7 @@ def read_reply(
     *,
     consistent: bool,
 ) -> Soon[Reply]:
-    """The reply of a Query or Scan, with what it used. `table_name` is how the request names the table."""
+    """Read the page of a Query or Scan and record its usage. `table_name`: as in the request."""
     page = read_page(scope, table, source, span, limit, wanted, consistent=consistent)
     if not isinstance(page, ReadPage):
         return then(page, partial(_told, table, source, table_name, meter, wanted.is_count, consistent))

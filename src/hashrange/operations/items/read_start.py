@@ -1,4 +1,4 @@
-"""Where does a Query or Scan read, and from where on? The index that it names and its ExclusiveStartKey."""
+"""Which table or index does a Query or Scan read, and where does it start? Checks of IndexName and ExclusiveStartKey."""
 
 from hashrange.errors import NumberFault, NumberSetFault, RepeatFault, RequestFault, ValidationException
 from hashrange.items.types import Item
@@ -8,7 +8,10 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
-    """ExclusiveStartKey with its values checked; faults of a value are worded as the start key's, but for numbers and repeats."""
+    """ExclusiveStartKey with its values checked.
+
+    Raises faults of a value in the start key's wording, except faults of numbers and repeated set members.
+    """
     if start_key is None:
         return None
     try:
@@ -23,8 +26,9 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
 
 
 def requested_source(table: OpenTable, index_name: str | None, *, consistent: bool) -> ReadSource:
-    """The table or index to read; refuses an unknown index, strongly consistent reads of a global one, and one that is not
-    built yet.
+    """The table or index to read.
+
+    Raises ValidationException for an unknown index, a strongly consistent read of a global one, and a CREATING one.
     """
     source = table.read_source(index_name)
     if source is None:

@@ -96,7 +96,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
 
 
 def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:
-    """ScanFilter as a condition."""
+    """ScanFilter compiled to a condition, or None."""
     if request.ScanFilter is None and request.ConditionalOperator is None:
         return None
     shapes.check_legacy(request.ScanFilter or {}, shapes.Condition)
@@ -104,7 +104,7 @@ def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:
 
 
 def _check_segments(segment: int | None, total_segments: int | None) -> None:
-    """Segment and TotalSegments come together, and the one is below the other."""
+    """Raise ValidationException unless Segment and TotalSegments are absent, or Segment is less than TotalSegments."""
     if segment is None and total_segments is None:
         return
     if total_segments is None:

@@ -1,4 +1,4 @@
-"""Which constraints do operations on items word in the same form of their own? Parts of their rules (`wire.rules`)."""
+"""Which constraints do several item operations word in special sentences? Shared parts of `RequestRules.forms` (`wire.rules`)."""
 
 from hashrange.messages import requests as messages
 from hashrange.wire.rules import Forms, SpecialForm

@@ -1,8 +1,8 @@
 """UpdateItem: change attributes of one item, or create it.
 
 Order of checks: mixing of parameters → Key values → AttributeUpdates → Expected → expressions (update, then
-condition) → table → key schema → index keys' types → key attributes among the targets → statement size → condition → application of the
-update → size of the item collection.
+condition) → table → key schema → index keys' types → key attributes among the targets → statement size → condition →
+application of the update → size of the item collection.
 """
 
 import msgspec
@@ -50,7 +50,7 @@ RULES = RequestRules(
 
 
 def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Soon[Reply]:
-    """Commit the changed item; the reply holds what ReturnValues asks for."""
+    """Commit the changed item; the reply holds the attributes that ReturnValues requests."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
     action = check_update(RULES, request, legacy)
     return write_item(scope, request, action, meter)

@@ -1,7 +1,7 @@
-"""Which update and which condition does a write ask for? Expressions, compiled together once and kept, or legacy parameters.
+"""Which update and which condition does a write have? Expressions, compiled together once and cached, or legacy parameters.
 
-Everything that the checks of expressions depend on makes a key (`plans.expressions_key`), so a write whose key is known has passed them all, and only its
-values are left to check. Refusals are not kept.
+The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. A
+write whose key is cached has passed them all, and only its values remain to be checked. Refusals are not cached.
 """
 
 from typing import NamedTuple, Protocol
@@ -20,7 +20,7 @@ from hashrange.operations.items.compiled_expressions import NO_VALUES, expressio
 
 
 class ExpressionsRequest(Protocol):
-    """The members of a write that hold its condition, and the names and values of all its expressions."""
+    """Members of a write request: its condition, and the names and values of all its expressions."""
 
     @property
     def ConditionExpression(self) -> str | None: ...  # noqa: N802
@@ -38,7 +38,7 @@ class WriteExpressions(NamedTuple):
 
 
 class LegacyParameters(NamedTuple):
-    """What stands in place of expressions in older requests for single items, as received."""
+    """Legacy parameters, used instead of expressions in older requests for single items, as received."""
 
     expected: shapes.ExpectedAttributeMap | None
     operator: shapes.ConditionalOperator | None
@@ -47,7 +47,7 @@ class LegacyParameters(NamedTuple):
 
 _KNOWN: Cache[WriteExpressions] = Cache()
 UNCONDITIONAL = WriteExpressions(None, None)
-"""Of every write that names no expression."""
+"""Expressions of every write that has none."""
 
 
 def legacy_parameters(
@@ -62,7 +62,10 @@ def legacy_parameters(
 
 
 def known_expressions(request: ExpressionsRequest, update_text: str | None = None) -> WriteExpressions | None:
-    """What a write without legacy parameters asks for, if it has been compiled before, or nothing; `update_text` is its UpdateExpression."""
+    """Cached expressions of a write without legacy parameters: UNCONDITIONAL if it has none, None if not cached.
+
+    `update_text` is its UpdateExpression.
+    """
     condition_text = request.ConditionExpression
     names, values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
     if condition_text is None and update_text is None and names is None and values is None:
@@ -71,7 +74,7 @@ def known_expressions(request: ExpressionsRequest, update_text: str | None = Non
 
 
 def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> dict[str, Value]:
-    """The values of a request whose expressions are known: all that is left to check."""
+    """Check and return the values of a request whose expressions are cached; nothing else remains to be checked."""
     raw_values = request.ExpressionAttributeValues
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     condition = known.condition
@@ -83,7 +86,10 @@ def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> 
 def compile_expressions(
     request: ExpressionsRequest, update_text: str | None
 ) -> tuple[WriteExpressions, dict[str, Value]]:
-    """The expressions of a request, and the values that they name. Raises RequestFault for the first fault: values → update → condition → what is unused."""
+    """Compile the expressions of a request; returns them and their values.
+
+    Raises RequestFault for the first fault: values → update → condition → unused names and values.
+    """
     condition_text = request.ConditionExpression
     names, raw_values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
     key = expressions_key((update_text, condition_text), names, raw_values)
@@ -99,7 +105,10 @@ def compile_expressions(
 
 
 def compile_legacy(legacy: LegacyParameters) -> WriteExpressions:
-    """What legacy parameters ask for. Raises Malformed, and ValidationException for the first fault: AttributeUpdates → Expected."""
+    """Compile legacy parameters.
+
+    Raises Malformed, and ValidationException for the first fault: AttributeUpdates → Expected.
+    """
     update = None
     if legacy.updates is not None:
         shapes.check_legacy(legacy.updates, shapes.AttributeValueUpdate)

@@ -1,4 +1,4 @@
-"""How is a planned write of one item carried out, and what does its reply hold? Attributes, and figures of its item collection."""
+"""How is a planned write of one item committed, and what does its reply hold? Attributes, and ItemCollectionMetrics."""
 
 from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
@@ -36,7 +36,10 @@ class ReplyOptions(Protocol):
 
 
 def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter) -> Soon[Reply]:
-    """Carry out the write of a single item, and reply. Raises the first fault that only the table tells, and as `commit_write`."""
+    """Commit the write of a single item and return the reply.
+
+    Raises the first fault that depends on the table, and what `commit_write` raises.
+    """
     table = find_active_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
@@ -48,7 +51,7 @@ def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter
 
 
 def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
-    """What a write returns, without figures of its item collection."""
+    """The reply of a write, without ItemCollectionMetrics."""
     if request.ReturnValues is None:
         return {}
     attributes = returned_attributes(request.ReturnValues, change, action.update)
@@ -56,7 +59,7 @@ def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
 
 
 async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, change: Soon[Change]) -> Reply:
-    """The same with those figures, once the write is in."""
+    """Wait for a write; its reply, with ItemCollectionMetrics if requested."""
     change = await settled(change)
     reply = _reply(request, action, change)
     if request.ReturnItemCollectionMetrics == "SIZE" and change.table.has_item_collections:
@@ -65,9 +68,9 @@ async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, chan
 
 
 def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str, meter: Meter) -> Soon[Change]:
-    """Carry out a write of one item, and tell what it consumes; `name` is the table as the reply names it.
+    """Commit a write of one item and record its usage; `name` is the table as the reply names it.
 
-    Raises what the plan refuses with, which consumes as much as a write of the item that is there, and what `Store.mutate` raises.
+    Raises what the plan and `Store.mutate` raise. An ItemRefusal consumes as much as a write of the existing item.
     """
     try:
         change = scope.store.mutate(table, key, plan, new_request_id())
@@ -81,7 +84,7 @@ def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str
 
 
 async def _committed(coming: Coroutine[Any, Any, Change], table: OpenTable, name: str, meter: Meter) -> Change:
-    """The same, of a store that has to wait."""
+    """`commit_write` for a store that has to wait for the commit."""
     try:
         change = await coming
     except ItemRefusal as refusal:
@@ -92,12 +95,12 @@ async def _committed(coming: Coroutine[Any, Any, Change], table: OpenTable, name
 
 
 def _refused(table: OpenTable, name: str, refusal: ItemRefusal) -> Usage:
-    """What a write consumed that was refused for what its item is: as much as a write of the item."""
+    """Usage of a write refused because of its item: as much as a write of that item."""
     return Usage(table, name, write_units(refusal.size_bytes, 0), (), True, False)
 
 
 def returned_attributes(return_values: str | None, change: Change, update: CompiledUpdate | None) -> Row | Item | None:
-    """What a write returns; `return_values` are the words of ReturnValues. None for nothing."""
+    """Attributes that a write returns for `return_values`, a word of ReturnValues; None for nothing."""
     if return_values is None or return_values == "NONE":
         return None
     row = change.old if return_values in ("ALL_OLD", "UPDATED_OLD") else change.new
@@ -113,7 +116,10 @@ def returned_attributes(return_values: str | None, change: Change, update: Compi
 async def metrics_by_table(
     scope: Scope, written: Iterable[tuple[str, Action, Change]]
 ) -> dict[str, list[dict[str, object]]]:
-    """ItemCollectionMetrics of every collection written to, under (table's name) as given; tables without local indexes have none."""
+    """ItemCollectionMetrics of every collection written to, by table name as given in `written`.
+
+    Tables without local indexes have none.
+    """
     metrics: dict[str, list[dict[str, object]]] = {}
     told: set[bytes] = set()
     for name, action, change in written:
@@ -126,7 +132,7 @@ async def metrics_by_table(
 
 
 async def _collection_metrics(scope: Scope, change: Change, key_item: Item) -> dict[str, object]:
-    """ItemCollectionMetrics of the collection that a write belongs to; `key_item` has its partition key."""
+    """ItemCollectionMetrics of the collection that a write belongs to; `key_item` holds its partition key."""
     table = change.table
     size_gb = await scope.store.collection_size_bytes(table, change.key) // _BYTES_PER_GB
     return {

@@ -1,11 +1,11 @@
-"""Which read does a SELECT come to? A lookup of one item, the spans of one or more partition keys, or a Scan.
+"""How does a SELECT read? By a lookup of one item, the spans of one or more partition keys, or a scan: its access path.
 
-Worked out from the statement and the table alone, once for both, and kept with the statement. Order of checks: index → multi-attribute
-keys → what is computed in the projection → paths into keys → ORDER BY → sort key conditions → projection of the index. Source: service behaviour, captures to Oct
-2026; the order is unconfirmed.
+The access path depends on the statement and the table alone, and is cached with the statement. Order of checks: index →
+multi-attribute keys → computed projection → number of partition keys → ORDER BY → sort key conditions → paths into keys
+→ projection of the index. Source: service behaviour, captures to Oct 2026; the order is unconfirmed.
 
-An entry of an index is all that a condition sees: what the index does not project is missing, for local indexes too. By its key
-an index is read only with conditions on what it projects, but in the branches of an OR.
+A condition sees only the entry of an index: attributes that the index does not project are missing, for local indexes
+too. A read by an index's key may have conditions only on projected attributes, except in the branches of an OR.
 """
 
 from typing import Literal, NamedTuple
@@ -41,7 +41,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 
 
 class KeyBranch(NamedTuple):
-    """A partition key value in a branch of an OR, and what the branch says about the sort key."""
+    """A partition key value in a branch of an OR, and the branch's condition on the sort key."""
 
     number: int
     partition: str
@@ -50,15 +50,15 @@ class KeyBranch(NamedTuple):
 
 
 class AccessPath(NamedTuple):
-    """What a SELECT reads of its table, values left open as tokens."""
+    """How a SELECT reads its table. Values are still tokens."""
 
     table: OpenTable
     source: ReadSource
     kind: Literal["lookup", "query", "scan"]
     partitions: tuple[str, ...]
-    """Tokens of the partition key values; none for a scan."""
+    """Tokens of the partition key values; empty for a scan."""
     branches: tuple[KeyBranch, ...]
-    """The same one by one, where they come from an OR whose branches say more; two about one value may not name the sort key."""
+    """Partition key values of an OR whose branches hold more; no two with one value may name the sort key."""
     sort_term: Term | None
     sort_choices: tuple[str, ...]
     """Tokens of `sort key IN […]`."""
@@ -68,11 +68,11 @@ class AccessPath(NamedTuple):
     projection: CompiledProjection | None
     fetches_items: bool
     is_global: bool
-    """True for a global index, which knows no consistent reads."""
+    """True for a global index, which allows no strongly consistent reads."""
 
 
 def choose_access_path(table: OpenTable, statement: Statement) -> AccessPath:
-    """The read; raises ValidationException for a statement that its table does not fit."""
+    """The access path of a SELECT; raises ValidationException if the statement does not fit the table."""
     source = _source(table, statement.index_name)
     keys = source.keys
     if len(keys.partition_names) > 1 or len(keys.sort_names) > 1:
@@ -134,7 +134,7 @@ def choose_access_path(table: OpenTable, statement: Statement) -> AccessPath:
 
 
 def _key_branches(branches: list[Branch], sort_name: str | None) -> tuple[KeyBranch, ...]:
-    """The branches' partition key values one by one."""
+    """One KeyBranch for each partition key value of the branches."""
     found = []
     for number, (tokens, parts) in enumerate(branches):
         sort_term = None if sort_name is None else take_sort_term(list(parts), sort_name)
@@ -144,7 +144,7 @@ def _key_branches(branches: list[Branch], sort_name: str | None) -> tuple[KeyBra
 
 
 def _of_entries(condition: CompiledCondition, projected: frozenset[str]) -> CompiledCondition:
-    """`condition`, which sees of a fetched item only what the index's entry has."""
+    """`condition`, tested only on the attributes of a fetched item that the index projects."""
     test = condition.test
     return CompiledCondition(
         "",
@@ -165,7 +165,7 @@ def _source(table: OpenTable, index_name: str | None) -> ReadSource:
 def _order(
     statement: Statement, source: ReadSource, partitions: tuple[str, ...], *, has_filter: bool
 ) -> tuple[Literal["written", "ascending", "descending"], bool]:
-    """In which order partitions are read, and whether their items are read backwards."""
+    """The order in which partitions are read, and whether their items are read in reverse."""
     if not statement.order:
         return "written", False
     if not has_filter:
@@ -187,9 +187,10 @@ def _order(
 
 
 def _fetches_items(source: ReadSource, projection: CompiledProjection | None, tested: CompiledCondition | None) -> bool:
-    """Does a SELECT name more than an index's entries carry? A local one fetches the items, a global one refuses.
+    """True if a local index's entries lack attributes of the projection, so that items are fetched.
 
-    `tested` is what must hold besides the key of a read by key, which refuses what entries lack.
+    Raises ValidationException if a global index's entries do, or if any lack attributes of `tested`, the further
+    conditions of a read by key.
     """
     index, projected = source.index, source.projected_names
     if index is None or projected is None:

@@ -1,12 +1,12 @@
-"""BatchExecuteStatement: up to 25 statements, all reads or all writes, each by itself; one that fails is told in its place.
+"""BatchExecuteStatement: up to 25 statements, all reads or all writes, each by itself; errors are reported per statement.
 
-Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against its table →
-items named twice. What is found in one statement becomes its error; only the two in between refuse the whole request. Reads must
-fix the primary key; ReturnValuesOnConditionCheckFailure has no effect.
+Order of checks: each statement by itself, in the order of the request → reads and writes mixed → each statement against
+its table → items named twice. A fault of one statement becomes its error; only mixed reads and writes, and items named
+twice, refuse the whole request. Reads must fix the primary key; ReturnValuesOnConditionCheckFailure has no effect.
 
-Open in what is known of the service, our choices: ConsumedCapacity has a member for each statement that took effect, in their
-order; statements that failed do not count for the two checks of the whole; a statement that would return an item behind 32 MB of JSON is
-not carried out, and told as throttled.
+Our choices, unconfirmed: ConsumedCapacity has a member for each statement that took effect, in order;
+failed statements do not count in the two checks of the whole request; a statement that would return an item after 32 MB
+of JSON is not carried out, and reported as throttled.
 """
 
 from typing import Annotated
@@ -43,7 +43,7 @@ from hashrange.soon import settled
 
 _ERROR_CODES = CODES | {"ResourceNotFoundException": "ResourceNotFound", "InternalServerError": "InternalServerError"}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
-"""Errors that name the table."""
+"""Codes of errors whose response names the table."""
 
 
 class BatchStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,18 +63,18 @@ class BatchExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc
 
 
 class Asked(msgspec.Struct, frozen=True, gc=False):
-    """A statement that is sound in itself."""
+    """A statement that passed the checks without its table."""
 
     position: int
     consistent: bool
     statement: Statement
     values: dict[str, Value]
     write: StatementWrite | None
-    """None for a read."""
+    """The statement's write; None for a read."""
 
 
 async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRequest, meter: Meter) -> Reply:
-    """A reply for each statement, in their order."""
+    """Responses, in order. Raises StorageBusy if the engine stalls before any statement has succeeded."""
     replies = [Structure() for _ in request.Statements]
     any_done = False
     json_bytes = 0
@@ -100,7 +100,7 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
 
 
 def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[Asked]:
-    """The statements that are sound in themselves; the others have their error in `replies`."""
+    """Statements without faults; errors of the others go to `replies`. Refuses mixed reads and writes."""
     checked = []
     for position, request in enumerate(requests):
         try:
@@ -126,7 +126,7 @@ def _check(position: int, request: BatchStatementRequest) -> Asked:
 
 
 def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> list[Asked]:
-    """The statements whose items have a place; the others have their error in `replies`. Refuses items named twice."""
+    """Statements that fit their tables; errors of the others go to `replies`. Refuses items named twice."""
     located = []
     places = set()
     for asked in checked:
@@ -151,7 +151,7 @@ def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> li
 
 
 async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
-    """One lookup, with the table as it is now: others ran between two slices."""
+    """Look up one item in the table as it is now: it may have changed since the checks."""
     table = find_statement_table(scope, asked.statement)
     access = bound_read(table, asked.statement)
     if not is_key_read(access):
@@ -163,7 +163,7 @@ async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
 
 
 async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | None:
-    """One write, likewise. What it returns is a row, so that no decoded item piles up."""
+    """Commit one write to the table as it is now. Returns a row, so that no decoded items accumulate."""
     table = find_statement_table(scope, write.statement)
     key, plan = plan_action(table, bind_write(table, write, None))
     change = await settled(commit_write(scope, table, key, plan, table.name, meter))
@@ -177,12 +177,12 @@ def _returns_item(asked: Asked) -> bool:
 
 
 def _table_name(statement: Statement) -> str:
-    """The table's own name."""
+    """The table's name, without the rest of an ARN."""
     return statement.table_name.rpartition("/")[2]
 
 
 def _error(refusal: ApiError, statement: Statement | None) -> Structure:
-    """The reply of a statement that failed."""
+    """The response of a failed statement."""
     code = _ERROR_CODES[refusal.code]
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **refusal.members))
     if statement is not None and code in _WITH_TABLE_NAME:
@@ -191,7 +191,7 @@ def _error(refusal: ApiError, statement: Statement | None) -> Structure:
 
 
 def _is_eventual(request: BatchExecuteStatementRequest) -> bool:
-    """Only when every statement is a read, and none asks for a consistent one."""
+    """True if every statement is a read, and none requests a consistent one."""
     return all(one.ConsistentRead is not True and is_select_text(one.Statement) for one in request.Statements)
 
 

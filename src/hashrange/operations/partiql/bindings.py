@@ -1,6 +1,6 @@
-"""What does a statement come to for a table? Worked out once for both, and kept for as long as the statement is.
+"""How is work on a statement and its table done only once? Its result is cached with the statement, for the last table used.
 
-A statement is compiled once for everybody, so what it comes to must follow the table that it meets: of each statement the last one is kept.
+All requests share a compiled statement, which may be used with several tables: only the last table's result is kept.
 """
 
 from collections.abc import Callable
@@ -13,16 +13,16 @@ Bound = TypeVar("Bound")
 
 
 class Bindings(Generic[Bound]):
-    """Statement → the table that it met last, and what it comes to for that one."""
+    """Cache: statement → the last table used with it, and the result for both."""
 
     __slots__ = ("_work_out",)
 
     def __init__(self, work_out: Callable[[OpenTable, Statement], Bound]) -> None:
-        """`work_out` raises ValidationException for a statement that does not fit the table; that is not kept."""
+        """`work_out` raises ValidationException for a statement that does not fit the table; errors are not cached."""
         self._work_out = work_out
 
     def find(self, table: OpenTable, statement: Statement) -> Bound:
-        """What the statement comes to for this table. 0.2 µs when that is known. Raises as `work_out`."""
+        """Result of `work_out` for this table and statement; 0.2 µs if cached. Raises what `work_out` raises."""
         kept: tuple[OpenTable, Bound] | None = statement.kept_beside.get(self)
         if kept is not None and kept[0] is table:
             return kept[1]

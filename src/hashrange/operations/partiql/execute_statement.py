@@ -1,8 +1,8 @@
 """ExecuteStatement: one PartiQL statement, paged when it is a SELECT.
 
-A SELECT is read as GetItem, Query or Scan read, a write goes the way of PutItem, UpdateItem or DeleteItem. Order of checks: the
-statement's text → number of parameters → their values → static checks → NextToken of a write → table → what the statement and
-its table do not agree on → NextToken.
+A SELECT reads as GetItem, Query or Scan do; a write is planned and committed as by PutItem, UpdateItem or DeleteItem.
+Order of checks: the statement's text → number of parameters → their values → static checks → NextToken of a write →
+table → faults of the statement against its table → NextToken.
 """
 
 from functools import partial
@@ -49,7 +49,7 @@ class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Meter) -> Soon[Reply]:
-    """The page of a SELECT, or what RETURNING asks for."""
+    """Return the page of a SELECT, or the item that RETURNING requests."""
     parameters = request.Parameters
     statement = compile_statement(request.Statement, parameters)
     if statement.kind != "SELECT":
@@ -74,7 +74,7 @@ def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Met
 def _item_reply(
     access: AccessPath, values: dict[str, Value], request: ExecuteStatementRequest, meter: Meter, row: Row | None
 ) -> Reply:
-    """The item of a lookup, if it is there and fits."""
+    """Reply with a lookup's item, if it exists and satisfies the conditions."""
     meter.append(ReadUsage(access.table, access.table.name, row, request.ConsistentRead is True))
     item = item_of(access, values, row)
     return {"Items": Rows(() if item is None else (item,))}
@@ -83,7 +83,7 @@ def _item_reply(
 async def _select_page(
     scope: Scope, request: ExecuteStatementRequest, access: AccessPath, values: dict[str, Value], meter: Meter
 ) -> Reply:
-    """A page of what Query and Scan read."""
+    """One page of a SELECT that is no lookup."""
     table = access.table
     start = None
     if request.NextToken is not None:

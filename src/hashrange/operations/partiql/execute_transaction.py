@@ -1,11 +1,11 @@
 """ExecuteTransaction: up to 100 statements on distinct items, all reads or all writes (with EXISTS), all or none.
 
-Order of checks: each statement by itself, in the order of the request (a fault tells the statement's number, but one of a
-parameter's value does not) → reads and writes mixed → each statement against what a
-transaction can do and against its table, in their order → items named twice. Faults of keys, and everything at run time, become
-reasons, as in TransactWriteItems and TransactGetItems, whose roads these are. ClientRequestToken counts for writes only.
+Order of checks: each statement by itself, in the order of the request (a fault names the statement's number, except a
+fault of a parameter's value) → reads and writes mixed → each statement, in order, against what a transaction supports
+and against its table → items named twice. Faults of keys, and all faults at run time, become cancellation reasons, as
+in TransactWriteItems and TransactGetItems, whose code is shared. ClientRequestToken has an effect on writes only.
 
-Open in what is known of the service, our choices: the order of these checks; ConsumedCapacity by table.
+Our choices, unconfirmed: the order of these checks; ConsumedCapacity by table.
 """
 
 from typing import Annotated, NamedTuple
@@ -69,14 +69,14 @@ class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 
 class SelectedItem(NamedTuple):
-    """A SELECT of one item whose values are sound."""
+    """A SELECT of one item, with checked values."""
 
     access: AccessPath
     values: dict[str, Value]
 
 
 async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, meter: Meter) -> Reply:
-    """The items that were read, or what was written committed at once."""
+    """Read all items as of one point in time, or commit all writes in one commit."""
     requests = request.TransactStatements
     statements = _compiled(requests)
     are_reads = {statement.kind == "SELECT" for statement in statements}
@@ -91,7 +91,7 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, 
 
 
 def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
-    """The statements in the order of the request."""
+    """Compiled statements, in the order of the request."""
     statements = []
     for position, request in enumerate(requests):
         try:
@@ -102,7 +102,7 @@ def _compiled(requests: list[ParameterizedStatement]) -> list[Statement]:
 
 
 def _numbered(position: int, request: ParameterizedStatement, fault: RequestFault) -> ValidationException:
-    """The fault of a statement with its number; raises that of a parameter, which is the request's."""
+    """The fault, with its statement's number. A parameter's fault is raised without one."""
     check_statement_parameters(request.Parameters or ())
     return _fault(position, message_of(fault) or "")
 
@@ -115,7 +115,7 @@ def _fault(position: int, message: str) -> ValidationException:
 
 
 def _lookup(scope: Scope, position: int, statement: Statement, request: ParameterizedStatement) -> SelectedItem:
-    """A read that a transaction can do."""
+    """A checked read. Raises if transactions do not support it."""
     try:
         values = statement.values(request.Parameters)
     except RequestFault as fault:
@@ -133,7 +133,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
 
 
 async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Reply:
-    """The items as of one point in time."""
+    """Read the items as of one point in time."""
     places: list[tuple[OpenTable, Key]] = []
     reasons: list[ApiError | None] = []
     for lookup in lookups:
@@ -151,7 +151,7 @@ async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Repl
 
 
 def _response(lookup: SelectedItem, row: Row | None) -> Structure:
-    """What one SELECT tells: its item, or nothing where none is there or nothing of it is chosen."""
+    """The response to one SELECT: its item; empty without one, or if nothing of it is projected."""
     item = None if row is None else item_of(*lookup, row)
     return Structure() if item is None or item == EMPTY_PART else Structure(Item=item)
 
@@ -160,7 +160,7 @@ def _response(lookup: SelectedItem, row: Row | None) -> Structure:
 
 
 async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: list[Statement], meter: Meter) -> Reply:
-    """Commit all statements at once."""
+    """Commit all statements in one commit."""
     content = None
     if request.ClientRequestToken is not None:
         content = ContentDigest()
@@ -175,7 +175,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
 def _checked_writes(
     statements: list[Statement], requests: list[ParameterizedStatement], content: ContentDigest | None
 ) -> list[StatementWrite]:
-    """The writes in the order of the request, each checked by itself; their content is noted on the way."""
+    """Writes of the request, in its order, each checked by itself; their requests are added to `content`."""
     writes = []
     inserted_bytes = 0
     for position, (statement, request) in enumerate(zip(statements, requests, strict=True)):
@@ -195,7 +195,7 @@ def _checked_writes(
 def _planned_steps(
     scope: Scope, writes: list[StatementWrite], requests: list[ParameterizedStatement]
 ) -> list[TransactionStep]:
-    """What the statements do; refuses what a transaction cannot do, then items named twice."""
+    """Steps of the statements. Raises for what a transaction does not support, then for items named twice."""
     steps = []
     places = []
     for position, (write, request) in enumerate(zip(writes, requests, strict=True)):
@@ -210,7 +210,7 @@ def _planned_steps(
 
 
 def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str | None) -> tuple[OpenTable, Action]:
-    """What the statement does, and its table."""
+    """Table and action of a statement. Raises if transactions do not support it."""
     statement = write.statement
     if statement.returning is not None:
         raise _fault(position, TRANSACTION_RETURNING)

@@ -1,9 +1,10 @@
-"""Where does the next page of a SELECT begin? A NextToken tells, and belongs to one statement with its parameters.
+"""Where does the next page of a SELECT begin? Where the NextToken says; it is valid only for one statement with its parameters.
 
-Form (opaque to clients): base64 of 16 bytes signature ‖ JSON [number of the span, last evaluated key or null]. The signature is
-an HMAC over statement, parameters and that JSON, keyed by the table's own id. So a token outlives a restart, needs nothing stored,
-ends with its table, and fits no other statement. The table's id is no secret to who may describe the table: what a token says is
-checked again as an ExclusiveStartKey is, and no token leads outside of what its statement reads anyway.
+Form (opaque to clients): base64 of 16 bytes signature ‖ JSON [number of the span, last evaluated key or null]. The
+signature is an HMAC over statement, parameters and that JSON, keyed by the table's UUID. So a token survives a restart,
+needs no storage, ends with its table, and fits no other statement. Clients that may describe the table know the UUID:
+the content of a token is checked again like an ExclusiveStartKey, and no token leads outside of what its statement
+reads anyway.
 """
 
 import hmac
@@ -25,24 +26,24 @@ SIGNATURE_BYTES = 16
 
 
 class Continuation(NamedTuple):
-    """Where to go on: in which span, and behind which item."""
+    """The beginning of the next page: a span, and the item after which to read it."""
 
     span_number: int
     last_key: Item | None
-    """Attributes of the last evaluated item's key; None at the beginning of the span."""
+    """Key attributes of the last evaluated item; None at the beginning of the span."""
 
 
 _decode = msgspec.json.Decoder(tuple[int, dict[str, Any] | None]).decode
 
 
 def make_token(table: OpenTable, statement: str, parameters: RawParameters | None, continuation: Continuation) -> str:
-    """The token of a page's end."""
+    """The NextToken for a continuation of this statement."""
     content = encode_canonically(continuation)
     return b64encode(_signature(table, statement, parameters, content) + content).decode()
 
 
 def read_token(table: OpenTable, statement: str, parameters: RawParameters | None, token: str) -> Continuation:
-    """What a token says; raises ValidationException for one that was not given for this statement."""
+    """The continuation in a token; raises ValidationException for a token of another statement, parameters or table."""
     try:
         signed = b64decode(token, validate=True)
         content = signed[SIGNATURE_BYTES:]

@@ -1,7 +1,7 @@
-"""What does a SELECT return? One item by its key as GetItem reads it, or a page of spans as Query and Scan read them.
+"""What does a SELECT return? One item by its key, read as by GetItem, or a page of spans, read as by Query and Scan.
 
-Source: service behaviour, captures to Oct 2026. Open in what is known of the service, our choices: several partition keys are read
-in the order in which they are written, each once; each is charged as a Query of its own.
+Source: service behaviour, captures to Oct 2026. Our choices, unconfirmed: several partition keys are read in the order
+of the text, each once; each consumes capacity like a Query of its own.
 """
 
 import msgspec
@@ -36,11 +36,11 @@ from hashrange.tables.read_spans import (
 from hashrange.tables.span import Span
 
 SLICE_SPANS_MAX = 256
-"""Spans read between two hand-backs of the loop when nobody else is there; some 4 ms."""
+"""Maximum spans of a slice while no other request waits for the event loop; about 4 ms."""
 
 
 class SelectPage(msgspec.Struct, frozen=True, gc=False):
-    """What one page of a SELECT holds."""
+    """One page of a SELECT."""
 
     items: Rows
     usage: Usage
@@ -51,17 +51,17 @@ READS = Bindings(choose_access_path)
 
 
 def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
-    """The statement's plan for this table, kept until it meets another one. Raises ValidationException for a statement that its table does not fit."""
+    """The statement's access path for this table, cached. Raises ValidationException if they do not fit together."""
     return READS.find(table, statement)
 
 
 def is_key_read(access: AccessPath) -> bool:
-    """Is the whole key all that the statement says? Only so do batches and transactions read: they know no filters."""
+    """True if the statement's only condition is the whole key: batches and transactions allow no filters."""
     return access.kind == "lookup" and access.condition is None
 
 
 def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
-    """Where a lookup's item stands; raises for values that do not fit the key."""
+    """Key of a lookup's item; raises ValidationException for values that do not fit the key."""
     keys = access.source.keys
     key_item = {keys.partition_names[0]: values[access.partitions[0]]}
     if access.sort_term is not None:
@@ -70,7 +70,7 @@ def locate_read(access: AccessPath, values: dict[str, Value]) -> Key:
 
 
 def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Row | None:
-    """What a SELECT returns of a row, EMPTY_PART if it chooses nothing; None when there is no row, or it does not fit the conditions."""
+    """A row's projection for a SELECT, perhaps EMPTY_PART; None without a row, or if the conditions are false."""
     condition, projection = access.condition, access.projection
     if row is None or (condition is None and projection is None):
         return row
@@ -89,7 +89,7 @@ async def read_spans(
     *,
     consistent: bool,
 ) -> SelectPage:
-    """One page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON."""
+    """Read one page: spans one after the other, until `limit` evaluated items, 1 MB of them or 32 MB of their JSON."""
     if consistent and access.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
     source = access.source
@@ -137,7 +137,7 @@ async def read_spans(
 
 
 def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units: float) -> Usage:
-    """What a page is charged, a table's own units or those of the index that was read and of items fetched for its entries."""
+    """Usage of a page: units of the table, or of the index and the items fetched for its entries."""
     if source.index is None:
         return Usage(table, table.name, own_units)
     return Usage(table, table.name, fetched_units, ((source.index, own_units),))
@@ -147,7 +147,7 @@ def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units
 
 
 def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm] | None]:
-    """The key conditions of each span, in the order in which they are read; None for all that a scan walks."""
+    """Key conditions of each span, in reading order; None for the only span of a scan."""
     if not access.partitions:
         return [None]
     partition_name = access.source.keys.partition_names[0]
@@ -160,7 +160,10 @@ def _choices(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]
 
 
 def _branch_terms(access: AccessPath, values: dict[str, Value], partition: Value) -> list[list[KeyTerm]] | None:
-    """The condition on the sort key in the branch of an OR that names this partition; raises where two branches overlap."""
+    """Sort key condition of the OR branch with this partition key value, None if it has none.
+
+    Raises ValidationException if two branches overlap.
+    """
     branches = [branch for branch in access.branches if values[branch.partition] == partition]
     if not any(branch.has_range for branch in branches):
         return None
@@ -175,7 +178,7 @@ def _valued(term: Term, values: dict[str, Value]) -> KeyTerm:
 
 
 def _span(access: AccessPath, terms: list[KeyTerm] | None, last_key: Item | None) -> Span:
-    """The keys that the conditions choose, or those of them behind the last evaluated item."""
+    """The span of keys that satisfy the conditions; with `last_key`, only those after the last evaluated item."""
     source = access.source
     if terms is None:
         span = scan_span(None, None)
@@ -193,7 +196,7 @@ def _span(access: AccessPath, terms: list[KeyTerm] | None, last_key: Item | None
 
 
 def _partition_values(access: AccessPath, values: dict[str, Value]) -> list[Value]:
-    """The partition key values, each once."""
+    """Distinct partition key values, in reading order."""
     if len(access.partitions) == 1:
         return [values[access.partitions[0]]]
     partitions: list[Value] = []
@@ -206,7 +209,7 @@ def _partition_values(access: AccessPath, values: dict[str, Value]) -> list[Valu
 
 
 def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTerm]]:
-    """The conditions on the sort key: one, none, or one for each value of IN, in the order of the values."""
+    """Sort key conditions, by span: one, none, or one for each value of IN, in the order of the values."""
     if access.sort_term is not None:
         return [[_valued(access.sort_term, values)]]
     if not access.sort_choices:
@@ -220,7 +223,7 @@ def _sort_terms(access: AccessPath, values: dict[str, Value]) -> list[list[KeyTe
 
 
 def _ordered(values: list[Value], *, is_reverse: bool) -> list[Value]:
-    """Key values in their order; values that can be no key keep their place among their type, to be refused later."""
+    """Sorted key values. Values of types that no key has keep their order and are refused later."""
 
     def order(value: Value) -> tuple[str, bytes]:
         ((type_name, scalar),) = value.items()

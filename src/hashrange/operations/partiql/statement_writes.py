@@ -1,7 +1,7 @@
-"""What does an INSERT, UPDATE, DELETE or EXISTS do? The same Actions as PutItem, UpdateItem, DeleteItem and a condition check.
+"""Which action does an INSERT, UPDATE, DELETE or EXISTS become? The same kinds as in PutItem, UpdateItem, DeleteItem, ConditionCheck.
 
-`check_write` needs no table; `bind_write` makes the action of it, for what of WHERE is the key only a table tells. Sizes: only the item that
-results counts, not what the statement weighs. Source: service behaviour, captures to Oct 2026.
+`check_write` needs no table. `bind_write` makes the action, since only the table shows which part of WHERE is the key.
+Only the size of the resulting item is limited, not the statement size. Source: service behaviour, captures to Oct 2026.
 """
 
 from typing import NamedTuple
@@ -28,17 +28,17 @@ _ACTION_KINDS: dict[StatementKind, actions.ActionKind] = {"UPDATE": "update", "D
 
 
 class StatementWrite(msgspec.Struct, frozen=True, gc=False):
-    """A write whose values are sound."""
+    """A write statement with checked values."""
 
     statement: Statement
     values: dict[str, Value]
-    """Of an INSERT none: its values are in the item."""
+    """Values of the tokens; empty for an INSERT, whose values are in its item."""
     insert: Action | None
-    """All of an INSERT."""
+    """The action of an INSERT; None for other statements."""
 
 
 class SplitWhere(NamedTuple):
-    """A statement's WHERE, split for its table: tokens of the key's values, and the condition that the rest makes."""
+    """A statement's WHERE, split for its table: tokens of the key's values, and the rest as a condition."""
 
     partition: str
     sort: str | None
@@ -46,7 +46,10 @@ class SplitWhere(NamedTuple):
 
 
 def check_write(statement: Statement, parameters: RawParameters | None) -> StatementWrite:
-    """The statement with its parameters in place. Raises what is wrong with them, and ValidationException for an item that is too large."""
+    """The statement with the values of its parameters.
+
+    Raises faults of the parameters, and ValidationException for an item that is too large.
+    """
     build_item = statement.build_item
     if build_item is None:
         return StatementWrite(statement, statement.values(parameters), None)
@@ -55,7 +58,7 @@ def check_write(statement: Statement, parameters: RawParameters | None) -> State
 
 
 def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) -> Action:
-    """What the statement does to its table. Raises ValidationException where WHERE does not fit the table's keys."""
+    """Action of a write statement. Raises ValidationException for an index, or a WHERE that does not fix the key."""
     statement = write.statement
     if statement.index_name is not None:
         raise ValidationException(WRITE_ON_INDEX)
@@ -73,7 +76,7 @@ def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) 
 
 
 def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
-    if statement.projection_fault is not None:  # of an EXISTS
+    if statement.projection_fault is not None:  # of the SELECT inside an EXISTS
         raise statement.projection_fault
     parts = split_conditions(statement.where)
     partition = take_equality(parts, table.partition_name)
@@ -89,7 +92,7 @@ WHERES = Bindings(_split_where)
 
 
 def returned_item(statement: Statement, change: Change) -> Row | Item | None:
-    """What RETURNING asks for; None for nothing. MODIFIED NEW has what stands at all targets now, removed ones too."""
+    """Item that RETURNING requests, or None. MODIFIED NEW holds new values at all targets, even at removed paths."""
     returning = statement.returning
     if returning is None:
         return None

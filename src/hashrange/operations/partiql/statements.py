@@ -1,4 +1,4 @@
-"""What do the three operations share? The shapes of a statement and its parameters, and the table that it names."""
+"""What do the PartiQL operations share? The shapes of a statement and its parameters, and the lookup of its table."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ StatementParameters = Annotated[list[shapes.AttributeValue], Meta(min_length=1)]
 
 
 def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
-    """The table that the statement names; a name that no table can have is just not found."""
+    """The table that the statement names. Raises ResourceNotFoundException, also for a name that no table can have."""
     try:
         table = find_active_table(scope, statement.table_name)
     except Malformed:
@@ -30,7 +30,7 @@ def find_statement_table(scope: Scope, statement: Statement) -> OpenTable:
 
 
 def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
-    """The table that the statement of each request names, if it can be read. A new text is compiled."""
+    """Table names in the statements of all requests, except statements with faults. New texts are compiled."""
     for request in requests:
         try:
             yield compile_statement(request.Statement, request.Parameters).table_name
@@ -39,5 +39,5 @@ def statement_tables(requests: Iterable[Any]) -> Iterator[str]:
 
 
 def is_select_text(text: str) -> bool:
-    """True for a text that can only be a SELECT; one that hides behind a comment is not recognised."""
+    """True for a text that can only be a SELECT; a SELECT behind a comment is not recognised."""
     return text[:6].upper() == "SELECT" or text.lstrip()[:6].upper() == "SELECT"

@@ -1,6 +1,6 @@
-"""Which parts of a WHERE clause fix a key? Equalities, IN and OR on key attributes, told apart from what remains to be tested.
+"""Which parts of a WHERE clause fix a key? Equalities, IN and OR on key attributes, split from the conditions still to be tested.
 
-Works on the tree of conditions alone: values stand in it as tokens. Source: service behaviour, captures to Oct 2026.
+Works on the condition tree alone, in which values are tokens. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterable
@@ -25,14 +25,14 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Branch(NamedTuple):
-    """One way in which an OR fixes a key attribute: the tokens of its values, and what must hold besides."""
+    """A branch of an OR that fixes a key attribute: tokens of the values, and the branch's other conditions."""
 
     tokens: tuple[str, ...]
     parts: tuple[ConditionNode, ...]
 
 
 def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
-    """The conditions that AND joins, in the order of the text, whatever the parentheses; none without a WHERE."""
+    """Conditions joined by AND, in the order of the text, regardless of parentheses; empty without a WHERE."""
     parts: list[ConditionNode] = []
     pending = [] if where is None else [where]
     while pending:
@@ -45,7 +45,7 @@ def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
 
 
 def take_equality(parts: list[ConditionNode], name: str) -> str | None:
-    """The value token of the first `name = value`, which leaves `parts`; None when there is none."""
+    """Remove the first `name = value` from `parts`; returns its value token, or None."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None and len(tokens) == 1:
@@ -55,7 +55,7 @@ def take_equality(parts: list[ConditionNode], name: str) -> str | None:
 
 
 def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] | None:
-    """The value tokens of the first part that allows `name` only these values, which leaves `parts`."""
+    """Remove the first part that limits `name` to certain values; returns their tokens, or None."""
     for position, part in enumerate(parts):
         tokens = _alternatives(part, name)
         if tokens is not None:
@@ -65,7 +65,7 @@ def take_alternatives(parts: list[ConditionNode], name: str) -> tuple[str, ...] 
 
 
 def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
-    """The first part that is an OR whose branches each fix `name` among other conditions: its position, and the branches."""
+    """Position and branches of the first OR whose branches each fix `name` among other conditions, or None."""
     for position, part in enumerate(parts):
         branches = _branches(part, name)
         if branches is not None:
@@ -74,7 +74,7 @@ def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Bran
 
 
 def _alternatives(node: ConditionNode, name: str) -> tuple[str, ...] | None:
-    """Value tokens of `name = a`, `name IN [a, b]` and of ORs of these."""
+    """Value tokens of `name = a`, `name IN [a, b]` or an OR of these; None for other conditions."""
     if isinstance(node, Comparison):
         if node.operator != "=":
             return None
@@ -91,7 +91,7 @@ def _alternatives(node: ConditionNode, name: str) -> tuple[str, ...] | None:
 
 
 def _branches(node: ConditionNode, name: str) -> list[Branch] | None:
-    """The same where further conditions may stand beside them in each branch."""
+    """Branches of a condition that each fix `name`, possibly with further conditions; None if one does not."""
     if isinstance(node, Or):
         branches: list[Branch] = []
         for condition in node.conditions:
@@ -113,7 +113,7 @@ def _branches(node: ConditionNode, name: str) -> list[Branch] | None:
 
 
 def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """All branches' tokens; None when a branch has none."""
+    """Tokens of all branches; None if a branch has none."""
     tokens: list[str] = []
     for branch in branches:
         if branch is None:
@@ -123,7 +123,7 @@ def _join(branches: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
 
 
 def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
-    """The first part that is a condition on a sort key as a Query knows it; it leaves `parts`."""
+    """Remove from `parts`, and return, the first sort key condition that a Query allows, or None."""
     for position, part in enumerate(parts):
         term = _sort_term(part, name)
         if term is not None:
@@ -152,7 +152,7 @@ def _sort_term(node: ConditionNode, name: str) -> Term | None:
 
 
 def count_range_conditions(parts: Iterable[Any], name: str) -> int:
-    """How many conditions on a sort key stand in these parts; what is negated, and `<>`, does not count."""
+    """Number of conditions on the sort key in these parts; negated conditions and `<>` do not count."""
     count = 0
     pending = list(parts)
     while pending:
@@ -165,7 +165,7 @@ def count_range_conditions(parts: Iterable[Any], name: str) -> int:
 
 
 def _value_against(one: Operand, other: Operand, name: str) -> str | None:
-    """The token of `other` when `one` is the attribute."""
+    """The token of `other` if `one` is the attribute `name`."""
     return other.token if isinstance(other, ValueToken) and _is_attribute(one, name) else None
 
 

@@ -1,6 +1,7 @@
-"""What may a transaction do to an item? Four actions, as requested, and the step that each comes to.
+"""What may a transaction do to an item? Structs of its four actions, and the TransactionStep of each.
 
-What does not fit a table becomes a plan that refuses, so that it is heard among the reasons. Source: service behaviour, captures to Oct 2026.
+An action that does not fit its table becomes a plan that refuses, so that its fault becomes a cancellation reason.
+Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from hashrange.wire.rules import NO_RULES
 
 
 class ConditionCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Look at an item, and refuse unless the condition holds. Actions know no legacy parameters."""
+    """Refuse unless a condition holds for an item. Actions of transactions have no legacy parameters."""
 
     Key: shapes.AttributeMap
     TableName: shapes.TableName
@@ -71,7 +72,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Exactly one of the four."""
+    """Element of TransactItems: exactly one action."""
 
     ConditionCheck: "ConditionCheck | None" = None
     Put: "Put | None" = None
@@ -80,14 +81,17 @@ class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def table_names(element: TransactWriteItem) -> Iterator[str]:
-    """The tables that an element names: one, if it is sound."""
+    """The tables that an element names: one, unless the element has a fault."""
     for action in (element.ConditionCheck, element.Put, element.Delete, element.Update):
         if action is not None:
             yield action.TableName
 
 
 def check_action(element: TransactWriteItem) -> Action:
-    """The action of one element. Raises the first fault that needs no table: shape, then what `items/actions.py` checks."""
+    """The action of one element.
+
+    Raises the first fault that needs no table: not exactly one action, then the checks of `items/actions.py`.
+    """
     put, update, delete, check = element.Put, element.Update, element.Delete, element.ConditionCheck
     absent = (put is None) + (update is None) + (delete is None) + (check is None)
     if absent != 3:
@@ -103,7 +107,7 @@ def check_action(element: TransactWriteItem) -> Action:
 
 
 def step_of(table: OpenTable, action: Action) -> TransactionStep:
-    """What the action does to its table. What does not fit the table makes a step that refuses.
+    """The step of an action; if the action does not fit the table, a step that refuses.
 
     Raises ValidationException for an item whose row would be too long.
     """

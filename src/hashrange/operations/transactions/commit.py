@@ -1,6 +1,6 @@
-"""How does a transaction meet the store? Its steps as one commit, or its places as of one point in time.
+"""How does the store carry out a transaction? Its steps in one commit, or its reads as of one point in time.
 
-Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A refusal of any step or place cancels the whole.
+Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. A single refused step or read cancels all.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from hashrange.tables.open_table import OpenTable
 async def commit_steps(
     scope: Scope, steps: Sequence[TransactionStep], client_token: str | None, content: ContentDigest | None
 ) -> Transacted:
-    """Carry out all steps. `content` is the request's, for its ClientRequestToken; both or none.
+    """Commit all steps. `content` is the request's digest, None without a ClientRequestToken.
 
     Raises TransactionCanceledException, and ValidationException for a transaction that is too large.
     """
@@ -35,7 +35,10 @@ async def commit_steps(
 async def read_places(
     scope: Scope, places: Sequence[tuple[OpenTable, Key]], names: Sequence[str], meter: Meter
 ) -> list[Row | None]:
-    """The rows at all places; `names` are those that the request has for their tables. Raises as `commit_steps`."""
+    """Read all rows and record their usage; `names` are the tables as in the request.
+
+    Raises TransactionCanceledException, and ValidationException for too large reads.
+    """
     try:
         rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES)
     except TransactionRefused as refusal:

@@ -16,11 +16,11 @@ CODES = {
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
-"""Code of an error → code of a reason, and of a statement's error in a batch."""
+"""Code of an error → code of a cancellation reason, and of a statement's error in BatchExecuteStatement."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
-    """The error that tells all refusals, or the first that is no reason; None stands for an action that had nothing against it."""
+    """The error that lists all refusals, or the first WholeRequestFault; None stands for an unrefused action."""
     for refusal in refusals:
         if isinstance(refusal, WholeRequestFault):
             return refusal
@@ -36,5 +36,5 @@ def _reason(refusal: ApiError | None) -> Structure:
 
 
 def message_of(refusal: ApiError) -> str | None:
-    """A refusal in the older wording, which everything inside a transaction or a batch has."""
+    """Message of a refusal, in the older wording, which everything inside a transaction or a batch has."""
     return refusal.older if isinstance(refusal, RequestFault) else refusal.message

@@ -1,4 +1,4 @@
-"""What does a transaction weigh and cost? Its size against the limit, and the units that it consumes.
+"""How large is a transaction, and how much capacity does it consume? The limit of its reads, and its usage.
 
 Shared by TransactWriteItems, TransactGetItems and ExecuteTransaction. Source: service behaviour, captures to Oct 2026.
 """
@@ -16,7 +16,10 @@ from hashrange.store.interface import Transacted, TransactionStep
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:
-    """Refuse what reads more than a transaction may, or more JSON than a reply may have: of whole items, whatever of them is told."""
+    """Raise ValidationException for reads beyond the limit of a transaction, or the JSON limit of a reply.
+
+    Whole items count, even if only parts are returned.
+    """
     size_bytes = row_bytes = json_bytes = 0
     for row in rows:
         if row is not None:
@@ -28,7 +31,10 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
 
 
 def tell_written(meter: Meter, transacted: Transacted, steps: Sequence[TransactionStep], names: Sequence[str]) -> None:
-    """Tell what a transaction of these steps consumes; `names` are those of their tables in the request. A replay costs what reading its items does."""
+    """Record the usage of a transaction; `names` are the tables of its steps as the reply names them.
+
+    A replay consumes as much as reading the items.
+    """
     if transacted.report is None:
         meter += [
             TransactedUsage(change.table, name, change) for change, name in zip(transacted.changes, names, strict=True)

@@ -1,4 +1,4 @@
-"""Is this request the same transaction as an earlier one? The ClientRequestToken, with what was asked for and what to tell again."""
+"""Does a request repeat an earlier transaction? Idempotency tokens: ClientRequestToken, digest of the request, report for a replay."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -18,7 +18,7 @@ _decode_report = msgspec.json.Decoder(TableUnits).decode
 
 
 class ContentDigest:
-    """What a request asks for, piece by piece, so that a large one can be taken in slices."""
+    """Digest of a request, added piece by piece, so that other requests can run in between."""
 
     __slots__ = ("_hash",)
 
@@ -26,11 +26,11 @@ class ContentDigest:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
 
     def add(self, piece: object) -> None:
-        """The next piece; the order of its JSON keys does not count. 1 µs for 400 bytes, 1 ms for 400 KB."""
+        """Add the next piece; the order of its JSON keys does not matter. 1 µs for 400 bytes, 1 ms for 400 KB."""
         self._hash.update(encode_canonically(piece))
 
     def token(self, scope: Scope, client_token: str) -> IdempotencyToken:
-        """The client's token for all of it."""
+        """The IdempotencyToken for the pieces added so far."""
         now_seconds = scope.clock.service_time()
         return IdempotencyToken(
             name=f"{scope.account}\x00{scope.region}\x00{client_token}".encode(),
@@ -42,7 +42,7 @@ class ContentDigest:
 
 
 def replay_units(report: bytes) -> TableUnits:
-    """What a replay is charged: as much as reading the items."""
+    """Units that a replay consumes, by table: as many as reading the items."""
     return _decode_report(report)
 
 

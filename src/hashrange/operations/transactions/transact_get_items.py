@@ -1,7 +1,7 @@
 """TransactGetItems: up to 100 distinct items as of one point in time.
 
-Order of checks: per action, in the order of the request, parameters → Key values → ProjectionExpression; then items named twice
-→ tables. What does not fit a table's keys becomes a reason.
+Order of checks: per action, in the order of the request, parameters → Key values → ProjectionExpression; then items
+named twice → tables. Faults against a table's keys become cancellation reasons.
 """
 
 from typing import Annotated
@@ -38,7 +38,7 @@ from hashrange.wire.rules import RequestRules, SpecialForm
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One item, whole or in part. Transactions know no legacy parameters."""
+    """Read of one item, whole or projected. Transactions have no legacy parameters."""
 
     Key: shapes.AttributeMap
     TableName: shapes.TableName
@@ -47,7 +47,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TransactGetItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One action."""
+    """An element of TransactItems."""
 
     Get: "Get"
 
@@ -60,7 +60,7 @@ class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 class TransactedGet(msgspec.Struct, frozen=True, gc=False):
-    """One Get whose values and projection are sound."""
+    """One Get with checked values and projection."""
 
     table_name: str
     key_item: Item
@@ -68,7 +68,10 @@ class TransactedGet(msgspec.Struct, frozen=True, gc=False):
 
 
 async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, meter: Meter) -> Reply:
-    """The items in the order of the request; an empty object for one that is not there, or of which nothing is chosen. 5 µs an item."""
+    """Read the items, in the order of the request. 5 µs per item.
+
+    A missing item, or one of which the projection chooses nothing, is an empty object.
+    """
     lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
     places = _places(scope, lookups)
     rows = await read_places(scope, places, [lookup.table_name for lookup in lookups], meter)
@@ -76,7 +79,7 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, met
 
 
 def _checked_lookup(get: Get) -> TransactedGet:
-    """Raises the first fault that needs no table."""
+    """One Get, checked and compiled. Raises the first fault that needs no table."""
     if get.ProjectionExpression is None and get.ExpressionAttributeNames is None:
         return TransactedGet(get.TableName, check_item(get.Key)[0], None)
     check_operation_parameters(get, GET_ITEM)
@@ -93,7 +96,7 @@ def _checked_lookup(get: Get) -> TransactedGet:
 
 
 def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
-    """Where the items stand; refuses items named twice, then missing tables, then whatever does not fit its table's keys."""
+    """Table and key of each item. Raises for items named twice, then missing tables, then faults against keys."""
     places = []
     named: list[object] = []
     reasons: list[ApiError | None] = []
@@ -125,7 +128,7 @@ def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable,
 
 
 def _response(lookup: TransactedGet, row: Row | None) -> Structure:
-    """What one Get tells: its item, or nothing."""
+    """The response to one Get: its item, or an empty object."""
     if row is None:
         return Structure()
     spend(len(row) >> 10)

@@ -1,14 +1,15 @@
 """TransactWriteItems: up to 100 puts, updates, deletes and checks of distinct items, all or none.
 
-Order of checks: per action, in the order of the request, exactly one kind → parameters → values (after expressions that cannot
-be read, when they are nested too deep) → item size → expressions; then
-the size of all puts → items named twice → tables. Whatever depends on a table's keys, and everything at run time, becomes a
-reason: keys, index keys' types, targets, conditions, application of updates. Before all reasons, and instead of them, come empty
-values of keys and update statements that are too heavy for items that are not. A token that was used before comes before both. Last, when nothing else is against the transaction: the size of all items, then those of item collections.
+Order of checks: per action, in the order of the request, exactly one kind → parameters → values (nesting that is too
+deep only after expressions that cannot be parsed) → item size → expressions; then the size of all puts → items named
+twice → tables. Faults that depend on a table's keys, or appear at run time, become cancellation reasons: keys, index
+keys' types, targets, conditions, application of updates. Empty key values, and update statements that are too large for
+items that are not, come before all reasons and refuse the whole request. A token that was used before comes before
+both. Last, if nothing else refuses: the size of all items, then the sizes of item collections.
 
-Open in what is known of the service, our choices: items named twice are heard before a missing table; faults of the keys of a
-Put are reasons, as those of lookups are; what a Delete removes counts into the 4 MB; a collection is as large as all actions
-together leave it, and each action that adds to one that is too large has that reason.
+Our choices, unconfirmed: items named twice are reported before a missing table; faults of a Put's keys are
+reasons, like faults of lookups; an item that a Delete removes counts towards the 4 MB; a collection is as large as all
+actions together leave it, and each action that adds to one that is too large has that reason.
 """
 
 from typing import Annotated
@@ -47,7 +48,7 @@ class TransactWriteItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 
 async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest, meter: Meter) -> Reply:
-    """Commit all actions at once; the reply holds only the figures asked for. 15 µs an action."""
+    """Commit all actions in one commit; the reply holds only ItemCollectionMetrics, if requested. 15 µs per action."""
     content = None
     if request.ClientRequestToken is not None:
         content = ContentDigest()
@@ -66,7 +67,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
 
 
 def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest | None) -> list[Action]:
-    """The actions in the order of the request, each checked by itself; their content is noted on the way."""
+    """Actions of the request, in its order, each checked by itself; their elements are added to `content`."""
     actions = []
     put_bytes = 0
     for element in elements:
@@ -81,7 +82,7 @@ def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest |
 
 
 def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]:
-    """What the actions do; refuses items named twice, then tables that are not there."""
+    """The steps of the actions. Raises for items named twice, then for missing tables."""
     steps = []
     places: list[object] = []
     is_table_missing = False
