@@ -1,6 +1,6 @@
-"""What does the service say about expressions and their legacy forms? One home for these sentences.
+"""Which error messages concern expressions and legacy parameters? The service's, each once.
 
-Source: service behaviour, captures to Oct 2026. Members in braces are filled in where the sentence is raised.
+Source: service behaviour, captures to Oct 2026. Members in braces are filled in where the error is raised.
 `(unconfirmed)` marks wording that no capture covers.
 """
 
@@ -20,7 +20,7 @@ BAD_KEY = '{parameter} contains invalid key: Syntax error; key: "{key}"'
 EMPTY_NAME = "ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"  # (unconfirmed)
 UNUSED = "Value provided in {parameter} unused in expressions: keys: {{{keys}}}"
 
-# --- static errors of all kinds, behind "Invalid {kind}: " --------------------------------------
+# --- static errors of all kinds of expressions, after "Invalid {kind}: " ------------------------
 
 INVALID_EXPRESSION = "Invalid {kind}: {fault}"
 EMPTY_EXPRESSION = "The expression can not be empty;"
@@ -46,7 +46,7 @@ TYPE_NAME_UNKNOWN = (
     "Invalid attribute type name found; type: {type_name}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
 )
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""What stands for the type of a path where attribute_type needs a value."""
+"""The operand type reported for a path where attribute_type needs a value."""
 SAME_OPERAND = (
     "The first operand must be distinct from the remaining operands for this operator or function;"
     " operator: {operator}, first operand: {path}"
@@ -86,7 +86,7 @@ KEY_REPEATED_OLDER = "KeyConditionExpressions must only contain one condition pe
 KEY_REPEATED = "Invalid KeyConditionExpression: " + KEY_REPEATED_OLDER
 KEY_NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
 
-# --- an update at run time: always bare ---------------------------------------------------------
+# --- errors of an update at run time: always without an envelope --------------------------------
 
 OPERAND_MISSING = "The provided expression refers to an attribute that does not exist in the item"
 OPERAND_INCORRECT = "An operand in the update expression has an incorrect data type"
@@ -121,4 +121,4 @@ UPDATE_DELETE_TYPE = INVALID_PARAMETERS + "DELETE action with value is not suppo
 UPDATE_ADD_TYPE = INVALID_PARAMETERS + "ADD action is not supported for the type {type_name}"
 
 TOO_MANY_CONDITIONS = "One or more parameter values were invalid: More than {maximum} conditions"
-"""Our own words, for a bound of our own."""
+"""Our own wording, for a limit of our own."""

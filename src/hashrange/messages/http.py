@@ -1,4 +1,4 @@
-"""What does the HTTP front end say? Sentences outside of any operation."""
+"""Which texts does the HTTP front end send? Replies that belong to no operation."""
 
 # Service behaviour, captures to Oct 2026 (operations.md 1.1).
 HEALTHY = "healthy: dynamodb.{region}.amazonaws.com "
@@ -7,7 +7,7 @@ UNKNOWN_OPERATION_BODY = b"<UnknownOperationException/>\n"
 # Service behaviour, captures to Oct 2026 (errors.md 1, HTTP status 500).
 INTERNAL_ERROR = "The server encountered an internal error trying to fulfill the request."
 
-# Our own words: the service answers these cases with a bare status.
+# Our own wording: the service answers these cases with a status and no text.
 MALFORMED_REQUEST = b"Bad Request\n"
 BODY_TOO_LARGE = b"Request Entity Too Large\n"
 TOO_MANY_CONNECTIONS = b"Service Unavailable: the limit of open connections is reached\n"

@@ -1,13 +1,13 @@
-"""What does the service say about primary keys? One home for these sentences; all of them are always bare.
+"""Which error messages concern keys? The service's, each once; always sent without an envelope.
 
-Source: service behaviour, captures to Oct 2026 (keys), the missing blank included.
+Source: service behaviour, captures to Oct 2026 (keys), including a missing blank.
 """
 
 _INVALID_PARAMETERS = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
 
 KEY_SCHEMA_MISMATCH = "The provided key element does not match the schema"
-"""A key map with missing, further or wrongly typed attributes."""
+"""For a key map with missing, additional or wrongly typed attributes."""
 
 ITEM_KEY_MISSING = _INVALID_PARAMETERS + "Missing the key {name} in the item"
 ITEM_KEY_TYPE = _INVALID_PARAMETERS + "Type mismatch for key {name} expected: {expected} actual: {actual}"
@@ -16,7 +16,7 @@ EMPTY_KEY = {
     "S": _NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty string value. Key: {name}",
     "B": _NOT_VALID + "The AttributeValue for a key attribute cannot contain an empty binary value. Key: {name}",
 }
-"""By type."""
+"""Messages by type of the empty key attribute."""
 PARTITION_KEY_TOO_LONG = _INVALID_PARAMETERS + "Size of hashkey has exceeded the maximum size limit of2048 bytes"
 SORT_KEY_TOO_LONG = _INVALID_PARAMETERS + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
 
@@ -31,16 +31,16 @@ INDEX_KEY_EMPTY = {
     + f" contain an empty {noun} value. IndexName: {{index}}, IndexKey: {{name}}"
     for type_name, noun in (("S", "string"), ("B", "binary"))
 }
-"""By type; of a whole item."""
+"""Messages by type of the empty index key attribute in a whole item."""
 UPDATED_INDEX_KEY_EMPTY = {
     type_name: _NOT_VALID
     + "The update expression attempted to update a secondary index key to a value that is not supported. The"
     + f" AttributeValue for a key attribute cannot contain an empty {noun} value."
     for type_name, noun in (("S", "string"), ("B", "binary"))
 }
-"""By type; of an update."""
+"""Messages by type of the empty index key attribute after an update."""
 UPDATED_INDEX_KEY_TYPE = "The update expression attempted to update the secondary index key to unsupported type"
-"""A value that an update computed; a literal one is refused by INDEX_KEY_TYPE before the item is read."""
+"""For a value that an update computed; a literal gets INDEX_KEY_TYPE before the item is read."""
 UPDATED_INDEX_KEY_TOO_LONG = (
     "The update expression attempted to update the secondary index key beyond allowed size limits."
 )

@@ -1,10 +1,10 @@
-"""What does the service say about PartiQL statements? One home for these sentences.
+"""Which error messages concern PartiQL statements? The service's, each once.
 
-Source: service behaviour, captures to Oct 2026; members in braces are filled in where the sentence is raised. `{place}` is
-`line:column:length` of what is meant. `(unconfirmed)` marks wording that no capture covers.
+Source: service behaviour, captures to Oct 2026; members in braces are filled in where the error is raised. `{place}` is
+`line:column:length` of the faulty text. `(unconfirmed)` marks wording that no capture covers.
 """
 
-# --- text that does not read --------------------------------------------------------------------
+# --- statements that cannot be parsed -----------------------------------------------------------
 
 NOT_WELL_FORMED = "Statement wasn't well formed, can't be processed: {detail}"
 EXPECTED_STATEMENT = "Expected data manipulation"
@@ -17,9 +17,9 @@ EXPECTED_TYPE_NAME = "Expected type name"
 EXPECTED_IDENTIFIER = "Expected identifier for simple path"
 INVALID_DOT_COMPONENT = "Invalid path dot component"
 UNREADABLE = ""
-"""A character that begins no token, a comment or quote without its end, an exponent beyond 32 bits."""
+"""Detail for a character that begins no token, an unclosed comment or quote, or an exponent beyond 32 bits."""
 
-# (unconfirmed): the words of the language's reference grammar, which all captured ones agree with
+# (unconfirmed): wording of the language's reference grammar, which agrees with all captured messages
 EXPECTED_MARK = "Expected {mark}"
 EXPECTED_KEYWORD = "Expected {word} keyword"
 EXPECTED_AFTER_AND = "Expected expression after AND"
@@ -30,11 +30,11 @@ SECOND_STATEMENT = "Unexpected token after semicolon. (Only one query is allowed
 EXPECTED_RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
 EXPECTED_ROW = "Expected LEFT_PAREN for row value constructor"
 
-# --- text that reads, and says what the service does not do ---------------------------------------
+# --- statements that can be parsed, but that the service does not support -------------------------
 
 ALIAS = "Aliasing is not supported"
 UNSUPPORTED_OPERATION = "Unsupported operation: {operation}"
-"""Known for IsType; the names of other operations are unconfirmed (`Plus` and `Minus` also of a second operator in SET)."""
+"""Captured for IsType; other operation names are unconfirmed (`Plus` and `Minus` also for a second operator in SET)."""
 UNSUPPORTED_CLAUSE = "Unsupported clause: {clause} at {place}"  # (unconfirmed)
 UNEXPECTED_PATH_COMPONENT = "Unexpected path component at {place}"
 UNRECOGNIZED_FUNCTION = "Unrecognized function: {function} at {place}"
@@ -43,7 +43,7 @@ EMPTY_BAG = "Empty bags are not supported"
 MIXED_BAG = "Bags with members of different types are not supported"  # (unconfirmed)
 BAG_MEMBER = "Unsupported data type in a bag: {data}"  # (unconfirmed)
 UNDER_KEY = "{message} under {key}"
-"""A fault of a literal, and where in its value it stands: `root`, `root.x`, `root[1]`."""
+"""A fault of a literal, and its place in the literal's value: `root`, `root.x`, `root[1]`."""
 SOURCE_TOO_LONG = "A path may contain at most 2 components in the FROM clause"
 INSERT_INTO_INDEX = "FROM clause may only contain a single table name"
 PATH_COMPONENT_EMPTY = "Path component cannot be an empty string"
@@ -86,7 +86,7 @@ TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105 - no secret
 
 BATCH_MIXED = "Read and write requests together in the same batch is not supported."
 BATCH_REPLY_FULL = "The reply already holds as many items as it may. Send this statement again."
-"""Our words, and our bound: 32 MB of JSON."""
+"""Our own wording and limit: 32 MB of JSON."""
 BATCH_KEY_NOT_FIXED = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
 TRANSACTION_MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
 TRANSACTION_STATEMENT = "Validation failed in TransactStatements[{position}]: {message}"

@@ -1,4 +1,4 @@
-"""What does a client hear about resource policies? Each sentence once, with `str.format` fields.
+"""Which error messages concern resource policies? Each once, with `str.format` fields.
 
 Source: service behaviour, captures of October 2026, unless a comment says "our own".
 """
@@ -35,7 +35,7 @@ POLICY_EXISTS = (
     + "Requested policy update expecting none to be present for {resource}, but a policy exists with revision id"
     " {revision}."
 )
-# Our own, in the words of these two.
+# Our own wording, modelled on REVISION_OTHER and POLICY_EXISTS.
 REVISION_OF_NONE = (
     _NOT_FOUND
     + "Requested update for policy with revision id {expected}, but no policy is associated to target {resource}."
@@ -47,7 +47,7 @@ DOCUMENT_TOO_LARGE = _INVALID + "Maximum policy size of {limit} bytes exceeded"
 DOCUMENT_NOT_JSON = _DOCUMENT + "This policy contains invalid Json"
 STATEMENT_EMPTY = _DOCUMENT + "Could not parse the policy: Statement is empty!"
 FIELD_MISSING = _DOCUMENT + "Missing required field {field}"
-"""Resource is captured; the others are in its words."""
+"""Captured for the field Resource, assumed for the other fields."""
 STATEMENT_IDS_REPEATED = _DOCUMENT + "The Statement Ids in the policy are not unique"
 ACTIONS_INVALID = _DOCUMENT + "The following action names are invalid: {names}"
 RESOURCE_INVALID = _DOCUMENT + 'The relative-id "{relative_id}" is invalid for ARN "{arn}"'
@@ -57,7 +57,7 @@ UNBOUNDED = (
     "Please revise the policy to ensure least-privilege form of access"
 )
 LOCKED_OUT = "The new resource policy will not allow you to update the resource policy in the future."
-# Our own wording, these four: the service's is not captured.
+# Our own wording, from ELEMENT_INVALID to RESOURCE_NOT_ARN: the service's is not captured.
 ELEMENT_INVALID = _DOCUMENT + "Syntax error in element {element}"
 ELEMENT_UNKNOWN = _DOCUMENT + "Unknown element {element}"
 VERSION_INVALID = _DOCUMENT + "Version must be 2012-10-17 or 2008-10-17"

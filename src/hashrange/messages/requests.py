@@ -1,15 +1,15 @@
-"""What does a client hear about the form of its request: JSON types, member constraints.
+"""Which error messages concern the form of a request? JSON types and member constraints.
 
-Words only; which check comes when is decided in `hashrange.wire`. Source: service behaviour, captures to October 2026,
-typos and double blanks included.
+Only the texts: `hashrange.wire` decides the order of checks. Source: service behaviour, captures to October 2026, typos
+and double blanks included.
 """
 
 # --- JSON types (SerializationException) ----------------------------------------------------------
 
 NOT_CONVERTIBLE = "{token} cannot be converted to {type}"
-"""`token` is what JSON held: TRUE_VALUE, FALSE_VALUE, NUMBER_VALUE, DECIMAL_VALUE, STRING_VALUE."""
+"""`token` names the kind of JSON value: TRUE_VALUE, FALSE_VALUE, NUMBER_VALUE, DECIMAL_VALUE, STRING_VALUE."""
 UNEXPECTED_TOKEN = "Unexpected token received from parser"  # noqa: S105 - a token of the JSON parser
-"""A string that is no truth value, where a Boolean is declared."""
+"""A string other than a truth value, where a Boolean is declared."""
 UNEXPECTED_STRUCTURE = "Start of structure or map found where not expected"
 UNEXPECTED_FIELD_TYPE = "Unexpected field type"
 """A scalar where a list, map or structure is declared as a member."""
@@ -40,7 +40,7 @@ BLOB_CHARACTERS = "Invalid last non-pad Base64 character dectected"
 TABLE_NAME_REQUIRED = "The parameter 'TableName' is required but was not present in the request"
 TABLE_NAME_LENGTH = "TableName must be at least 3 characters long and at most 255 characters long"
 TABLE_ARN_REQUIRED = "Invalid TableArn"
-"""Tag operations without ResourceArn."""
+"""For a tag operation without ResourceArn."""
 
 # --- collected member constraints -----------------------------------------------------------------
 
@@ -60,7 +60,7 @@ ENUM = "Member must satisfy enum value set: [{bound}]"
 MAP_KEYS = "Map keys must satisfy constraint: [{bound}]"
 MAP_VALUES = "Map value must satisfy constraint: [{bound}]"
 
-# --- newer forms of single constraints (2026), the service's own words ----------------------------
+# --- newer wording of single constraints (2026), from the service ---------------------------------
 
 TABLE_NAME_EMPTY = (
     "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
@@ -86,6 +86,6 @@ _TOKEN = "Value at 'ClientRequestToken' failed to satisfy constraint: Member mus
 TOKEN_EMPTY = _TOKEN + "greater than or equal to 1"
 TOKEN_TOO_LONG = _TOKEN + "less than or equal to 36"
 
-# --- our own words ------------------------------------------------------------------------------
+# --- our own wording ----------------------------------------------------------------------------
 
 TOO_MANY_MEMBERS = "The request holds more than {maximum} members of maps and lists"

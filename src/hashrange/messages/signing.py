@@ -1,11 +1,11 @@
-"""What does the front end say about signatures? Source: service behaviour, captures to Oct 2026 (signing.md 3)."""
+"""Which error messages concern signatures? The service's. Source: service behaviour, captures to Oct 2026 (signing.md 3)."""
 
-# --- nothing, or too much, given ----------------------------------------------------------------
+# --- no authentication, or two forms of it ------------------------------------------------------
 
 MISSING_TOKEN = "Request is missing Authentication Token"  # noqa: S105 - a sentence, no secret
 BOTH_FORMS = "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
 
-# --- parts missing: the sentences of a request are joined with blanks ---------------------------
+# --- missing parts: all messages for a request are joined with blanks ---------------------------
 
 HEADER_REQUIRES = "Authorization header requires '{part}' parameter."
 HEADER_REQUIRES_DATE = "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
@@ -14,7 +14,7 @@ NOT_KEY_VALUE = "'{part}' not a valid key=value pair (missing equal-sign) in Aut
 QUERY_MUST_INCLUDE = "AWS query-string parameters must include '{part}'."
 QUERY_REEXAMINE = "Re-examine the query-string parameters."
 
-# --- parts that cannot be read ------------------------------------------------------------------
+# --- unreadable parts ---------------------------------------------------------------------------
 
 DATE_FORMAT = "Date must be in ISO-8601 'basic format'. Got '{date}'. See http://en.wikipedia.org/wiki/ISO_8601"
 ALGORITHM = "Unsupported AWS 'algorithm': '{algorithm}' (only AWS4-HMAC-SHA256 for now). "
@@ -23,7 +23,7 @@ CREDENTIAL_SHAPE = (
 )
 HOST_NOT_SIGNED = "'Host' must be a 'SignedHeader' in the AWS Authorization."
 
-# Words of other services for their presigned requests; of this one none are known (unconfirmed).
+# Other services' wording for presigned requests; this service's is not known (unconfirmed).
 EXPIRES_NO_NUMBER = "X-Amz-Expires should be a number"
 EXPIRES_NEGATIVE = "X-Amz-Expires must be non-negative"
 EXPIRES_TOO_LONG = "X-Amz-Expires must be less than a week (in seconds) that is 604800"
@@ -33,7 +33,7 @@ EXPIRES_TOO_LONG = "X-Amz-Expires must be less than a week (in seconds) that is 
 EXPIRED = "Signature expired: {date} is now earlier than {earliest} ({now} - {minutes} min.)"
 NOT_YET_CURRENT = "Signature not yet current: {date} is still later than {latest} ({now} + 15 min.)"
 
-# --- scope: the sentences of a request are joined with blanks -----------------------------------
+# --- credential scope: all messages for a request are joined with blanks ------------------------
 
 SCOPE_REGION = "Credential should be scoped to a valid region, not '{region}'."
 SCOPE_SERVICE = "Credential should be scoped to correct service: '{service}'."
@@ -43,12 +43,12 @@ SCOPE_DATE = (
     "'{scope_date}' != '{day}', from '{date}'."
 )
 
-# --- who ----------------------------------------------------------------------------------------
+# --- access keys, session tokens and signatures -------------------------------------------------
 
 UNKNOWN_KEY = "The security token included in the request is invalid."
-"""With its final dot: the access key is unknown."""
+"""Unknown access key; ends with a dot, unlike BAD_SESSION_TOKEN."""
 BAD_SESSION_TOKEN = "The security token included in the request is invalid"  # noqa: S105 - a sentence, no secret
-"""Without a dot: the session token does not belong to the key."""
+"""Session token of another access key; no final dot, unlike UNKNOWN_KEY."""
 EXPIRED_SESSION_TOKEN = "The security token included in the request is expired"  # noqa: S105 - a sentence, no secret
 MISMATCH = (
     "The request signature we calculated does not match the signature you provided. "

@@ -1,13 +1,13 @@
-"""Which sentences do streams say? Each once, with `str.format` fields.
+"""Which error messages concern streams? Each once, with `str.format` fields.
 
-Source: service behaviour, captures to October 2026, and reports of users; sentences marked "our own" are not captured.
+Source: service behaviour, captures to October 2026, and reports of users; messages marked "our own" are not captured.
 """
 
 STREAM_NOT_FOUND = "Requested resource not found: Stream: {arn} not found"
-# Our own, in the form of the sentence above.
+# Our own wording, in the form of STREAM_NOT_FOUND.
 SHARD_NOT_FOUND = "Requested resource not found: Shard: {shard} not found in stream: {arn}"
 TRIMMED = "The data you are trying to access has been trimmed"
-# Our own.
+# Our own wording, from INVALID_ARN to TIMESTAMP_AHEAD.
 INVALID_ARN = "Invalid StreamArn: {arn}"
 INVALID_ITERATOR = "Invalid ShardIterator"
 ITERATOR_EXPIRED = "The shard iterator has expired: it was given out more than 15 minutes ago"

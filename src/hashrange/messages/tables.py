@@ -1,4 +1,4 @@
-"""Which sentences does the control plane say? Each once, with `str.format` fields.
+"""Which error messages do control-plane operations send? Each once, with `str.format` fields.
 
 Source: service behaviour, captures to October 2026 (control-plane wording), unless a comment says "our own".
 """
@@ -18,7 +18,7 @@ TABLE_INDEXES_IN_USE = (
 TABLE_PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
 )
-# The tail stands in error reports of users, with 256 in the years when that was the quota.
+# The text after the colon is known from users' error reports, with 256 from the years when that was the quota.
 TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
 
 # --- time to live -------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables
 TTL_ALREADY_ENABLED = "TimeToLive is already enabled"
 TTL_OTHER_ATTRIBUTE = "TimeToLive is already enabled with a different attribute name"
 TTL_ALREADY_DISABLED = "TimeToLive is already disabled"
-# Our own choice of the sentences above: the service's for this case is not captured.
+# Our own choice of a captured message: the service's message for this case is not captured.
 TTL_DISABLED_OTHER = TTL_OTHER_ATTRIBUTE
 TTL_CHANGED_LATELY = "Time to live has been modified multiple times within a fixed interval"
 
@@ -101,8 +101,8 @@ ATTRIBUTE_REDEFINED = (
     + "Existing schema: Schema:[{existing}] New schema: Schema:[{new}]"
 )
 SCHEMA_ELEMENT = "SchemaElement: key{{{name}:{type}:{kind}}}"
-# Our own wording, these five: the service's is not captured. Of the streams' two it is known that they hold "already",
-# "enabled" and "disable".
+# Our own wording, from INDEX_UPDATE_SEVERAL to STREAM_ALREADY_OFF: the service's is not captured. Its two messages for
+# streams are known to contain "already", "enabled" and "disable".
 INDEX_UPDATE_SEVERAL = _INVALID + "Only one of Update, Create and Delete may stand in one GlobalSecondaryIndexUpdate"
 INDEX_UPDATE_NOTHING = (
     _INVALID + "One of ProvisionedThroughput, OnDemandThroughput or WarmThroughput must be specified for index: {index}"
@@ -110,7 +110,7 @@ INDEX_UPDATE_NOTHING = (
 STREAM_OFF_WITH_VIEW = _INVALID + "StreamViewType must not be specified when StreamEnabled is false"
 STREAM_ALREADY_ON = "Table already has an enabled stream: {arn}"
 STREAM_ALREADY_OFF = "Table has no stream to disable: {name}"
-# As users report them.
+# The service's wording as users report it.
 ALREADY_ENCRYPTED = _INVALID + "Table is already encrypted by given KMSMasterKey"
 ALREADY_DEFAULT_ENCRYPTED = _INVALID + "Table is already encrypted by default"
 
@@ -157,12 +157,12 @@ PROJECTION_WITHOUT_ATTRIBUTES = _INVALID + "ProjectionType is INCLUDE, but NonKe
 DUPLICATE_INDEX = _INVALID + "Duplicate index name: {index}"
 TOO_MANY_LOCAL_INDEXES = _INVALID + "Number of LocalSecondaryIndexes exceeds per-table limit of {limit}"
 TOO_MANY_GLOBAL_INDEXES = _INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of {limit}"
-# Our own wording: the service's is not captured.
-# Our own: the service has no such limit.
+# Our own limit and wording: the service has no such limit.
 INDEX_IDS_USED_UP = (
     "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange gives one "
     "table in its life. Copy its items to a new table."
 )
+# Our own wording: the service's is not captured.
 TOO_MANY_PROJECTED = _INVALID + "Number of NonKeyAttributes over all indexes exceeds per-table limit of {limit}"
 
 # --- streams and encryption ---------------------------------------------------------------------
@@ -170,7 +170,7 @@ TOO_MANY_PROJECTED = _INVALID + "Number of NonKeyAttributes over all indexes exc
 STREAM_DISABLED_WITH_VIEW = (
     _INVALID + "Table is being created with a stream disabled, UpdateViewType should not be specified"
 )
-# Our own wording, these four: the service's is not captured.
+# Our own wording, from STREAM_WITHOUT_VIEW to NOT_SUPPORTED_YET: the service's is not captured.
 STREAM_WITHOUT_VIEW = _INVALID + "StreamViewType must be specified when StreamEnabled is true"
 SSE_AES256 = _INVALID + "SSEType AES256 is not supported; the only supported value is KMS"
 SSE_DISABLED_WITH_KEY = _INVALID + "SSEType and KMSMasterKeyId cannot be specified when SSE is not enabled"
@@ -178,7 +178,7 @@ NOT_SUPPORTED_YET = "Hashrange does not support {member} yet."
 
 # --- tags ---------------------------------------------------------------------------------------
 
-# The part in quotes is the service's; the whole sentence is not captured.
+# Only "ARNs must start with 'arn:'" is known from the service, not the whole message.
 ARN_START = "Invalid TableArn: ARNs must start with 'arn:': {arn}"
 ARN_NOT_AUTHORIZED = (
     "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn}"
@@ -187,7 +187,7 @@ ARN_NOT_TABLE = "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
 ARN_NOT_FOUND = "Requested resource not found: ResourcArn: {arn} not found"
 TAGS_EMPTY = "Atleast one Tag needs to be provided as Input."
 TAG_KEYS_EMPTY = "Atleast one Tag Key needs to be provided as Input."
-# Our own wording, these four: the service's is not captured.
+# Our own wording, from TOO_MANY_TAGS to TAGS_TOKEN_INVALID: the service's is not captured.
 TOO_MANY_TAGS = _INVALID + "Number of Tags exceeds the per-resource limit of {limit}"
 DUPLICATE_TAG = _INVALID + "Duplicate tag key: {key}"
 RESERVED_TAG = _INVALID + "Tag keys must not start with the reserved prefix aws: {key}"

@@ -1,14 +1,14 @@
-"""What does the service say about transactions? One home for these sentences.
+"""Which error messages concern transactions? The service's unless marked.
 
-Source: service behaviour, captures to Oct 2026; members in braces are filled in where the sentence is raised.
+Source: service behaviour, captures to Oct 2026; members in braces are filled in where the error is raised.
 """
 
 CANCELLED = "Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
 CONFLICT = "Transaction is ongoing for the item"
 IN_PROGRESS = "The transaction with the given request token is already in progress."
-"""Our words: the service's are not known."""
+"""Our own wording: the service's is not known."""
 TOKEN_REUSED = "The request uses the same client token as a previous, but non-identical request."  # noqa: S105 - no secret
-"""Our words: the service's are not known."""
+"""Our own wording: the service's is not known."""
 
 SAME_ITEM_TWICE = "Transaction request cannot include multiple operations on one item"
 ONE_ACTION_ONLY = "TransactItems can only contain one of Check, Put, Update or Delete"

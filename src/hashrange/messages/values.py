@@ -1,8 +1,8 @@
-"""What does the service say about attribute values? One home for these sentences.
+"""Which error messages concern attribute values? The service's, each once.
 
-Source: service behaviour, captures to Oct 2026 (attribute value content, number limits), double blanks included. Where the
-older layer words a fault otherwise, its sentence stands beside the current one with `_OLDER`. Members in braces are filled in
-where the sentence is raised; `(unconfirmed)` marks wording that no capture covers.
+Source: service behaviour, captures to Oct 2026 (attribute value content, number limits), double blanks included. If the
+older layer words a fault differently, its message has the suffix `_OLDER`. Members in braces are filled in where the
+error is raised; `(unconfirmed)` marks wording that no capture covers.
 """
 
 _INVALID_PARAMETERS = "One or more parameter values were invalid: "
@@ -23,7 +23,7 @@ ATTRIBUTE_NAME_TOO_LONG = (
 )  # (unconfirmed)
 
 EXPRESSION_VALUE_OLDER = "ExpressionAttributeValues contains invalid value: {message} for key {token}"
-"""How the older layer words any fault of a value in ExpressionAttributeValues."""
+"""The older layer's message for any fault of a value in ExpressionAttributeValues."""
 
 # --- sets ---------------------------------------------------------------------------------------
 
@@ -32,12 +32,12 @@ EMPTY_SET = {
     "NS": _INVALID_PARAMETERS + "An number set  may not be empty",
     "BS": _INVALID_PARAMETERS + "Binary sets should not be empty",
 }
-"""By type."""
+"""Messages by type of the empty set."""
 
 STRING_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}] contains duplicates."
-"""Members quoted and parted by ", "; in the older wording unquoted, in the order of the request."""
+"""`members` are quoted and separated by ", "; in the older wording unquoted and in the order of the request."""
 BINARY_SET_REPEATS = _INVALID_PARAMETERS + "Input collection [{members}]of type BS contains duplicates."
-"""Members quoted and parted by ","; in the older wording unquoted, parted by ", ", in the order of the request."""
+"""`members` are quoted and separated by ","; in the older wording unquoted, by ", " and in the order of the request."""
 NUMBER_SET_REPEATS = _INVALID_PARAMETERS + "Input collection contains duplicates."
 NUMBER_SET_REPEATS_OLDER = "Input collection contains duplicates"
 

@@ -1,7 +1,8 @@
-"""How many capacity units does a request consume? Pure figures; the rules are the service's.
+"""How many capacity units does a request consume? Pure functions of sizes, by the service's rules.
 
-Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block. Writes cost the table and,
-by what changes in their entries, each of its indexes; reads cost what is read, a table or an index, and what is fetched besides.
+Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block. A write is
+charged to the table and, by what changes in their entries, to its indexes; a read to the table or index read, plus what
+is fetched in addition.
 Source: service behaviour, developer guide and captures to Oct 2026.
 """
 
@@ -16,17 +17,20 @@ from hashrange.tables.schema import Index
 
 ConsumedCapacity = dict[str, object]
 IndexUnits = tuple[Index, float]
-"""What one index is charged."""
+"""An index and its units."""
 
 
 def read_units(size_bytes: int, *, consistent: bool) -> float:
-    """Units of one read of `size_bytes` in all: a single item, or all the evaluated items of a page."""
+    """Units of one read of `size_bytes` in total: a single item, or all evaluated items of a page."""
     blocks = -(-size_bytes // READ_UNIT_BYTES) or 1
     return float(blocks) if consistent else blocks / 2
 
 
 def item_read_units(row: Row | None, *, consistent: bool) -> float:
-    """Units of one read of this item, or of none. 0.1 µs: of most rows the length will do, for no item is larger than its JSON."""
+    """Units of one read of an item (None: missing).
+
+    0.1 µs: for most rows the length is enough, as no item is larger than its JSON.
+    """
     if row is None or (len(row) <= READ_UNIT_BYTES and not is_packed(row)):
         return 1.0 if consistent else 0.5
     return read_units(row_size_bytes(row), consistent=consistent)
@@ -38,15 +42,15 @@ def write_units(old_size_bytes: int, new_size_bytes: int) -> float:
 
 
 def change_units(change: Change) -> float:
-    """Units that a committed write costs its table. 0.1 µs for small items."""
+    """Units that a committed write consumes of its table. 0.1 µs for small items."""
     old, new = change.old, change.new
     if (old is None or len(old) <= WRITE_UNIT_BYTES) and (new is None or len(new) <= WRITE_UNIT_BYTES):
-        return 1.0  # no row is shorter than the size of its item, but very large ones
+        return 1.0  # no row is shorter than the size of its item, except very large (packed) rows
     return write_units(_size_bytes(change.old), _size_bytes(change.new))
 
 
 def entry_units(write: EntryWrite) -> float:
-    """Units that a write costs one index: an entry that moves is a delete and a put, what stays the same is free."""
+    """Units that a write consumes of one index: a moved entry is a delete and a put, an unchanged one is free."""
     old_size_bytes = 0 if write.old is None else row_size_bytes(write.old.row)
     new_size_bytes = 0 if write.new is None else row_size_bytes(write.new.row)
     if write.old is None or write.new is None or write.old.key == write.new.key:
@@ -55,14 +59,14 @@ def entry_units(write: EntryWrite) -> float:
 
 
 def index_units(writes: Iterable[EntryWrite]) -> list[IndexUnits]:
-    """What a write costs each index that it touches."""
+    """Each index that a write changes, with the units consumed."""
     return [(write.source.index, entry_units(write)) for write in writes if write.source.index is not None]
 
 
 def consumed_capacity(
     table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()
 ) -> ConsumedCapacity:
-    """The reply's ConsumedCapacity for `ReturnConsumedCapacity` TOTAL or INDEXES; an index may stand in it several times."""
+    """The reply's ConsumedCapacity if `ReturnConsumedCapacity` is TOTAL or INDEXES; `indexes` may repeat an index."""
     total = table_units + sum([units for _, units in indexes])
     consumed: ConsumedCapacity = {"TableName": table_name, "CapacityUnits": total}
     if detail == "INDEXES":

@@ -1,7 +1,7 @@
-"""How often may provisioned throughput go down? Four times at the start of a UTC day, once more each hour, four held.
+"""How often may provisioned throughput decrease? Four times at the start of a UTC day, plus once each hour; at most four are saved up.
 
-Together 27 a day; a table and each of its global indexes count for themselves. Pure functions of the last decrease
-and the time. Source: developer guide, quotas page of 2026.
+That is 27 a day, counted separately for a table and each global index. Pure functions of the last decrease and the
+time. Source: developer guide, quotas page of 2026.
 """
 
 from hashrange.limits import DECREASES_HELD_MAX
@@ -20,7 +20,7 @@ def decreases_today(subject: Table | Index, now_seconds: float) -> int:
 
 
 def decreases_left(subject: Table | Index, now_seconds: float) -> int:
-    """Decreases that are allowed now; every full hour of UTC gives one back."""
+    """Decreases that are allowed now; every full hour of UTC adds one."""
     last = subject.throughput_decreased_at_seconds
     if last is None or not _is_same_day(last, now_seconds):
         return DECREASES_HELD_MAX
@@ -29,7 +29,7 @@ def decreases_left(subject: Table | Index, now_seconds: float) -> int:
 
 
 def next_decrease_at_seconds(now_seconds: float) -> float:
-    """When one is allowed again, if none is left now."""
+    """The next full hour, which allows a decrease again."""
     return (now_seconds // SECONDS_PER_HOUR + 1) * SECONDS_PER_HOUR
 
 

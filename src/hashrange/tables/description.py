@@ -1,7 +1,7 @@
-"""How does a table present itself? Table → the wire form of TableDescription, as of one moment of service time.
+"""How is a table described in replies? `Table` → the wire form of TableDescription, at one moment of service time.
 
 Members stand in the order of the service model. Times are epoch seconds. Nothing here reads a clock or a store.
-Source: service model of November 2026; which members appear when, from captures and the developer guide.
+Source: service model of November 2026; captures and the developer guide for when members appear.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import Status, index_status, status
 
 StatisticsBySource = Mapping[bytes, tuple[int, int]]
-"""Item count and size in bytes of each source: what a store knows."""
+"""Item count and size in bytes of each source, as a store reports them."""
 
 
 def described_sources(table: Table) -> list[bytes]:
-    """The sources whose statistics its description tells."""
+    """The sources whose statistics the table's description contains."""
     return [table.source_id, *(make_source_id(table.table_id, index.index_id) for index in table.indexes)]
 
 
 def table_description(
     table: Table, now_seconds: float, statistics: StatisticsBySource, shown_status: Status | None = None
 ) -> dict[str, Any]:
-    """TableDescription in wire form; `shown_status` is what the reply of the operation that changed it says."""
+    """TableDescription in wire form; `shown_status` replaces the status in replies of operations that change it."""
     current = shown_status or status(table, now_seconds)
     item_count, size_bytes = statistics[table.source_id]
     description: dict[str, Any] = {
@@ -75,12 +75,12 @@ def describe_keys(keys: KeySchema) -> list[dict[str, str]]:
 
 
 def stream_label(at_seconds: float) -> str:
-    """The label of a stream switched on at that time: ISO 8601 in UTC, milliseconds, no zone."""
+    """The label of a stream switched on at this time: ISO 8601 in UTC, with milliseconds, without zone."""
     return datetime.fromtimestamp(at_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
 def warm_units(table: Table, index: Index | None = None) -> Throughput:
-    """Warm throughput of the table or of one of its global indexes: what was bought, or what the mode gives."""
+    """Warm throughput of the table or a global index: the requested or the billing mode's, whichever is higher."""
     subject = index or table
     if table.billing_mode == "PROVISIONED":
         floor = subject.throughput or Throughput(0, 0)
@@ -115,7 +115,7 @@ def _warm(table: Table, index: Index | None, shown_status: str) -> dict[str, Any
 
 
 def _on_demand(subject: Table | Index) -> dict[str, int] | None:
-    """OnDemandThroughput, where a maximum is set; -1 stands for none."""
+    """OnDemandThroughput in wire form, with -1 for no maximum; None if neither maximum is set."""
     if subject.on_demand_max_read_units is None and subject.on_demand_max_write_units is None:
         return None
     return {
@@ -125,7 +125,7 @@ def _on_demand(subject: Table | Index) -> dict[str, int] | None:
 
 
 def _add_billing(description: dict[str, Any], table: Table, current: Status) -> None:
-    """BillingModeSummary: absent for tables that never were on demand; its time is not yet shown while CREATING."""
+    """Add BillingModeSummary: absent for tables that never were on demand; without its time while CREATING."""
     switched_at = table.switched_to_on_demand_at_seconds
     if switched_at is None:
         return
@@ -161,7 +161,7 @@ def _add_indexes(
 
 
 def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) -> dict[str, Any]:
-    """What local and global indexes have in common."""
+    """Members that descriptions of local and global indexes share."""
     item_count, size_bytes = statistics[make_source_id(table.table_id, index.index_id)]
     projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
     if index.projection.non_key_names:
@@ -177,7 +177,7 @@ def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) 
 
 
 def _add_stream(description: dict[str, Any], table: Table) -> None:
-    """The specification only while the stream is on; its last label and ARN stay."""
+    """Add StreamSpecification while the stream is on; the latest label and ARN stay afterwards."""
     if table.stream_view_type is not None:
         description["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream_view_type}
     if table.stream_label is not None:

@@ -1,7 +1,7 @@
-"""Which index entries follow from a write? A function of the row before and the row after, the same for every kind of write.
+"""Which index entries does a write change? A function of the row before and the row after, the same for every kind of write.
 
-An entry is a row of its own: the item's key attributes and what the index projects. An index is sparse: an item without one of its
-key attributes has no entry. What stays the same is not written. Must not know a store.
+An entry is a row of its own: the item's key attributes and what the index projects. An index is sparse: an item without
+one of its key attributes has no entry. Unchanged entries are not written. This module must not know a store.
 Source: service behaviour, developer guide on secondary indexes.
 """
 
@@ -24,7 +24,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class EntryWrite(NamedTuple):
-    """What a write does to one index: its entry before and after; they differ, and at most one is None."""
+    """The change of one index by a write: the entry before and after; they differ, and at most one is None."""
 
     source: ReadSource
     old: Entry | None
@@ -39,7 +39,10 @@ def derive_entry_writes(
     old_item: Item | None = None,
     new_item: Item | None = None,
 ) -> list[EntryWrite]:
-    """What replacing the item at `key` does to the table's indexes. Some 2 µs an index. Items that are at hand need not be decoded."""
+    """The index changes that follow from replacing the item at `key`. About 2 µs per index.
+
+    `old_item` and `new_item`, if given, save decoding the rows.
+    """
     sources = table.indexes
     if not sources or is_same_item(old, new):
         return []
@@ -62,7 +65,7 @@ def derive_entry_writes(
 
 
 def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
-    """True when the entries of both have the same key: a key takes ten times as long to make as this to find out."""
+    """True if both items' entries have the same key; ten times cheaper than making one."""
     for name in source.key_names:  # noqa: SIM110 - a generator takes twice as long
         if old_item.get(name) != new_item[name]:
             return False
@@ -70,7 +73,7 @@ def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
 
 
 def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | None:
-    """The entry of one item in an index; None when it has none. `row` is the item's own."""
+    """The entry of one item in an index, or None if it has none. `row` is the item's row."""
     entry_key = source.entry_key
     assert entry_key is not None
     own_key = entry_key(item, key)
@@ -78,13 +81,16 @@ def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | 
 
 
 def derive_stored_entry(source: ReadSource, key: Key, row: Row) -> Entry | None:
-    """The same of an item that nobody has decoded: only what the index carries of it is, which for an index with ALL is its key."""
+    """The entry of a stored row, or None.
+
+    Decodes only projected attributes; for an index with ALL, only its key attributes.
+    """
     names = source.key_names if source.projected_names is None else tuple(sorted(source.projected_names))
     return derive_entry(source, key, decode_attributes(row, names), row)
 
 
 def _entry_row(source: ReadSource, item: Item, row: Row) -> Row:
-    """What the index carries of an item."""
+    """An entry's row: the attributes that the index projects."""
     names = source.projected_names
     if names is None:
         return row

@@ -1,6 +1,6 @@
-"""Which bytes is an item's entry in an index stored at? One function for each index, made once: it runs with every write.
+"""At which key is an item's index entry stored? One function per index, made once: it runs with every write.
 
-The layout stands in `open_table.py` and docs/formats/keys.md. Must not know rows.
+The layout is described in `open_table.py` and docs/formats/keys.md. This module must not know rows.
 """
 
 from collections.abc import Callable
@@ -12,19 +12,20 @@ from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
 from hashrange.tables.schema import KeySchema, KeyType
 
 _UTF8_BYTES_MAX = 4
-"""Bytes of one character, at most."""
+"""Maximum bytes of one character."""
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // _UTF8_BYTES_MAX
-"""Characters that are not too long for any key."""
+"""At most this many characters are never too long for a key."""
 
 EntryKey = Callable[[Item, Key], Key | None]
-"""From an item and its own key to the key of its entry; None when it lacks a key attribute, or has it in another type.
+"""A function from an item and its own key to the key of its entry.
 
-Nor has an item an entry whose key attributes are longer than keys may be: it was there before the index.
+It returns None if the item has no entry: a key attribute is missing, of another type, or too long (in an item older
+than the index).
 """
 
 
 def entry_key_function(keys: KeySchema) -> EntryKey:
-    """The function of an index with these keys."""
+    """The function of an index with this key schema."""
     if len(keys.partition_names) > 1 or len(keys.sort_names) > 1:
         return lambda item, item_key: _general_key(keys, item, item_key)
     return _two_attributes(keys) if keys.sort_names else _one_attribute(keys)
@@ -38,7 +39,7 @@ def partition_bytes(keys: KeySchema, values: list[str]) -> bytes:
 
 
 def _one_attribute(keys: KeySchema) -> EntryKey:
-    """Of a partition key attribute alone."""
+    """The function of an index with one key attribute."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
 
     def entry_key(item: Item, item_key: Key) -> Key | None:
@@ -47,14 +48,14 @@ def _one_attribute(keys: KeySchema) -> EntryKey:
         except KeyError:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT:
-            return encode_partition_key(key_type, scalar) + item_key  # type: ignore[return-value]  # as Key(), without a call
+            return encode_partition_key(key_type, scalar) + item_key  # type: ignore[return-value]  # Key() would cost a call
         return _general_key(keys, item, item_key)
 
     return entry_key
 
 
 def _two_attributes(keys: KeySchema) -> EntryKey:
-    """Of a partition and a sort key attribute. A third of what the general way costs."""
+    """The function of an index with a partition and a sort key attribute. A third of `_general_key`'s cost."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
     sort_name, sort_type = keys.sort_names[0], keys.sort_types[0]
 
@@ -65,14 +66,15 @@ def _two_attributes(keys: KeySchema) -> EntryKey:
         except KeyError:
             return None
         if 0 < len(scalar) <= _SURELY_SHORT and 0 < len(sort_scalar) <= _SURELY_SHORT:
-            return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar) + item_key  # type: ignore[return-value]  # as above
+            # Not wrapped in Key(), which would cost a call.
+            return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar) + item_key  # type: ignore[return-value]
         return _general_key(keys, item, item_key)
 
     return entry_key
 
 
 def _general_key(keys: KeySchema, item: Item, item_key: Key) -> Key | None:
-    """Of any number of attributes of any length."""
+    """An entry's key, for any number and length of attributes."""
     partition = _scalars(item, keys.partition_names, keys.partition_types, PARTITION_KEY_MAX_BYTES)
     if partition is None:
         return None
@@ -86,7 +88,7 @@ def _general_key(keys: KeySchema, item: Item, item_key: Key) -> Key | None:
 
 
 def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...], size_max_bytes: int) -> list[str] | None:
-    """The scalars of key attributes; None when one is missing, of another type, or empty, or all are too long together."""
+    """The scalars of key attributes; None if one is missing, of another type or empty, or all together too long."""
     scalars = []
     length = 0
     for name, key_type in zip(names, types, strict=True):
@@ -102,5 +104,5 @@ def _scalars(item: Item, names: tuple[str, ...], types: tuple[KeyType, ...], siz
 
 
 def _sizes_bytes(item: Item, names: tuple[str, ...]) -> int:
-    """Bytes of the values of the named attributes."""
+    """Total bytes of the values of the named attributes."""
     return sum([value_size_bytes(item[name]) for name in names])

@@ -1,9 +1,9 @@
-"""Does an item fit the keys of its table's secondary indexes? A key attribute may be absent; if present it must be sound.
+"""Does an item fit the keys of its table's secondary indexes? A key attribute may be absent; if present it must be valid.
 
-An item that lacks an index's key attribute just has no entry in that index. Values have been through `items.values`
-already; nothing here asks what an index holds. Of several indexes that share an attribute, the alphabetically first is named, be it
-global or local. Refusals are always bare. Source: service behaviour, captures to Oct 2026;
-which of several faults comes first, and the words for sizes in whole items, are unconfirmed.
+An item that lacks an index's key attribute has no entry in that index. `items.values` has already checked the values;
+nothing here reads an index. If several indexes share an attribute, messages name the alphabetically first, global or
+local. Messages never have an envelope. Source: service behaviour, captures to Oct 2026; which of several
+faults comes first, and the wording for sizes in whole items, are unconfirmed.
 """
 
 from hashrange.errors import ValidationException, WholeRequestFault
@@ -24,7 +24,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
-"""So many characters in all key attributes of an index are not too long for any of its keys."""
+"""With up to this many characters in all its key attributes, no index key is too long."""
 
 
 def check_item_index_keys(table: OpenTable, item: Item) -> None:
@@ -49,7 +49,7 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
 
 
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:
-    """Refuse an update that assigns an index key attribute a literal of another type; known before the item is."""
+    """Refuse an update that assigns an index key attribute a literal of the wrong type; the item need not be read."""
     for index, attributes in table.index_keys:
         for name, key_type in attributes:
             actual = assigned_types.get(name, key_type)
@@ -78,7 +78,7 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
 
 
 def _size_bytes(item: Item, names: tuple[str, ...]) -> int:
-    """Bytes of the values of the named attributes."""
+    """Total bytes of the values of the named attributes."""
     return sum([value_size_bytes(item[name]) for name in names if name in item])
 
 

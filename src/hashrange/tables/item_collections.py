@@ -1,7 +1,8 @@
 """What is an item collection? All items of one partition key value and their entries in local indexes.
 
-Only tables with local indexes have them (`Table.has_item_collections`). Such an index has the table's partition key, so the
-same bytes begin the keys of a collection's items and entries. Entries of global indexes do not count.
+Only tables with local indexes have item collections (`Table.has_item_collections`). A local index has the table's
+partition key, so the keys of a collection's items and entries begin with the same bytes. Entries of global indexes do
+not count.
 Source: service behaviour, developer guide on local secondary indexes.
 """
 
@@ -10,7 +11,7 @@ from hashrange.tables.change import Change
 
 
 def collection_delta_bytes(change: Change) -> int:
-    """By how much a write changes the size of its item collection. 0.5 µs and 0.3 µs an index entry."""
+    """Bytes that a write adds to its item collection, perhaps negative. 0.5 µs, plus 0.3 µs per entry."""
     old, new, entries = change.old, change.new, change.entries
     size_bytes = (0 if new is None else row_size_bytes(new)) - (0 if old is None else row_size_bytes(old))
     for source, before, after in entries:

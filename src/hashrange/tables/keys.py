@@ -1,7 +1,8 @@
-"""Which bytes is an item stored at? Key maps and items become Keys, or are refused in the service's words, always bare.
+"""At which key is an item stored? Key maps and items become Keys, or are refused in the service's words, without an envelope.
 
-A table's key functions are made once, when it is opened: they run with every request. Values have been through `items.values` already. Order
-of checks: names, number and types of the key attributes; then the partition key's value, then the sort key's: empty, too long.
+A table's key functions are made once, when it is opened, because they run with every request. `items.values` has
+checked the values. Order of checks: names, number and types of the key attributes; then the partition key's value, then
+the sort key's: empty, too long.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -25,31 +26,31 @@ from hashrange.messages.keys import (
 from hashrange.tables.schema import KeySchema, KeyType
 
 _PARTITION_SURELY_SHORT = PARTITION_KEY_MAX_BYTES // 4
-"""Characters that cannot encode to more bytes than the limit."""
+"""A partition key of up to this many characters cannot encode to more bytes than the limit."""
 _SORT_SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
 
 
 class KeyFunctions(NamedTuple):
-    """How keys of one table are made."""
+    """The functions that make the keys of one table."""
 
     usual: Callable[[Item], Key | None]
-    """The key that a key map names, if it is of the usual kind: just the table's key attributes, short strings in ASCII.
+    """The key of a key map that holds just the table's key attributes, as short ASCII strings.
 
-    None says nothing: `items.values` and `lookup` then find out. Half of what they cost together.
+    None means *not the simple case*: use `items.values` and `lookup`. Half their cost.
     """
     lookup: Callable[[Item], Key]
-    """The key that a key map names: exactly the table's key attributes, of their types."""
+    """The key of a key map, which must hold exactly the table's key attributes, of their types."""
     item: Callable[[Item], Key]
-    """The key of a whole item, which may have any other attributes besides."""
+    """The key of a whole item, which may have any other attributes."""
 
 
 def key_functions(keys: KeySchema) -> KeyFunctions:
-    """The functions of a table with these keys."""
+    """The key functions of a table with this key schema."""
     return _two_attributes(keys) if keys.sort_names else _one_attribute(keys)
 
 
 def key_of(keys: KeySchema, item: Item) -> Item:
-    """The item's key attributes alone, as in LastEvaluatedKey."""
+    """The item's key attributes only, as in LastEvaluatedKey."""
     key_map = {keys.partition_names[0]: item[keys.partition_names[0]]}
     if keys.sort_names:
         key_map[keys.sort_names[0]] = item[keys.sort_names[0]]
@@ -57,7 +58,7 @@ def key_of(keys: KeySchema, item: Item) -> Item:
 
 
 def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: bool) -> None:
-    """Refuse a key attribute's scalar that is empty, or longer than keys may be; no number is either."""
+    """Refuse a key attribute's scalar that is empty or too long; a number is never either."""
     if key_type == "N":
         return
     size_bytes = text_size_bytes(scalar) if key_type == "S" else binary_size_bytes(scalar)
@@ -70,12 +71,12 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
 
 
 def _one_attribute(keys: KeySchema) -> KeyFunctions:
-    """Of a table with a partition key alone."""
+    """The key functions of a table with only a partition key."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
 
     def usual(key_map: Item) -> Key | None:
         if len(key_map) == 1 and (scalar := _usual_text(key_map.get(name))) is not None:
-            return encode_partition_key("S", scalar)  # type: ignore[return-value]  # as Key(), without a call
+            return encode_partition_key("S", scalar)  # type: ignore[return-value]  # Key() would cost a call
         return None
 
     def lookup(key_map: Item) -> Key:
@@ -97,13 +98,13 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
     def key(scalar: str) -> Key:
         if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
             check_key_value(name, key_type, scalar, is_partition=True)
-        return encode_partition_key(key_type, scalar)  # type: ignore[return-value]  # as Key(), without a call
+        return encode_partition_key(key_type, scalar)  # type: ignore[return-value]  # Key() would cost a call
 
     return KeyFunctions(usual if key_type == "S" else _nothing_usual, lookup, item_key)
 
 
 def _two_attributes(keys: KeySchema) -> KeyFunctions:
-    """Of a table with a partition and a sort key."""
+    """The key functions of a table with a partition and a sort key."""
     name, key_type = keys.partition_names[0], keys.partition_types[0]
     sort_name, sort_type = keys.sort_names[0], keys.sort_types[0]
     are_texts = key_type == sort_type == "S"
@@ -112,7 +113,7 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
         if len(key_map) == 2 and (scalar := _usual_text(key_map.get(name))) is not None:
             sort_scalar = _usual_text(key_map.get(sort_name))
             if sort_scalar is not None:
-                return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
+                return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
         return None
 
     def lookup(key_map: Item) -> Key:
@@ -137,19 +138,20 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:
         if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
             check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
         if are_texts:
-            return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # as Key(), without a call
-        return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]  # likewise
+            return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
+        # Not wrapped in Key(), which would cost a call.
+        return encode_partition_key(key_type, scalar) + encode_component(sort_type, sort_scalar)  # type: ignore[return-value]
 
     return KeyFunctions(usual if are_texts else _nothing_usual, lookup, item_key)
 
 
 def _nothing_usual(key_map: Item) -> Key | None:
-    """Of keys that are not strings."""
+    """`usual` of a table whose keys are not all strings."""
     return None
 
 
 def _usual_text(value: Any) -> str | None:
-    """The text of a value that has no other type beside, if it is short and in ASCII."""
+    """The text of a string value of no other type, if it is short and in ASCII; otherwise None."""
     if value.__class__ is dict and len(value) == 1:
         text = value.get("S")
         if text.__class__ is str and 0 < len(text) <= _SORT_SURELY_SHORT and text.isascii():
@@ -158,7 +160,7 @@ def _usual_text(value: Any) -> str | None:
 
 
 def _item_fault(keys: KeySchema, item: Item) -> ValidationException:
-    """Why an item has no key: the first key attribute that is missing or has another type (their order is unconfirmed)."""
+    """The error for the first key attribute that is missing or of another type (order unconfirmed)."""
     declared = list(zip(keys.partition_names, keys.partition_types, strict=True))
     declared += zip(keys.sort_names, keys.sort_types, strict=True)
     for name, expected in declared:

@@ -1,14 +1,14 @@
-"""What is a table to whoever reads and writes its items? A schema that has been opened: what follows from it is worked out once.
+"""What is a table for code that reads and writes items? An opened schema: what follows from it is computed once.
 
-A catalog opens a table when it is made, replaced, or found in the folder, and gives the opened one out. What is described and changed is
-the schema. Must not know rows.
+A catalog opens a table when it is created, replaced or found in the folder, and hands out the opened table.
+Descriptions and changes use the schema. This module must not know rows.
 
 A key of a source, in bytes (docs/formats/keys.md):
 
     partition ‖ a component for each sort key attribute          the table's rows
     partition ‖ a component for each sort key attribute ‖ key    an index's entries, which end with their item's key
 
-so entries with equal index keys stand apart, in the order of their items' keys.
+So entries with equal index keys have different keys, in the order of their items' keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,28 +24,28 @@ from hashrange.tables.source_id import SourceId, make_source_id
 
 
 class ReadSource(msgspec.Struct, frozen=True):
-    """What can be read by key: a table's rows (`index` is None), or an index's entries.
+    """A source to read by key: a table's rows (`index` is None) or an index's entries.
 
-    It does not know its table, which has it: opened tables that nobody has any more would wait for the collector otherwise, 400 objects
-    for twenty indexes, and eight clients that make and delete tables would hold everybody for 100 ms.
+    A source does not refer to its table. The cycle would leave unused tables to the garbage collector: 400 objects for
+    twenty indexes, and eight clients that create and delete tables would stop everything for 100 ms.
     """
 
     source_id: SourceId
-    """The 6 bytes that name it in the store: table id ‖ index id."""
+    """The source's 6 bytes in the store: table id ‖ index id."""
     index: Index | None
     keys: KeySchema
     key_names: tuple[str, ...]
-    """Its own key attributes, partition key first."""
+    """Key attributes of the table or index, partition key first."""
     start_names: tuple[str, ...]
-    """Attributes of a continue key: the index's key attributes, then the table's that are not among them."""
+    """Attributes of an ExclusiveStartKey: the index's key attributes, then the table's that are not among them."""
     projected_names: frozenset[str] | None
-    """Attributes that an entry carries, keys included; None for all."""
+    """Attributes that an entry holds, keys included; None for all."""
     entry_key: EntryKey | None = None
-    """Of an index."""
+    """Makes entry keys; None for a table."""
 
 
 class OpenTable:
-    """An opened table. Immutable; a change to the schema makes another one."""
+    """An opened table. Immutable: a change to the schema makes a new one."""
 
     __slots__ = (
         "followed_names",
@@ -68,7 +68,7 @@ class OpenTable:
     )
 
     def __init__(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]] | None = None) -> None:
-        """`partitions`: those of each source in order of their hashes; None: each has its first one."""
+        """`partitions`: each source's partitions in order of their hashes; None: each source has one partition."""
         self.schema = schema
         self.table_id = schema.table_id
         self.name = schema.name
@@ -78,15 +78,15 @@ class OpenTable:
         self.sort_name = keys.sort_names[0] if keys.sort_names else None
         self.has_item_collections = schema.has_item_collections
         self.serves_from_seconds = schema.active_at_seconds if schema.deleted_at_seconds is None else inf
-        """Service time from which on items are served; never once it is deleted."""
+        """Service time from which items are served; infinity once deleted."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
         names = keys.partition_names + keys.sort_names
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
-        """Attributes that participants of a commit ask a Change's items for."""
+        """Attributes of a Change's items that participants use."""
         self.own = ReadSource(self.source_id, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
-        """Sources of the indexes, but for those being deleted, in their order."""
+        """Sources of the indexes, in order, except those being deleted."""
         by_name = sorted(schema.indexes, key=lambda index: index.name)
         self.index_keys = tuple([(index, _key_attributes(index)) for index in by_name])
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
@@ -94,10 +94,10 @@ class OpenTable:
             one.source_id: first_partitions(one.source_id) if partitions is None else partitions[one.source_id]
             for one in (self.own, *self.indexes)
         }
-        """Those of each source, in order of their hashes."""
+        """The partitions of each source, in order of their hashes."""
 
     def read_source(self, index_name: str | None) -> ReadSource | None:
-        """The table, or its index of that name; None when there is no such index."""
+        """The table's source (no name) or an index's; None if the index is missing."""
         if index_name is None:
             return self.own
         return next((one for one in self.indexes if one.index is not None and one.index.name == index_name), None)

@@ -1,6 +1,6 @@
 """What is a partition? A range of hashes of partition keys: a part of the rows of a table, or of the entries of an index.
 
-The partitions of a source cover all hashes, and no hash twice. Each has a row in the catalog
+A source's partitions cover each hash exactly once. Each has a row in the catalog
 (docs/formats/store.md).
 """
 
@@ -18,18 +18,18 @@ from hashrange.tables.schema import Table, Throughput
 from hashrange.tables.source_id import SourceId
 
 HASH_SPACE = 1 << 64
-"""Hashes are 8 bytes."""
+"""Number of hashes of 8 bytes."""
 
 
 class HashRange(NamedTuple):
-    """Hashes of partition keys, both ends included."""
+    """A range of hashes of partition keys, both ends included."""
 
     first: int
     last: int
 
 
 WHOLE = HashRange(0, HASH_SPACE - 1)
-"""All rows."""
+"""The range of all hashes."""
 
 
 class Partition(NamedTuple):
@@ -37,22 +37,25 @@ class Partition(NamedTuple):
 
     source_id: SourceId
     number: int
-    """Counts the partitions that the source has ever had, from 1."""
+    """Counts all partitions that the source ever had, from 1."""
     hashes: HashRange
 
 
 CountInitialPartitions = Callable[[Table, SourceId], int]
-"""How many partitions a new source of a table begins with."""
+"""Returns how many partitions a new source of a table begins with."""
 
 
 def one_partition(table: Table, source_id: SourceId) -> int:
-    """Every source begins with one, as small tables do best."""
+    """Begin each source with one partition, which is best for small tables."""
     del table, source_id
     return 1
 
 
 def partitions_of_service(table: Table, source_id: SourceId) -> int:
-    """As many as the service gives it: by its throughput, or as for any table on demand. Source: developer guide, warm throughput of 2026."""
+    """As many partitions as the service gives: by throughput, on demand at least `ON_DEMAND_PARTITIONS`.
+
+    Source: developer guide, warm throughput of 2026.
+    """
     index = next((one for one in table.indexes if source_id.endswith(one.index_id.to_bytes(2, "big"))), None)
     subject = table if index is None else index
     read_units, write_units = subject.warm_read_units or 0, subject.warm_write_units or 0
@@ -68,7 +71,7 @@ def _count_for(units: Throughput) -> int:
 
 
 def first_partitions(source_id: SourceId, count: int = 1) -> list[Partition]:
-    """What a new source begins with: equal parts, in order of their hashes."""
+    """The partitions that a new source begins with: equal parts, in order of their hashes."""
     ends = [HASH_SPACE * number // count for number in range(count + 1)]
     return [
         Partition(source_id, number, HashRange(ends[number - 1], ends[number] - 1)) for number in range(1, count + 1)
@@ -76,7 +79,7 @@ def first_partitions(source_id: SourceId, count: int = 1) -> list[Partition]:
 
 
 def split_partition(partition: Partition, next_number: int) -> list[Partition]:
-    """Two halves of its hashes. A partition of one hash cannot be split."""
+    """The two halves of a partition's hashes. A partition of one hash cannot be split."""
     source_id, (first, last) = partition.source_id, partition.hashes
     middle = (first + last + 1) // 2
     return [
@@ -86,7 +89,10 @@ def split_partition(partition: Partition, next_number: int) -> list[Partition]:
 
 
 def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_bytes: int) -> Partition | None:
-    """Which one, if they hold more than the maximum on average: the first of the widest, which hold most where keys are many."""
+    """The partition to split, if the partitions hold more than the maximum on average, or None.
+
+    It is the first of the widest, which hold most if keys are many.
+    """
     if size_bytes <= size_max_bytes * len(partitions) or len(partitions) >= PARTITIONS_MAX:
         return None
     widest = max(partitions, key=lambda one: one.hashes.last - one.hashes.first)
@@ -94,7 +100,7 @@ def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_byt
 
 
 def cover(partitions: list[Partition]) -> bool:
-    """Do these, in order of their hashes, hold every hash once?"""
+    """True if the partitions, in order of hashes, cover each hash once."""
     ends = [-1, *[one.hashes.last for one in partitions]]
     return ends[-1] == WHOLE.last and all(
         end + 1 == one.hashes.first <= one.hashes.last for end, one in zip(ends, partitions, strict=False)

@@ -1,7 +1,7 @@
 """Which keys does a Query or Scan read? Key conditions, segments and start keys become a span of keys.
 
-Pure: takes checked values and a source, returns a half-open range. A component ends itself, so all keys with one value of a sort
-key attribute share a prefix, and every bound is such a prefix or the end of one.
+Pure functions from checked values and a source to a half-open range. Encoded sort keys end themselves, so keys with the
+same value of a sort key attribute share a prefix, and every bound is a prefix or the end of one.
 Source: service behaviour, captures to Oct 2026.
 """
 
@@ -32,7 +32,7 @@ from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.span import Span
 
 _AFTER = b"\x00"
-"""Appended to a key: the smallest key behind it."""
+"""Appended to a key, it gives the smallest greater key."""
 
 
 class KeyTerm(msgspec.Struct, frozen=True, gc=False):
@@ -44,7 +44,7 @@ class KeyTerm(msgspec.Struct, frozen=True, gc=False):
 
 
 def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) -> Span:
-    """The keys that satisfy the terms: equality on all of the partition key, then on the sort key from left to right."""
+    """The span of keys that satisfy the terms: all partition key attributes equal, then sort keys left to right."""
     keys = source.keys
     if (
         len(terms) == 1 == len(keys.partition_names)
@@ -91,7 +91,7 @@ def _sort_bounds(prefix: bytes, keys: KeySchema, by_name: dict[str, KeyTerm]) ->
 
 
 def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
-    """Refuse a condition on a sort key attribute unless those before it have equality conditions."""
+    """Refuse a condition on a sort key attribute unless all before it have equality conditions."""
     loose: list[str] = []
     for name in keys.sort_names:
         term = by_name.get(name)
@@ -102,7 +102,7 @@ def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
 
 
 def _operand(term: KeyTerm, key_type: KeyType, position: int, *, is_partition: bool) -> str:
-    """The scalar of an operand, of the key's type, not empty and not too long."""
+    """The scalar of an operand; refuses one of another type, empty or too long."""
     scalar: str | None = term.operands[position].get(key_type)
     if scalar is None:
         raise ValidationException(KEY_CONDITION_TYPE)
@@ -135,7 +135,7 @@ def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes
 
 
 def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
-    """The key of an ExclusiveStartKey whose values are checked already."""
+    """The key of a Query's ExclusiveStartKey, whose values are already checked."""
     if len(start_item) != len(source.start_names) or any(name not in start_item for name in source.start_names):
         raise ValidationException(START_KEY_INVALID)
     types = table.schema.attribute_types
@@ -149,7 +149,7 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
 
 
 def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
-    """The same for a Scan, which words every fault in one way."""
+    """The key of a Scan's ExclusiveStartKey; words every fault with START_KEY_VALUE."""
     try:
         if source.index is not None and len(start_item) != len(source.start_names):
             raise ValidationException(START_KEY_SCHEMA)
@@ -181,14 +181,14 @@ def _check_index_key_values(keys: KeySchema, start_item: Item) -> None:
 
 
 def narrow(span: Span, start: Key) -> Span:
-    """The rest of `span` behind an exclusive start that lies in it, in the span's direction."""
+    """The part of `span` after `start`, a key in the span, in the span's direction."""
     if span.is_reverse:
         return Span(span.lower, min(span.upper, start), is_reverse=True)
     return Span(max(span.lower, start + _AFTER), span.upper)
 
 
 def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: Key, start_item: Item) -> Span:
-    """The rest of a Query behind its ExclusiveStartKey, or the service's word on why it cannot be one."""
+    """The rest of a Query's span after its ExclusiveStartKey; refuses a key outside the span."""
     if not span.lower <= start < span.upper:
         keys = source.keys
         by_name = {term.attribute: term for term in terms}
@@ -204,7 +204,7 @@ def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: 
 
 
 def scan_span(segment: int | None, total_segments: int | None) -> Span:
-    """All keys, or those of one segment: an equal share of the hash space, whatever is written meanwhile."""
+    """All keys, or one segment: an equal share of the hash space, unaffected by writes."""
     if segment is None or total_segments is None:
         return Span(b"", b"\xff" * 9)
     lower = segment * HASH_SPACE // total_segments
@@ -219,7 +219,7 @@ def hash_span(hashes: HashRange, *, is_reverse: bool = False) -> Span:
 
 
 def continue_scan(span: Span, start: Key, segment: int | None, total_segments: int | None) -> Span:
-    """The rest of a Scan behind its ExclusiveStartKey, which must lie in the segment."""
+    """The rest of a Scan's span after its ExclusiveStartKey; refuses a key outside the span."""
     if not span.lower <= start < span.upper:
         raise ValidationException(START_KEY_SEGMENT.format(total=total_segments, segment=segment))
     return narrow(span, start)

@@ -1,7 +1,7 @@
-"""What is a table? Its frozen description: what the catalog stores, and what the control plane describes and changes.
+"""What is a table? A frozen description, which the catalog stores and the control plane describes and changes.
 
-A `Table` is a value: a change makes a new one, which the catalog swaps in, and opens for the data path (`open_table.py`). States are functions of service time,
-so no job has to run for CREATING to become ACTIVE.
+A `Table` is immutable: a change makes a new `Table`, which the catalog stores in its place and opens for the data plane
+(`open_table.py`). States are functions of service time, so no job has to run for CREATING to become ACTIVE.
 """
 
 from typing import Literal
@@ -25,7 +25,7 @@ class KeySchema(msgspec.Struct, frozen=True):
 
 
 class IndexProjection(msgspec.Struct, frozen=True):
-    """Which attributes an index entry carries besides the keys."""
+    """The attributes that an entry holds besides the keys."""
 
     kind: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
     non_key_names: tuple[str, ...] = ()
@@ -57,38 +57,38 @@ class Index(msgspec.Struct, frozen=True):
     decreases_left: int = 4
     updating_until_seconds: float = 0.0
     state: Literal["CREATING", "ACTIVE", "DELETING"] = "ACTIVE"
-    """CREATING until it has an entry for every item that fits it; a DELETING one has no entries any more."""
+    """CREATING until every item that fits has an entry; a DELETING index has no entries."""
     deleted_at_seconds: float = 0.0
-    """When DELETING: shown until then, and gone afterwards."""
+    """A DELETING index is shown until this time, and gone afterwards."""
 
 
 class TimeToLive(msgspec.Struct, frozen=True):
-    """What is stored of a table's time to live, once it has been turned on."""
+    """A table's time to live, stored once it was turned on."""
 
     attribute: str
-    """Whose value says when an item expires."""
+    """Name of the attribute that says when an item expires."""
     state: Literal["ENABLING", "ENABLED", "DISABLED"]
-    """ENABLING until the queue of expiries has a row for every item that expires; DISABLED: nothing expires any more."""
+    """ENABLING until the queue of expiries has a row for every item that expires; DISABLED: none expires."""
     changed_at_seconds: float
-    """When it was turned on or off."""
+    """When time to live was last turned on or off."""
     changing_until_seconds: float = 0.0
-    """So long it is shown as ENABLING or DISABLING."""
+    """Time to live is shown as ENABLING or DISABLING until this time."""
 
 
 class ResourcePolicy(msgspec.Struct, frozen=True):
-    """What is stored of a table's or stream's resource policy; a deleted one keeps its place in the order of changes."""
+    """The stored resource policy of a table or stream; a deleted policy keeps its place in the order of changes."""
 
     document: str | None
     """Canonical JSON; None once the policy has been deleted."""
     revision: int
-    """Service-time milliseconds of the change, counted up where two changes meet."""
+    """Service time of the change in milliseconds, but at least one more than the previous revision."""
 
 
 class Table(msgspec.Struct, frozen=True):
     """A table as the catalog stores it. Times are service-time seconds since the epoch."""
 
     table_id: int
-    """Counter of the catalog, never reused; names the table's rows."""
+    """From a counter of the catalog, never reused; the table's engine keys begin with it."""
     uuid: str
     account: str
     region: str
@@ -98,13 +98,13 @@ class Table(msgspec.Struct, frozen=True):
     """AttributeDefinitions, in the order given."""
     created_at_seconds: float
     active_at_seconds: float
-    """CREATING until then."""
+    """The table is CREATING until this time."""
     indexes: tuple[Index, ...] = ()
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
     throughput: Throughput = Throughput(0, 0)
     updating_until_seconds: float = 0.0
     deleted_at_seconds: float | None = None
-    """When set, DELETING until then, and gone afterwards."""
+    """If set, the table is DELETING until this time and gone afterwards."""
     tags: dict[str, str] = {}
     table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] = "STANDARD"
     table_class_changed_at_seconds: float | None = None
@@ -119,22 +119,22 @@ class Table(msgspec.Struct, frozen=True):
     throughput_increased_at_seconds: float | None = None
     throughput_decreased_at_seconds: float | None = None
     decreases_today: int = 0
-    """Decreases on the UTC day of the last one."""
+    """Throughput decreases on the UTC day of the last decrease."""
     decreases_left: int = 4
-    """Decreases that were still allowed right after the last one."""
+    """Throughput decreases that were still allowed right after the last decrease."""
     switches_to_on_demand_seconds: tuple[float, ...] = ()
     """Times of the latest switches from provisioned to on-demand, oldest first."""
     next_index_id: int = 1
-    """Ids of indexes are never reused."""
+    """The next index's id; ids are never reused."""
     stream_view_type: StreamViewType | None = None
-    """While its changes are recorded."""
+    """What stream records hold; None while the stream is off."""
     stream_label: str | None = None
     policy: ResourcePolicy | None = None
-    """The resource policy; None when there never was one."""
+    """The table's resource policy; None if there never was one."""
     stream_policies: dict[str, ResourcePolicy] = {}
     """Resource policies of the table's streams, by stream label."""
     time_to_live: TimeToLive | None = None
-    """None when it was never turned on."""
+    """None if time to live was never turned on."""
 
     @property
     def source_id(self) -> SourceId:
@@ -143,7 +143,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> list[SourceId]:
-        """The table's own, and those of its indexes, but for the ones being deleted, in their order."""
+        """The table's source id and its indexes', in order, except those being deleted."""
         return [
             self.source_id,
             *[make_source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],
@@ -151,7 +151,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def has_item_collections(self) -> bool:
-        """True when there are local indexes: then the sizes of item collections are kept, told and limited."""
+        """True if the table has local indexes: sizes of item collections are then kept, reported and limited."""
         return any(not index.is_global for index in self.indexes)
 
     @property

@@ -1,8 +1,8 @@
 """Which state is a table in? Pure functions of the stored table and service time.
 
-No job turns CREATING into ACTIVE: the table carries its deadlines, and a state is what the deadlines say now. With a
-delay of zero the deadline is the moment of the call itself, so the next call already sees the state after it. Service time never
-goes back while a process runs; between two, it may: `without_endless_waits`.
+No job turns CREATING into ACTIVE: the state follows from the table's deadlines and the current time. With a delay of
+zero the deadline is the time of the call itself, so the next call already sees the state after it. Service time never
+goes back while a process runs, but may between two processes: `without_endless_waits`.
 Source: service behaviour, developer guide "Table and index states".
 """
 
@@ -17,7 +17,7 @@ TimeToLiveStatus = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
 
 def is_gone(table: Table, now_seconds: float) -> bool:
-    """True once a deleted table's deadline has passed: everybody treats it as absent, whoever touches it purges it."""
+    """True once a deleted table's deadline has passed: it counts as absent and is purged when next met."""
     return table.deleted_at_seconds is not None and table.deleted_at_seconds <= now_seconds
 
 
@@ -33,7 +33,7 @@ def status(table: Table, now_seconds: float) -> Status:
 
 
 def index_status(index: Index, table_status: Status, now_seconds: float) -> Status:
-    """The state of a global index that is not gone; it is created and deleted with its table, and UPDATING by itself."""
+    """State of a global index that is not gone: the table's while CREATING or DELETING, otherwise its own."""
     if table_status in ("CREATING", "DELETING"):
         return table_status
     if index.state != "ACTIVE":
@@ -52,12 +52,12 @@ def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> 
 
 
 def may_backfill(table: Table, now_seconds: float) -> bool:
-    """True when entries may be made for a CREATING index: while the table is UPDATING, room is made for them."""
+    """True if entries may be made for a CREATING index: not while the table is UPDATING (resource allocation)."""
     return table.updating_until_seconds <= now_seconds
 
 
 def without_gone_indexes(table: Table, now_seconds: float) -> Table:
-    """The table without the deleted indexes whose deadline has passed, and definitions that only they used."""
+    """The table without deleted indexes whose deadline has passed and attribute definitions that only they used."""
     indexes = tuple([one for one in table.indexes if one.state != "DELETING" or one.deleted_at_seconds > now_seconds])
     if len(indexes) == len(table.indexes):
         return table
@@ -69,9 +69,9 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
 
 
 def without_endless_waits(table: Table, now_seconds: float, delay_seconds: float) -> Table:
-    """The table without deadlines that are further ahead than any that is set now, `delay_seconds`: they are over.
+    """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
 
-    They were set by a clock that has gone back since, be it at their table's creation or later.
+    They were set, at table creation or later, before the clock was set back.
     """
     latest_seconds = now_seconds + delay_seconds
 
@@ -107,5 +107,5 @@ def without_endless_waits(table: Table, now_seconds: float, delay_seconds: float
 
 
 def serves_items(table: Table, now_seconds: float) -> bool:
-    """True when the data plane may read and write: ACTIVE or UPDATING."""
+    """True if the data plane may read and write: the table is ACTIVE or UPDATING."""
     return table.deleted_at_seconds is None and table.active_at_seconds <= now_seconds

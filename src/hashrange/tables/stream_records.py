@@ -1,9 +1,10 @@
-"""What does a stream tell of a write? A record: the item's keys, and as much of it before and after as the stream's view type asks for.
+"""What does a stream record of a write? The item's keys and, by the stream's view type, its images before and after.
 
     version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size (4) ‖ keys ‖ old row ‖ new row
 
-Numbers are big-endian; the keys are JSON; the size is the one that clients are told; rows are as the table has them (docs/formats/streams.md). So a
-record is put together at a write without decoding, and a reply splices its parts. Source: developer guide, "Streams" record of 2026.
+Numbers are big-endian; the keys are JSON; the size is the one reported to clients; rows are copies of the table's
+(docs/formats/streams.md). So a write assembles a record without decoding, and a reply splices its parts. Source:
+developer guide, "Streams" record of 2026.
 """
 
 from collections.abc import Callable
@@ -35,10 +36,10 @@ INSERT, MODIFY, REMOVE = range(3)
 _NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
 _BY_CLIENT, _BY_TIME_TO_LIVE = range(2)
 UNRECORDED = ("import", "restore")
-"""Origins of changes of which no stream tells."""
+"""Origins of changes that streams do not record."""
 EVENT_VERSION, EVENT_SOURCE = "1.1", "aws:dynamodb"
 USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
-"""Whoever deletes what has expired."""
+"""The userIdentity in records of deletions by time to live."""
 
 _header, _former_header = Struct(">BBBIII"), Struct(">BBBII")
 _HEADER_BYTES = _header.size
@@ -51,12 +52,12 @@ _decode_item = msgspec.json.Decoder(Item).decode
 
 
 class StreamRecord(NamedTuple):
-    """A record, taken apart."""
+    """A stream record, split into its parts."""
 
     event: int
     by: int
     size_bytes: int
-    """Of the keys and of the rows that are there."""
+    """Size of the keys and of the rows in the record."""
     keys_json: bytes
     old: Row | None
     new: Row | None
@@ -68,23 +69,23 @@ IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
     "NEW_IMAGE": (False, True),
     "NEW_AND_OLD_IMAGES": (True, True),
 }
-"""Has a record the item as it was before, and as it is then, if it was there?"""
+"""View type → whether records hold the old and the new image, if these exist."""
 
 
 class RecordFaces(NamedTuple):
-    """What the records of one stream have in common, made once for each page of them."""
+    """The JSON that all records of a stream share, made once per page."""
 
     key_names: tuple[str, ...]
     start: bytes
-    """Up to what tells the eventIDs of the stream apart."""
+    """JSON up to the part of eventID that differs."""
     events: tuple[tuple[bytes, bytes], ...]
-    """By event, and by whom: what stands between the eventID and the time."""
+    """JSON between eventID and time, by event and by who made the change."""
     end: bytes
-    """The last member of the content, and the brackets behind it."""
+    """JSON of the last member and closing brackets."""
 
 
 def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
-    """A function from a change to its record. 1.5 µs, and 1 more where no item is at hand."""
+    """A function from a change to its record. 1.5 µs, plus 1 µs if the change has no decoded item."""
     has_old, has_new = IMAGES[view_type]
     heads, read_values = _key_heads(key_names), attributes_reader(key_names)
     names_bytes = sum(map(text_size_bytes, key_names))
@@ -119,7 +120,7 @@ def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Cal
 
 
 def images_bytes(table: Table, old: Row | None, new: Row | None) -> int:
-    """The room that both images of a change take in its record. 0.3 µs."""
+    """Bytes of a change's images in its stream record. 0.3 µs."""
     view_type = table.stream_view_type
     if view_type is None or not has_stream(table):
         return 0
@@ -138,7 +139,7 @@ def _join_keys(heads: tuple[bytes, ...], values: list[bytes]) -> bytes:
 
 
 def faces_of(stream: Stream) -> RecordFaces:
-    """Of a stream's records. 4 µs."""
+    """The shared JSON of a stream's records. 4 µs."""
     common = b'"eventVersion":%b,"eventSource":%b,"awsRegion":%b,' % tuple(
         map(_encode, (EVENT_VERSION, EVENT_SOURCE, stream.region))
     )
@@ -158,7 +159,7 @@ def faces_of(stream: Stream) -> RecordFaces:
 
 
 def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str, ...]) -> StreamRecord:
-    """What is in it, all of which is looked at: for tools. Raises StorageCorruption, StorageFormatUnknown."""
+    """The parts of a record, all checked, for tools. Raises StorageCorruption, StorageFormatUnknown."""
     event, by, keys_end, old_end, size_bytes = _ends_of(record := current_record(record, key_names))
     old, new = record[keys_end:old_end], record[old_end:]
     found = StreamRecord(
@@ -182,7 +183,7 @@ def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str
 
 
 def keys_of(record: StreamRecord) -> Item:
-    """Key attributes of the item. Raises StorageCorruption."""
+    """A record's key attributes. Raises StorageCorruption."""
     return _decode_keys(record.keys_json)
 
 
@@ -194,7 +195,10 @@ def _decode_keys(keys_json: bytes) -> Item:
 
 
 def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
-    """Event, by whom, where the keys and the old row end, and the size. Raises StorageCorruption, StorageFormatUnknown."""
+    """A record's event, who made the change, ends of keys and old row, and size.
+
+    Raises StorageCorruption, StorageFormatUnknown.
+    """
     try:
         version, event, by, keys_bytes, old_bytes, size_bytes = _unpack(record)
     except Exception as error:
@@ -209,7 +213,10 @@ def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
 
 
 def current_record(record: bytes, key_names: tuple[str, ...]) -> bytes:
-    """The record as it is written today; folders of format 6 have others, with keys only where there is no row, and without a size."""
+    """The record in the current format.
+
+    Folders of format 6 have records without size, and with keys only if they hold no row.
+    """
     if record[:1] != _FORMER or len(record) < _former_header.size:
         return record
     _, event, by, keys_bytes, old_bytes = _former_header.unpack_from(record)
@@ -223,7 +230,10 @@ def current_record(record: bytes, key_names: tuple[str, ...]) -> bytes:
 
 
 def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
-    """The record as replies tell it. Raises StorageCorruption, StorageFormatUnknown. 2.5 µs for 1.1 KB with both images."""
+    """The JSON of a record in replies. 2.5 µs for 1.1 KB with both images.
+
+    Raises StorageCorruption, StorageFormatUnknown.
+    """
     if record[:1] == _FORMER:
         record = current_record(record, faces.key_names)
     event, by, keys_end, old_end, size_bytes = _ends_of(record)
@@ -240,7 +250,7 @@ def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
 
 
 def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str, Any]:
-    """The same as plain values, decoded. Raises StorageCorruption, StorageFormatUnknown."""
+    """A record as plain, decoded values. Raises StorageCorruption, StorageFormatUnknown."""
     record = current_record(record, stream.keys.partition_names + stream.keys.sort_names)
     event, by, keys_end, old_end, size_bytes = _ends_of(record)
     content: dict[str, Any] = {
@@ -269,14 +279,14 @@ def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str
 
 
 def _image(record: bytes, start: int, end: int) -> bytes:
-    """The item of the row that stands there."""
+    """The item's JSON from the row between `start` and `end`."""
     if record[start] == PLAIN_VERSION:
         return record[start + ROW_HEADER_BYTES : end]
     return row_json(Row(record[start:end]))
 
 
 def _scalar_size_bytes(value_json: bytes) -> int:
-    """Of a key attribute's value. 0.2 µs for a text."""
+    """Size of a key attribute's value. 0.2 µs for a string."""
     if value_json.startswith(_TEXT_START) and b"\\" not in value_json:
         return len(value_json) - len(_TEXT_START) - len(_TEXT_END)
     return value_size_bytes(_decode_value(value_json))

@@ -1,6 +1,6 @@
-"""How many capacity units does a transaction consume? Twice those of single strongly consistent operations, on the table's arm.
+"""How many capacity units does a transaction consume? For a table itself, twice those of single strongly consistent operations.
 
-Figures that transactions report say besides whether they were read or written. Source: developer guide and captures to Oct 2026.
+Transactions also report their units as read or write units. Source: developer guide and captures to Oct 2026.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,11 +18,11 @@ from hashrange.tables.change import Change
 
 CapacityKind = Literal["Read", "Write"]
 TableUnits = dict[str, float]
-"""Table's name → units of the table's own arm."""
+"""Table name → units of the table itself, without its indexes."""
 
 
 def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
-    """Units of reading items of these (table's name, size in bytes); size 0 is a missing item."""
+    """Units of reading items, given by (table name, size in bytes); size 0 is a missing item."""
     units: TableUnits = {}
     for name, size_bytes in sizes:
         units[name] = units.get(name, 0.0) + TRANSACTION_FACTOR * read_units(size_bytes, consistent=True)
@@ -30,14 +30,14 @@ def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
 
 
 def transaction_change_units(change: Change) -> float:
-    """Units of writing, or of checking, on the table's arm; those of its indexes stay single."""
+    """Units of a write or condition check, of the table itself; those of indexes are not doubled."""
     return TRANSACTION_FACTOR * change_units(change)
 
 
 def transaction_capacity(
     name: str, table_units: float, detail: str, kind: CapacityKind, indexes: Sequence[IndexUnits] = ()
 ) -> ConsumedCapacity:
-    """One table's ConsumedCapacity, each figure of which is told once more as what was read or written."""
+    """ConsumedCapacity of one table; each figure is repeated as ReadCapacityUnits or WriteCapacityUnits."""
     consumed = consumed_capacity(name, table_units, detail, indexes)
     split = f"{kind}CapacityUnits"
     consumed[split] = consumed["CapacityUnits"]

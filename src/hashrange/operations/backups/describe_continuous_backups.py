@@ -1,7 +1,7 @@
-"""DescribeContinuousBackups: can a table be restored to a point in time? Not yet, no table.
+"""DescribeContinuousBackups: return whether a table can be restored to a point in time; none can yet.
 
-Order of checks: name → table exists (`TableNotFoundException`, as all backup operations say it). The service calls
-continuous backups themselves always ENABLED; what can be switched, and is off, is point-in-time recovery.
+Order of checks: name → table exists (`TableNotFoundException`, as in all backup operations). As in the service,
+continuous backups are always ENABLED; point-in-time recovery, the part that can be switched, is off.
 """
 
 from hashrange.errors import TableNotFoundException
@@ -18,12 +18,12 @@ class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, 
 
 
 async def describe_continuous_backups(scope: Scope, request: DescribeContinuousBackupsRequest) -> Reply:
-    """What is so for every table."""
+    """The description, which is the same for every table."""
     return await continuous_backups(scope, request.TableName)
 
 
 async def continuous_backups(scope: Scope, name_or_arn: str) -> Reply:
-    """Point-in-time recovery DISABLED, which has no window; raises TableNotFoundException."""
+    """The reply with point-in-time recovery DISABLED, so without a window; raises TableNotFoundException."""
     if await find_table(scope, name_or_arn) is None:
         raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
     described = {

@@ -1,6 +1,6 @@
-"""ListBackups: the backups of the caller, or of one table. There are none, of a missing table either.
+"""ListBackups: list the backups of the caller, or of one table. Always empty, also for a missing table.
 
-Only the form is checked. A page may start after any backup ARN, as the service's other lists start after any name.
+Only the request's form is checked. A page may start after any backup ARN, as in the service's other lists.
 """
 
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ BackupType = Literal["USER", "SYSTEM", "AWS_BACKUP", "ALL"]
 
 
 class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which backups, where to go on, and how many to give; times are epoch seconds."""
+    """Which backups, the ARN to start after, and the page size; times are epoch seconds."""
 
     TableName: NameOrArn | None = None
     Limit: Annotated[int, Meta(ge=1, le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
@@ -30,7 +30,7 @@ class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_backups(scope: Scope, request: ListBackupsRequest) -> Reply:
-    """An empty, last page."""
+    """An empty last page."""
     if request.TableName is not None:
         table_name(request.TableName)
     return {"BackupSummaries": []}

@@ -1,7 +1,7 @@
-"""UpdateContinuousBackups: point-in-time recovery goes on, or off. Off it is for every table; on it cannot go yet.
+"""UpdateContinuousBackups: switch point-in-time recovery on or off. It is off for every table and cannot be switched on yet.
 
-Order of checks: name, member constraints → table exists (`TableNotFoundException`, as all backup operations say it) → what is asked
-for is supported.
+Order of checks: name, member constraints → table exists (`TableNotFoundException`, as in all backup operations) → the
+request is supported.
 """
 
 from typing import Annotated
@@ -26,13 +26,13 @@ class PointInTimeRecoverySpecification(msgspec.Struct, frozen=True, kw_only=True
 
 
 class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, and what is to be."""
+    """The table by name or ARN, and its new recovery settings."""
 
     PointInTimeRecoverySpecification: PointInTimeRecoverySpecification
 
 
 async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> Reply:
-    """Turned off once more: nothing changes, and the reply says so."""
+    """Accept switching off, which changes nothing; raises UnsupportedOperationException for switching on."""
     reply = await continuous_backups(scope, request.TableName)
     if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:
         raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))

@@ -1,8 +1,8 @@
-"""DescribeTableReplicaAutoScaling: how does each replica of a table scale? Its one Region's, which does not scale yet.
+"""DescribeTableReplicaAutoScaling: return the auto scaling of a table's only replica, which does not scale yet.
 
-Order of checks: name → table exists. A table of one Region is described as its only replica; dimensions that were never
-configured read as the service shows them, and a global index appears once it is ACTIVE. Source: service behaviour,
-captures to October 2026 of global tables; that of a table without further replicas is our reading.
+Order of checks: name → table exists. A table of one Region is its only replica. Settings never configured are shown as
+the service shows them, and a global index is shown once it is ACTIVE. Source: service behaviour, captures to October
+2026 of global tables; for a table without further replicas, our own interpretation.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class DescribeTableReplicaAutoScalingRequest(TableRequest, frozen=True, kw_only=
 
 
 async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> Reply:
-    """The table's name and state, and the replica of its own Region."""
+    """The table's name and state, and the replica in its own Region."""
     table = await described_table(scope, request.TableName)
     now_seconds = scope.clock.service_time()
     current = status(table, now_seconds)

@@ -1,4 +1,4 @@
-"""ListGlobalTables: the global tables of the version of 2017. There are none; nothing but the form is checked."""
+"""ListGlobalTables: list the global tables of the 2017 version. Always empty; only the request's form is checked."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
 
 
 class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where to go on, how many to give, and a Region that must hold a replica."""
+    """The name to start after, the page size, and a Region that must hold a replica."""
 
     ExclusiveStartGlobalTableName: (
         Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None
@@ -21,7 +21,7 @@ class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 async def list_global_tables(scope: Scope, request: ListGlobalTablesRequest) -> Reply:
-    """An empty, last page; a start name need not exist."""
+    """An empty last page; the start name need not exist."""
     return {"GlobalTables": []}
 
 

@@ -1,6 +1,6 @@
-"""DescribeContributorInsights: are the most used keys of a table or global index watched? Not yet, of none.
+"""DescribeContributorInsights: return whether the most used keys of a table or global index are monitored; always DISABLED.
 
-Order of checks: names → table exists → it has such a global index.
+Order of checks: names → table exists → it has the global index.
 """
 
 from typing import Annotated
@@ -17,22 +17,22 @@ from hashrange.operations.shapes import NAME_PATTERN
 
 
 class WatchedRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, and one of its global indexes."""
+    """The table by name or ARN, and optionally one of its global indexes."""
 
     IndexName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
 
 
 class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
-    """What is described."""
+    """The table or index to describe."""
 
 
 async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
-    """What is so for every table and index."""
+    """The status, which is the same for every table and index."""
     return await contributor_insights(scope, request)
 
 
 async def contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
-    """DISABLED, which has no rules, mode or time when it was never otherwise; raises ResourceNotFoundException."""
+    """DISABLED, without rules, mode or time, as it was never enabled; raises ResourceNotFoundException."""
     table = await described_table(scope, request.TableName)
     reply: Reply = {"TableName": table.name}
     if request.IndexName is not None:

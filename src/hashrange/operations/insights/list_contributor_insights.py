@@ -1,4 +1,4 @@
-"""ListContributorInsights: which tables and indexes were ever watched? None yet.
+"""ListContributorInsights: list the tables and indexes that were ever monitored. Always empty.
 
 Order of checks: form → NextToken → the table exists, if one is named.
 """
@@ -19,7 +19,7 @@ from hashrange.operations.shapes import TableName as NameOrArn
 
 
 class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One table or all, where to go on, and how many to give."""
+    """One table or all, page token and page size."""
 
     TableName: NameOrArn | None = None
     NextToken: str | None = None
@@ -27,7 +27,7 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
 
 
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:
-    """An empty, last page."""
+    """An empty last page."""
     if request.TableName is not None:
         table_name(request.TableName)
     refuse_token(request.NextToken)

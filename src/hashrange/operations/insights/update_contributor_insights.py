@@ -1,6 +1,6 @@
-"""UpdateContributorInsights: the most used keys of a table or global index are watched, or no longer. None are; they cannot be yet.
+"""UpdateContributorInsights: switch monitoring of a table's or global index's most used keys on or off. Switching on is not supported yet.
 
-Order of checks: names, member constraints → table exists → it has such a global index → what is asked for is supported.
+Order of checks: names, member constraints → table exists → it has the global index → the request is supported.
 """
 
 from typing import Literal
@@ -14,14 +14,14 @@ from hashrange.operations.reply import Reply
 
 
 class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, one of its global indexes, and what is to be."""
+    """The table by name or ARN, optionally a global index, and the action."""
 
     ContributorInsightsAction: Literal["ENABLE", "DISABLE"]
     ContributorInsightsMode: Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"] | None = None
 
 
 async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> Reply:
-    """Turned off once more: nothing changes, and the reply says so."""
+    """Accept DISABLE, which changes nothing; raises UnsupportedOperationException for ENABLE."""
     reply = await contributor_insights(scope, request)
     if request.ContributorInsightsAction == "ENABLE":
         raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation=OPERATION.name))

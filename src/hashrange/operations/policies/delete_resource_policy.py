@@ -1,8 +1,8 @@
-"""DeleteResourcePolicy: a table or stream loses its policy; where there is none, that is no fault.
+"""DeleteResourcePolicy: delete the policy of a table or stream; a missing policy is no error.
 
 Order of checks: member constraints → form of the ARN → the table and stream exist → the table is not being created or
-deleted → the expected revision → the last change has been applied. The reply carries the revision that went; of a
-policy deleted before, that of its deletion; of one that never was, none.
+deleted → the expected revision → the last change has been applied. The reply holds the deleted policy's revision; if it
+was deleted before, that of its deletion; if there never was one, none.
 """
 
 import msgspec
@@ -24,14 +24,14 @@ from hashrange.tables.schema import ResourcePolicy
 
 
 class DeleteResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A resource, and which policy it has now."""
+    """A resource, and the expected revision of its policy."""
 
     ResourceArn: shapes.ResourceArn
     ExpectedRevisionId: shapes.RevisionId | None = None
 
 
 async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequest) -> Reply:
-    """Store that the policy is gone."""
+    """Store the policy as deleted; return its revision."""
     resource = parse_resource(scope, request.ResourceArn)
     while True:
         table = await find_resource(scope, resource)

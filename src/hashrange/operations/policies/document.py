@@ -1,8 +1,8 @@
-"""What does a resource policy say? Its JSON text, read, checked and brought into the form in which it is kept.
+"""What does a resource policy say? Its JSON is parsed, checked and brought into canonical form.
 
-The service keeps a canonical form, and two documents of one form are one policy: members in a fixed order, no blanks,
-lists of one element as the element, accounts as their root ARN, a single statement as a list. A document without a
-Version is kept without one and shown with that of 2008. Order of checks: size → JSON → Version and statements (each in
+The service stores this form, and equal forms are the same policy: members in a fixed order, no blanks, a list of one
+element as that element, accounts as their root ARN, a single statement as a list. A document without a Version is
+stored without one and returned with Version 2008-10-17. Order of checks: size → JSON → Version and statements (each in
 `statements`) → statement ids. Source: service behaviour, captures of October 2026.
 """
 
@@ -55,12 +55,12 @@ def read_document(text: str, kind: ResourceKind) -> Document:
 
 
 def stored_form(document: Document) -> str:
-    """The text that is kept; equal texts are the same policy."""
+    """The stored policy text; equal texts are the same policy."""
     return msgspec.json.encode(document).decode()
 
 
 def shown_form(stored: str) -> str:
-    """The text that GetResourcePolicy gives."""
+    """The policy text that GetResourcePolicy returns."""
     return stored if stored.startswith(_VERSION_START) else _SHOWN_WITHOUT_VERSION + stored[1:]
 
 

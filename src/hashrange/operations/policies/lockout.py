@@ -1,7 +1,6 @@
-"""Would a policy keep its author from ever changing it? A plain Deny of PutResourcePolicy to the author's account does.
+"""Would a policy prevent its author from changing it? An unconditional Deny of PutResourcePolicy to the author's account does.
 
-Statements with a Condition are not taken for a lockout: nothing is known of the caller but the account. Everything else
-of a policy is stored and not enforced.
+Statements with a Condition do not count: only the caller's account is known. The rest of a policy is not enforced.
 """
 
 from fnmatch import fnmatchcase
@@ -14,7 +13,7 @@ _ACTION = "dynamodb:putresourcepolicy"
 
 
 def locks_out(document: Document, account: str, arn: str) -> bool:
-    """True when a statement of the canonical document denies the account the next PutResourcePolicy on the resource."""
+    """True if a statement of the canonical document denies the account PutResourcePolicy on the resource."""
     return any(_denies(statement, account, arn) for statement in document["Statement"])
 
 
@@ -29,7 +28,7 @@ def _denies(statement: PolicyStatement, account: str, arn: str) -> bool:
 
 
 def _covers(statement: PolicyStatement, element: str, name: str) -> bool:
-    """True when the element's patterns, or their negation, take in the name."""
+    """True if the statement's element, or its Not… form, covers the name."""
     patterns = patterns_of(statement, element)
     if element == "Action":
         patterns = [pattern.lower() for pattern in patterns]

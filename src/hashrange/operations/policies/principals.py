@@ -1,8 +1,7 @@
-"""Whom does a statement of a resource policy name? Principals, checked for their form and made canonical.
+"""Which principals does a policy statement name? Their form is checked and made canonical.
 
-`"*"`, or a map from the kind of principal to one name or several. An account's number becomes the ARN of its root;
-a name given twice stands once. Whether a principal exists is not asked. Source: service behaviour, captures of October
-2026.
+A principal is `"*"`, or a map from a kind of principal to one or several names. An account's number becomes the ARN of
+its root; repeated names are dropped; the principal need not exist. Source: service behaviour, captures of October 2026.
 """
 
 import re
@@ -16,7 +15,7 @@ EVERYBODY = "*"
 _KINDS = ("AWS", "Service", "Federated", "CanonicalUser")
 _ACCOUNT = re.compile("[0-9]{12}").fullmatch
 _AWS_NAME = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::[0-9]{12}:.+|A[A-Z0-9]{15,}", re.DOTALL).fullmatch
-"""An ARN of an account's root, user, role or session, or the unique id that the service shows for a deleted one."""
+"""Matches an ARN of an account's root, user, role or session, or the unique id of a deleted principal."""
 
 
 def root_of(account: str) -> str:
@@ -41,14 +40,14 @@ def read_principal(given: object) -> Principal:
 
 
 def is_everybody(principal: Principal | None) -> bool:
-    """True when the principal takes in every AWS account."""
+    """True if the principal includes every AWS account."""
     if principal is None or isinstance(principal, str):
         return principal == EVERYBODY
     return EVERYBODY in _aws_names(principal)
 
 
 def names_account(principal: Principal, account: str) -> bool:
-    """True when the principal takes in the account as a whole."""
+    """True if the principal includes the account as a whole."""
     if is_everybody(principal):
         return True
     assert isinstance(principal, dict), "no other string is canonical"

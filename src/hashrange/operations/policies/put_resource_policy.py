@@ -1,8 +1,8 @@
-"""PutResourcePolicy: a table or stream gets a policy, or another one. It is stored; nothing enforces it yet.
+"""PutResourcePolicy: create or replace the policy of a table or stream. It is not enforced yet.
 
-Order of checks: member constraints → form of the ARN → the document (`document`) → it leaves the caller able to change
-it, unless that is confirmed → the table and stream exist → the table is not being created or deleted → the expected
-revision → the last change has been applied. The policy that is there already keeps its revision, whatever the blanks.
+Order of checks: member constraints → form of the ARN → the document (`document`) → the caller can still change the
+policy (`ConfirmRemoveSelfResourceAccess` skips this) → the table and stream exist → the table is not being created or
+deleted → the expected revision → the last change has been applied. An unchanged policy keeps its revision.
 """
 
 import msgspec
@@ -28,7 +28,7 @@ from hashrange.tables.schema import ResourcePolicy
 
 
 class PutResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A resource, a policy for it, and which policy it has now."""
+    """A resource, its new policy, and the expected revision of the old one."""
 
     ResourceArn: shapes.ResourceArn
     Policy: str
@@ -37,7 +37,7 @@ class PutResourcePolicyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 
 
 async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -> Reply:
-    """Store the policy and give its revision."""
+    """Store the policy and return its revision."""
     resource = parse_resource(scope, request.ResourceArn)
     document = read_document(request.Policy, resource.kind)
     if not request.ConfirmRemoveSelfResourceAccess and locks_out(document, scope.account, resource.arn):

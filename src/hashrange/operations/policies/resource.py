@@ -1,7 +1,7 @@
-"""Which resource does a policy belong to? The ARN of a table or of one of its streams.
+"""Which resource does a policy belong to? The table or stream that an ARN names.
 
 Order of checks: it is an ARN → of DynamoDB → of the caller's account → of this Region → of a table or stream; later,
-the table exists → the stream does → the table is not just being created or deleted. Source: service behaviour,
+the table exists → the stream exists → the table is not being created or deleted. Source: service behaviour,
 captures of October 2026.
 """
 
@@ -26,7 +26,7 @@ _ARN = re.compile(rf"arn:([^:]*):dynamodb:([^:]*):([^:]*):table/({_NAME})(?:/(in
 
 
 class Resource(NamedTuple):
-    """What an ARN names."""
+    """The table or stream that an ARN names."""
 
     arn: str
     table_name: str
@@ -34,7 +34,7 @@ class Resource(NamedTuple):
 
     @property
     def kind(self) -> Literal["table", "stream"]:
-        """What carries the policy."""
+        """The kind of resource."""
         return "table" if self.stream_label is None else "stream"
 
     @property
@@ -44,7 +44,7 @@ class Resource(NamedTuple):
 
 
 def parse_resource(scope: Scope, arn: str) -> Resource:
-    """The resource that the ARN names, whether it exists or not; raises ValidationException."""
+    """The resource that the ARN names, which need not exist; raises ValidationException."""
     if not arn.startswith("arn:"):
         raise ValidationException(say.ARN_START.format(arn=arn))
     match = _ARN(arn)
@@ -61,7 +61,7 @@ def parse_resource(scope: Scope, arn: str) -> Resource:
 
 
 async def find_resource(scope: Scope, resource: Resource) -> Table:
-    """The table of the resource, in whatever state; raises ResourceNotFoundException."""
+    """The resource's table, in any state; raises ResourceNotFoundException."""
     table = await find_table(scope, resource.table_name)
     if table is None:
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=resource.table_name))
@@ -73,7 +73,7 @@ async def find_resource(scope: Scope, resource: Resource) -> Table:
 
 
 def refuse_unready(table: Table, now_seconds: float) -> None:
-    """Refuse a change of policy while the table is being created (it is not found then) or deleted."""
+    """Refuse a policy change while the table is being created (reported as not found) or deleted."""
     if status(table, now_seconds) == "CREATING":
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=table.name))
     if not serves_items(table, now_seconds):
@@ -81,20 +81,20 @@ def refuse_unready(table: Table, now_seconds: float) -> None:
 
 
 def refuse_pending(resource: Resource, policy: ResourcePolicy | None, now_seconds: float, delay_seconds: float) -> None:
-    """Refuse another change while the last one is being applied: as long as table states are told to last."""
+    """Refuse a policy change while the last one is being applied, for the configured table state delay."""
     if policy is not None and policy.revision / 1000 + delay_seconds > now_seconds and delay_seconds > 0:
         raise ResourceInUseException(say.POLICY_PENDING.format(kind=resource.kind.capitalize(), name=resource.name))
 
 
 def policy_of(table: Table, resource: Resource) -> ResourcePolicy | None:
-    """What is stored for the resource; a deleted policy is a policy without a document."""
+    """The resource's stored policy; a deleted policy has no document."""
     if resource.stream_label is None:
         return table.policy
     return table.stream_policies.get(resource.stream_label)
 
 
 def with_policy(table: Table, resource: Resource, policy: ResourcePolicy) -> Table:
-    """The table with another policy for the resource; policies of its former streams go."""
+    """The table with a new policy; a stream's policy replaces those of former streams."""
     if resource.stream_label is None:
         return msgspec.structs.replace(table, policy=policy)
     return msgspec.structs.replace(table, stream_policies={resource.stream_label: policy})

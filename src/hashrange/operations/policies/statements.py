@@ -1,8 +1,8 @@
-"""What does one statement of a resource policy say? A decoded object, checked and made canonical.
+"""What does one statement of a resource policy say? A decoded statement, checked and made canonical.
 
-Order of checks: the elements are known → Effect → Principal → Action → Resource → Condition → names of actions →
-resources are of the policy's kind → nobody may do everything. Sid, Action and Resource keep what was written; one
-element in a list is the element. Source: service behaviour, captures of October 2026.
+Order of checks: the elements are known → Sid → Effect → Principal → Action → Resource → Condition → action names →
+resources fit the policy's kind → no unconditional Allow for everybody. Sid, Action and Resource keep their text; a list
+of one element becomes that element. Source: service behaviour, captures of October 2026.
 """
 
 import re
@@ -36,12 +36,12 @@ _ACCOUNT_ACTIONS = {"liststreams"}
 
 
 def as_list(value: str | list[str]) -> list[str]:
-    """One or several, as several."""
+    """One or several strings, as a list."""
     return [value] if isinstance(value, str) else value
 
 
 def patterns_of(statement: PolicyStatement, element: str) -> list[str]:
-    """What the element, or its negation, holds."""
+    """The patterns of the element or its Not… form."""
     return as_list(statement[element if element in statement else "Not" + element])
 
 
@@ -80,7 +80,7 @@ def _required(given: dict[str, Any], element: str) -> Any:
 
 
 def _either(given: dict[str, Any], element: str) -> str:
-    """Which of the element and its negation stands there; exactly one does."""
+    """The given name of the element, its own or its Not… form; exactly one must be given."""
     negation = "Not" + element
     if negation in given:
         if element in given:
@@ -97,7 +97,7 @@ def _text(value: object, element: str) -> str:
 
 
 def _texts(value: object, element: str) -> str | list[str]:
-    """A string, or a list of several; a list of one is its string."""
+    """A string, or a list of several; a list of one becomes its string."""
     if not isinstance(value, list):
         return _text(value, element)
     if not value:
@@ -107,7 +107,7 @@ def _texts(value: object, element: str) -> str | list[str]:
 
 
 def _condition(given: object) -> dict[str, Any]:
-    """Operator → key → one value or several, all as strings."""
+    """A Condition: operator → key → value or values, all as strings."""
     if not isinstance(given, dict) or not all(isinstance(keys, dict) for keys in given.values()):
         raise ValidationException(say.ELEMENT_INVALID.format(element="Condition"))
     return {
@@ -117,7 +117,7 @@ def _condition(given: object) -> dict[str, Any]:
 
 
 def _as_text(value: object) -> object:
-    """Truth values and numbers of a condition as the strings that they stand for."""
+    """A condition's value with Booleans and numbers as strings."""
     if isinstance(value, list):
         return [_as_text(one) for one in value]
     if isinstance(value, bool):
@@ -126,7 +126,7 @@ def _as_text(value: object) -> object:
 
 
 def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """Actions are DynamoDB's, and of the kind of resource; wildcards may stand for any."""
+    """Refuse actions of other services or kinds of resource; wildcards are allowed."""
     actions = patterns_of(statement, "Action")
     refused = _ACCOUNT_ACTIONS | _STREAM_ACTIONS if kind == "table" else _ACCOUNT_ACTIONS
     invalid = []
@@ -139,7 +139,7 @@ def _check_actions(statement: PolicyStatement, kind: ResourceKind) -> None:
 
 
 def _check_resources(statement: PolicyStatement, kind: ResourceKind) -> None:
-    """ARNs, of a stream for a stream's policy and of no stream for a table's; which table they name is not asked."""
+    """Refuse stream ARNs in a table's policy, other ARNs or table actions in a stream's; existence is not checked."""
     has_table_actions = any(
         name not in _STREAM_ACTIONS | _POLICY_ACTIONS and "*" not in name and "?" not in name
         for name in (action.lower().removeprefix("dynamodb:") for action in as_list(statement.get("Action", [])))

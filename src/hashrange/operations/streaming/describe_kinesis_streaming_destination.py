@@ -1,4 +1,4 @@
-"""DescribeKinesisStreamingDestination: which Kinesis streams does a table feed? None yet. Order of checks: name → table exists."""
+"""DescribeKinesisStreamingDestination: list the Kinesis streams that a table feeds. Always empty. Order of checks: name → table exists."""
 
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
@@ -13,7 +13,7 @@ class DescribeKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_o
 async def describe_kinesis_streaming_destination(
     scope: Scope, request: DescribeKinesisStreamingDestinationRequest
 ) -> Reply:
-    """The table's bare name and an empty list."""
+    """The table's name (not its ARN) and an empty list."""
     table = await described_table(scope, request.TableName)
     return {"TableName": table.name, "KinesisDataStreamDestinations": []}
 

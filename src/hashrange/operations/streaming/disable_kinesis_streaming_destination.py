@@ -1,6 +1,6 @@
-"""DisableKinesisStreamingDestination: a table feeds a Kinesis stream no longer. None feeds one yet, so there is nothing to end.
+"""DisableKinesisStreamingDestination: stop a table from feeding a Kinesis stream. Always refused: no table feeds one yet.
 
-Order of checks: name, member constraints → table exists → the stream is fed by it.
+Order of checks: name, member constraints → table exists → the table feeds the stream.
 """
 
 from typing import Annotated, Literal, NoReturn
@@ -16,13 +16,13 @@ from hashrange.operations.operation import Operation, Scope
 
 
 class EnableKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How fine the times of records are."""
+    """The precision of the times in records."""
 
     ApproximateCreationDateTimePrecision: Literal["MILLISECOND", "MICROSECOND"] | None = None
 
 
 class DisableKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, and the stream."""
+    """The table by name or ARN, and the Kinesis stream."""
 
     StreamArn: Annotated[str, Meta(min_length=37, max_length=1024)]
     EnableKinesisStreamingConfiguration: "EnableKinesisStreamingConfiguration | None" = None
@@ -31,7 +31,7 @@ class DisableKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_on
 async def disable_kinesis_streaming_destination(
     scope: Scope, request: DisableKinesisStreamingDestinationRequest
 ) -> NoReturn:
-    """Refused: the service knows no stream here to end."""
+    """Raise ValidationException: the table feeds no Kinesis stream."""
     table = await described_table(scope, request.TableName)
     raise ValidationException(say.NO_STREAMING_DESTINATION.format(arn=request.StreamArn, name=table.name))
 

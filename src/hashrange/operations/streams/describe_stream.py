@@ -1,4 +1,4 @@
-"""DescribeStream: what a stream is, and its shards, oldest first, in pages; or the direct children of one shard."""
+"""DescribeStream: describe a stream and its shards, oldest first, in pages; or only the direct children of one shard."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -17,14 +17,14 @@ from hashrange.tables.streams import Shard, Stream, sequence_text
 
 
 class ShardFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Only the children of a shard."""
+    """A filter for the children of one shard."""
 
     Type: Literal["CHILD_SHARDS"]
     ShardId: shapes.ShardId
 
 
 class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The stream, where to go on, and how many shards to give."""
+    """The stream, the shard to start after, page size and filter."""
 
     StreamArn: shapes.StreamArn
     Limit: Annotated[int, Meta(ge=1, le=DESCRIBE_STREAM_MAX, extra={"shape": "Integer"})] | None = None
@@ -33,7 +33,7 @@ class DescribeStreamRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply:
-    """A last shard only when more follow; a start or parent that is not there has none behind it."""
+    """Describe the stream; LastEvaluatedShardId only if more shards follow. A missing parent has no children."""
     stream = find_stream(scope, request.StreamArn)
     all_shards = readable_shards(scope, stream)
     ids = {one.number: one.shard_id for one in all_shards}
@@ -55,7 +55,7 @@ async def describe_stream(scope: Scope, request: DescribeStreamRequest) -> Reply
 
 
 def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence[Shard]:
-    """Those behind the start, and of the parent, that are asked for."""
+    """The shards after the start, and of the parent, that the request names."""
     if request.ShardFilter is not None:
         parent = next((one.number for one in shards if one.shard_id == request.ShardFilter.ShardId), -1)
         shards = [one for one in shards if one.parent == parent]
@@ -64,12 +64,12 @@ def _wanted(shards: Sequence[Shard], request: DescribeStreamRequest) -> Sequence
 
 
 def _order(shard_id: str) -> str:
-    """Shards are numbered as they begin; what stands before the number is when."""
+    """The number in a shard id, in the order of creation; the start time stands before it."""
     return shard_id.rpartition("-")[2]
 
 
 def _described(shard: Shard, ids: dict[int, str]) -> dict[str, Any]:
-    """Without its parent, once that is gone."""
+    """A shard in wire form, without a parent that is gone."""
     sequences = {"StartingSequenceNumber": sequence_text(shard.first)}
     if shard.last is not None:
         sequences["EndingSequenceNumber"] = sequence_text(shard.last)

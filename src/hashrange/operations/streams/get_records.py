@@ -1,8 +1,8 @@
-"""GetRecords: the next records of a shard, and where to go on.
+"""GetRecords: return the next records of a shard, and the next iterator.
 
-Order of checks: member constraints → the iterator is one → and not too old → stream → shard and records are not trimmed. Records are told once
-they are durable. A page of an open shard's end, be it empty, goes on behind the last record that any stream has; a closed shard that is drained has no
-next iterator.
+Order of checks: member constraints → the iterator is valid → not too old → the stream exists → shard and records are
+not trimmed. Records are returned once they are durable. At the end of an open shard, even after an empty page, the next
+iterator starts after the last record of all streams; at the end of a closed shard there is none.
 """
 
 from typing import Annotated
@@ -27,14 +27,14 @@ from hashrange.tables.streams import horizon
 
 
 class GetRecordsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where to read, and how much."""
+    """The iterator to read from, and the page size."""
 
     ShardIterator: Annotated[str, Meta(min_length=1, max_length=2048)]
     Limit: Annotated[int, Meta(ge=1, le=1000, extra={"shape": "Integer"})] | None = None
 
 
 async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
-    """At most 1,000 records, or 1 MB of them. One seek, and some 1 µs a record; writing it takes 3.5."""
+    """At most 1,000 records or 1 MB. One seek, and 1 µs per record; its JSON takes another 3.5 µs."""
     now_seconds = scope.clock.service_time()
     arn, position = decode_iterator(request.ShardIterator, now_seconds)
     stream = find_stream(scope, arn)

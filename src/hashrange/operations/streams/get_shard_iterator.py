@@ -1,6 +1,7 @@
-"""GetShardIterator: a position in a shard, from which GetRecords reads.
+"""GetShardIterator: return an iterator for a position in a shard, from which GetRecords reads.
 
-Order of checks: member constraints → form of the ARN → sequence number and time, as the type asks for them → stream → shard → trimmed.
+Order of checks: member constraints → form of the ARN → sequence number and time, as the type requires → the stream
+exists → the shard exists → the position is not trimmed.
 """
 
 from typing import Literal
@@ -23,7 +24,7 @@ from hashrange.tables.streams import SEQUENCE_MAX, Sequence, Shard, horizon, par
 
 
 class GetShardIteratorRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The shard, and where in it; `Timestamp` in epoch seconds."""
+    """The shard, and a position in it; `Timestamp` is in epoch seconds."""
 
     StreamArn: shapes.StreamArn
     ShardId: shapes.ShardId
@@ -33,7 +34,7 @@ class GetShardIteratorRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> Reply:
-    """The iterator, good for 15 minutes."""
+    """The iterator, valid for 15 minutes."""
     parse_stream_arn(request.StreamArn)
     now_seconds = scope.clock.service_time()
     sequence = _sequence_asked_for(request, now_seconds)
@@ -47,7 +48,7 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
 
 
 def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) -> Sequence:
-    """That of the request, or of its time; 0 where the type needs none. Raises ValidationException."""
+    """The sequence number of the request, or of its time; 0 if the type needs none. Raises ValidationException."""
     kind, number, at_seconds = request.ShardIteratorType, request.SequenceNumber, request.Timestamp
     needs_number = kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
     if needs_number and number is None:
@@ -73,7 +74,10 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
 def _place(
     scope: Scope, request: GetShardIteratorRequest, shard: Shard, sequence: Sequence, now_seconds: float
 ) -> tuple[Sequence, bool]:
-    """Where to begin, and whether that is the oldest record that is left by then. Raises TrimmedDataAccessException."""
+    """The first sequence number; True if it stands for the oldest record left at the time of use.
+
+    Raises TrimmedDataAccessException.
+    """
     kind, oldest = request.ShardIteratorType, horizon(now_seconds)
     if kind == "LATEST":
         return max(shard.first, end_of_records(scope.store.streams.last(), now_seconds)), False

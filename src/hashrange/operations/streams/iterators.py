@@ -1,8 +1,9 @@
-"""What is in a shard iterator? A position in a shard, and when it was given out: opaque to clients, and all that a server has to know.
+"""What is in a shard iterator? A position in a shard and its time of issue: opaque to clients, all that a server needs.
 
     ARN | 1 | base64 of: version 1 (1) ‖ kind (1) ‖ stream (4) ‖ shard (4) ‖ sequence number (12) ‖ milliseconds (8) ‖ CRC-32 (4)
 
-The check sum stands for everything before it, the ARN included, so that a damaged one is told as such. An iterator outlives a restart.
+The checksum covers everything before it, including the ARN, so that a damaged iterator is recognised. Iterators stay
+valid over a restart.
 """
 
 from base64 import b64decode, b64encode
@@ -23,18 +24,18 @@ _CHECK_BYTES = 4
 
 
 class Position(NamedTuple):
-    """Where to go on reading."""
+    """The position from which an iterator reads."""
 
     stream_id: int
     shard_number: int
     first: Sequence
-    """The record of this sequence number, or the next one."""
+    """Read from the record with this sequence number, or the next one."""
     is_horizon: bool = False
-    """True for the oldest record that is left, whichever that is by then."""
+    """True: read from the oldest record left at the time of use."""
 
 
 def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:
-    """The iterator that is given out now. 2 µs."""
+    """The iterator for a position, issued now. 2 µs."""
     kind = _FROM_HORIZON if position.is_horizon else _AT
     first = position.first.to_bytes(SEQUENCE_BYTES, "big")
     content = _layout.pack(_VERSION, kind, position.stream_id, position.shard_number, first, int(now_seconds * 1000))
@@ -43,7 +44,10 @@ def encode_iterator(arn: str, position: Position, now_seconds: float) -> str:
 
 
 def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
-    """ARN and position. Raises ValidationException for what no server gave out, ExpiredIteratorException for what is too old."""
+    """ARN and position in an iterator.
+
+    Raises ValidationException if no server issued it, ExpiredIteratorException if too old.
+    """
     arn, _, rest = text.partition(_MARK)
     try:
         content = b64decode(rest, validate=True)
@@ -62,12 +66,15 @@ def decode_iterator(text: str, now_seconds: float) -> tuple[str, Position]:
 
 
 def arn_of_iterator(text: str) -> str:
-    """The stream's ARN, whether or not the rest is an iterator."""
+    """The stream's ARN in an iterator; the rest is not checked."""
     return text.partition(_MARK)[0]
 
 
 def end_of_records(last: Sequence, now_seconds: float) -> Sequence:
-    """Behind the last record that any stream has, and not too old as long as the iterator is good: streams may have been idle for a day."""
+    """A sequence number after the last record of all streams.
+
+    It is not trimmed while the iterator is valid, even if streams were idle for a day.
+    """
     return max(last + 1, horizon(now_seconds + LIFE_SECONDS))
 
 

@@ -1,4 +1,4 @@
-"""Which label does a new stream have? The time when it is switched on; a millisecond more where a former stream of that name has that label."""
+"""Which label does a new stream have? The time when it is switched on, plus milliseconds if an earlier stream of that table name has that label."""
 
 from itertools import count
 
@@ -11,7 +11,7 @@ from hashrange.tables.streams import has_stream
 
 
 def with_free_label(scope: Scope, table: Table, now_seconds: float) -> Table:
-    """The table that is to be stored; the same, if its stream is not one that begins now."""
+    """The table with a free label for its stream, if that begins now; otherwise unchanged."""
     if not has_stream(table) or table.stream_label != stream_label(now_seconds):
         return table
     find = scope.store.streams.find

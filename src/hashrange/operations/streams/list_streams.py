@@ -1,6 +1,6 @@
-"""ListStreams: the streams of the caller's tables, or of one table, by ARN, in pages. A table without any, or that there is not, has an empty list.
+"""ListStreams: list the streams of the caller's tables, or of one table, by ARN, in pages; a missing table has none.
 
-A page may start after any ARN, whether or not that stream is still there.
+A page may start after any ARN, even of a missing stream.
 """
 
 from typing import Annotated
@@ -19,7 +19,7 @@ from hashrange.operations.streams.stream import is_there, parse_stream_arn
 
 
 class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whose streams, where to go on, and how many to give."""
+    """A table, the ARN to start after, and the page size."""
 
     TableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = None
     Limit: Annotated[int, Meta(ge=1, le=LIST_STREAMS_MAX, extra={"shape": "Integer"})] | None = None
@@ -27,7 +27,7 @@ class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:
-    """A last ARN only when more follow."""
+    """A page of streams; LastEvaluatedStreamArn only if more follow."""
     now_seconds = scope.clock.service_time()
     found = {
         one.arn: one

@@ -1,6 +1,6 @@
-"""Which stream does a request mean, and what of it can be read? By ARN; for a day after it has ended.
+"""Which stream does an ARN name, and which of its shards can be read? A stream is readable while on and for a day afterwards.
 
-Records and shards are gone at the moment when they are too old, whether or not they have been deleted.
+Records and shards that are too old count as gone, even if not deleted yet.
 """
 
 import re
@@ -16,7 +16,7 @@ _ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME
 
 
 def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
-    """Region, account, name of the table and label. Raises ValidationException."""
+    """Region, account, table name and label in a stream ARN. Raises ValidationException."""
     match = _ARN(arn)
     if match is None:
         raise ValidationException(INVALID_ARN.format(arn=arn))
@@ -25,7 +25,7 @@ def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
 
 
 def find_stream(scope: Scope, arn: str) -> Stream:
-    """The caller's stream of that ARN. Raises ValidationException, ResourceNotFoundException."""
+    """The caller's stream with this ARN. Raises ValidationException, ResourceNotFoundException."""
     region, account, table_name, label = parse_stream_arn(arn)
     if (account, region) == (scope.account, scope.region):
         stream = scope.store.streams.find(account, region, table_name, label)
@@ -35,11 +35,11 @@ def find_stream(scope: Scope, arn: str) -> Stream:
 
 
 def is_there(stream: Stream, now_seconds: float) -> bool:
-    """Is it on, or did it end less than a day ago?"""
+    """True if the stream is on or ended less than a day ago."""
     return stream.is_on or now_seconds < stream.ended_at_seconds + RETENTION_SECONDS
 
 
 def readable_shards(scope: Scope, stream: Stream) -> Sequence[Shard]:
-    """Those that may still hold a record, oldest first."""
+    """The stream's shards that may still hold a record, oldest first."""
     oldest = horizon(scope.clock.service_time())
     return [one for one in scope.store.streams.shards(stream) if one.last is None or one.last > oldest]

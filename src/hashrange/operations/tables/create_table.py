@@ -1,7 +1,7 @@
-"""CreateTable: a new table under a free name.
+"""CreateTable: create a table.
 
-Order of checks: member constraints (slow path) → what the request alone shows (`creation_checks`) → the resource
-policy → members of a later day → the name is free → the account's quota. The reply says CREATING; the table is ACTIVE
+Order of checks: member constraints (slow path) → checks of the request alone (`create_table_checks`) → the resource
+policy → unimplemented members → the name is free → the account's quota. The reply says CREATING; the table is ACTIVE
 after the configured delay, with a delay of zero in the next call.
 """
 

@@ -1,7 +1,7 @@
-"""May this table be created? The checks of CreateTable that need nothing but the request, in the service's order.
+"""May this table be created? The checks of CreateTable that need only the request, in the service's order.
 
 Billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes →
-definitions that nobody uses → limits → settings. Member constraints hold already. Source: service behaviour,
+unused definitions → limits → settings. Member constraints are already checked. Source: service behaviour,
 captures to October 2026; the order inside a group follows the order of the request.
 """
 
@@ -23,11 +23,11 @@ _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 
 AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
 Defined = Mapping[str, object]
-"""Attributes that are defined, in the order of the request."""
+"""Names of the defined attributes, in the order of the request."""
 
 
 def check_creation(request: CreateTableRequest) -> None:
-    """Refuse the request with its first fault, by raising ValidationException; Malformed for impossible names."""
+    """Raise ValidationException for the request's first fault; Malformed for an impossible index name."""
     check_index_names(index.IndexName for index in walk(request.GlobalSecondaryIndexes or ()))
     check_index_names(index.IndexName for index in walk(request.LocalSecondaryIndexes or ()))
     check_creation_throughput(request)
@@ -51,7 +51,7 @@ def check_creation(request: CreateTableRequest) -> None:
 
 
 def check_index_names(names: Iterable[str]) -> None:
-    """The pattern of index names, which the fast decoder does not check; raises Malformed."""
+    """Check the pattern of index names, which the fast decoder does not; raises Malformed."""
     for name in names:
         if not _INDEX_NAME(name):
             raise Malformed
@@ -62,7 +62,7 @@ def _names(keys: Iterable[KeySchemaElement]) -> list[str]:
 
 
 def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
-    """What is defined; every attribute is defined once."""
+    """The defined attributes; refuses an attribute that is defined twice."""
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
     if len(defined) < len(definitions):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)
@@ -70,7 +70,7 @@ def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
 
 
 def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_indexes: bool) -> None:
-    """Every table key is defined, no attribute is both of them, and without indexes nothing else is defined."""
+    """Refuse undefined table keys, one attribute as both keys, and, without indexes, other definitions."""
     names = _names(keys)
     if len(set(names)) < len(names):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)
@@ -83,7 +83,7 @@ def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_i
 
 
 def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
-    """HASH, or HASH and RANGE of two names: for tables, whose names differ already, and local indexes."""
+    """Require HASH, or HASH and RANGE with different names, of a table or local index."""
     if keys[0].KeyType != "HASH":
         raise ValidationException(say.FIRST_KEY_NOT_HASH)
     if len(keys) == 1:
@@ -95,7 +95,7 @@ def _check_table_keys(keys: Sequence[KeySchemaElement]) -> None:
 
 
 def check_global_keys(name: str, keys: Sequence[KeySchemaElement]) -> None:
-    """One to four HASH elements, then up to four RANGE elements, all of different names."""
+    """Require one to four HASH elements, then up to four RANGE elements, all with different names."""
     kinds = [key.KeyType for key in keys]
     if kinds[0] != "HASH":
         raise ValidationException(say.FIRST_KEY_NOT_HASH)
@@ -113,14 +113,14 @@ def check_global_keys(name: str, keys: Sequence[KeySchemaElement]) -> None:
 
 
 def check_index_definitions(keys: Sequence[KeySchemaElement], defined: Defined) -> None:
-    """Every key of an index is defined."""
+    """Refuse an index key without an attribute definition."""
     names = _names(keys)
     if any(name not in defined for name in names):
         raise ValidationException(say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(defined)))
 
 
 def check_projection(projection: Projection) -> None:
-    """A kind, and attributes for INCLUDE only."""
+    """Require a projection type, and NonKeyAttributes for INCLUDE only."""
     kind = projection.ProjectionType
     if kind is None:
         raise ValidationException(say.PROJECTION_MISSING)
@@ -170,7 +170,7 @@ def _check_duplicates(indexes: Collection[AnyIndex]) -> None:
 
 
 def _check_unused(keys: Sequence[KeySchemaElement], indexes: Collection[AnyIndex], defined: Defined) -> None:
-    """With indexes: every definition is a key of something."""
+    """Refuse attribute definitions that no key uses."""
     used = set(_names(keys))
     for index in walk(indexes):
         used.update(_names(index.KeySchema))

@@ -1,7 +1,6 @@
-"""What table does a CreateTable request describe? Checked request → `Table`; nothing here refuses.
+"""Which `Table` does a CreateTable request describe? Built from a checked request; nothing here refuses it.
 
-Everything the table does not get from the request comes in as a parameter: its number, the scope's names and the
-time.
+Parameters supply what the request does not hold: table number, account, Region and time.
 """
 
 import hashlib
@@ -75,13 +74,13 @@ def make_table(
 
 
 def table_uuid(account: str, region: str, table_id: int, now_seconds: float) -> str:
-    """TableId: a UUID derived from what makes the table unique, so that the same run gives the same ids."""
+    """The TableId: a UUID derived from what makes the table unique; equal runs produce equal ids."""
     digest = hashlib.sha256(f"{account}/{region}/{table_id}/{now_seconds!r}".encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySchema:
-    """Keys with their types."""
+    """The key schema, with the attributes' types."""
     partition = tuple(key.AttributeName for key in keys if key.KeyType == "HASH")
     sort = tuple(key.AttributeName for key in keys if key.KeyType == "RANGE")
     return KeySchema(
@@ -93,14 +92,14 @@ def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySc
 
 
 def throughput(given: ProvisionedThroughput | None) -> Throughput | None:
-    """Provisioned units, if any are given."""
+    """The provisioned throughput, if given."""
     return None if given is None else Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
 
 
 def on_demand_maximum(
     given: OnDemandThroughput | None, read_units: int | None, write_units: int | None
 ) -> tuple[int | None, int | None]:
-    """Read and write maximum after `given` is laid over the present ones; -1 takes one away."""
+    """Read and write maximum after applying `given` to the current ones; -1 removes a maximum."""
     if given is not None:
         if given.MaxReadRequestUnits is not None:
             read_units = None if given.MaxReadRequestUnits == -1 else given.MaxReadRequestUnits
@@ -110,7 +109,7 @@ def on_demand_maximum(
 
 
 def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
-    """Type and key ARN of the encryption asked for; without a key, that of the account's own DynamoDB key."""
+    """Type and key ARN of the requested encryption; without a key, the ARN of the account's DynamoDB key."""
     if given is None or not given.Enabled:
         return None, None
     key = given.KMSMasterKeyId
@@ -126,7 +125,7 @@ def encryption(given: SSESpecification | None, account: str, region: str) -> tup
 def global_index(
     index: GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction, index_id: int, types: dict[str, KeyType]
 ) -> Index:
-    """The global index that is asked for, ACTIVE."""
+    """The requested global index, in state ACTIVE."""
     maximum_read, maximum_write = on_demand_maximum(index.OnDemandThroughput, None, None)
     warm = index.WarmThroughput
     return Index(

@@ -1,9 +1,8 @@
-"""DeleteTable: a table and all its items go away.
+"""DeleteTable: delete a table and all its items.
 
-Order of checks: name → table exists → it is ACTIVE (DELETING is answered, not refused) → no index is CREATING → it is not
-protected. With
-a state delay the table stays DELETING until its deadline and is purged when next touched; without one it goes at
-once.
+Order of checks: name → table exists → it is ACTIVE (DELETING is reported, not refused) → no index is CREATING → it is
+not protected. With a state delay the table stays DELETING until its deadline, and the next operation that meets it then
+purges it; without a delay it is deleted immediately.
 """
 
 import msgspec
@@ -27,7 +26,7 @@ class DeleteTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
-    """Delete the table, or set the moment when it will be gone; describe it as DELETING."""
+    """Delete the table, or set its deletion deadline; describe it as DELETING."""
     while True:
         table = await find_table(scope, request.TableName)
         if table is None:

@@ -1,4 +1,4 @@
-"""DescribeEndpoints: where may the client send its requests? To the host of this Region, for a day."""
+"""DescribeEndpoints: return this server's address, which clients may use for a day."""
 
 import msgspec
 
@@ -8,11 +8,11 @@ from hashrange.operations.reply import Reply
 
 
 class DescribeEndpointsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Nothing is asked."""
+    """The request has no members."""
 
 
 async def describe_endpoints(scope: Scope, request: DescribeEndpointsRequest) -> Reply:
-    """This server's own address, as far as settings know it."""
+    """This server's address, as configured."""
     address = f"{scope.settings.host}:{scope.settings.port}"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": ENDPOINT_CACHE_MINUTES}]}
 

@@ -1,4 +1,4 @@
-"""DescribeLimits: the quotas of capacity units, of the account in this Region and of one table."""
+"""DescribeLimits: return the capacity quotas of the account in this Region and of one table."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from hashrange.operations.reply import Reply
 
 
 class DescribeLimitsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Nothing is asked."""
+    """The request has no members."""
 
 
 async def describe_limits(scope: Scope, request: DescribeLimitsRequest) -> Reply:

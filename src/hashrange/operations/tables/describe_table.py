@@ -1,4 +1,4 @@
-"""DescribeTable: what is known about one table. Order of checks: name → table exists."""
+"""DescribeTable: describe a table. Order of checks: name → table exists."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ class DescribeTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
-    """The table's description as of now, with exact statistics."""
+    """The table's current description, with exact statistics."""
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))

@@ -1,7 +1,7 @@
-"""What do created and deleted global indexes do to a table? Checked request and old table → fields of the new one.
+"""Which table fields change when UpdateTable creates or deletes a global index? Checked request and old table → changed fields.
 
-A created index is CREATING until `jobs` has made its entries; a deleted one is DELETING, without entries, until its
-deadline.
+A created index is CREATING until a job (`jobs`) has made its entries. A deleted index is DELETING, without entries,
+until its deadline.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from hashrange.tables.schema import Index, KeyType, Table
 def index_changes(
     request: UpdateTableRequest, table: Table, indexes: tuple[Index, ...], until_seconds: float
 ) -> dict[str, Any]:
-    """Fields that change with the indexes; `indexes` are the table's, their capacity already as asked for."""
+    """Fields that change with the indexes; `indexes` are the table's, with the requested capacity."""
     changes: dict[str, Any] = {}
     for update in request.GlobalSecondaryIndexUpdates or ():
         if update.Create is not None:
@@ -38,7 +38,7 @@ def index_changes(
 
 
 def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
-    """The index of the new `table` that the request creates, if any."""
+    """The index of the new `table` that the request creates, or None."""
     names = [
         update.Create.IndexName for update in request.GlobalSecondaryIndexUpdates or () if update.Create is not None
     ]
@@ -48,7 +48,7 @@ def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
 def _merged_types(
     request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
 ) -> dict[str, KeyType]:
-    """The table's attribute definitions, and those of the request that the created index uses; what is stored stays."""
+    """The table's attribute definitions, and those that the created index uses; stored ones win."""
     used = {key.AttributeName for key in created.KeySchema}
     given: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType

@@ -74,7 +74,7 @@ class CreateVectorIndexAction(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 class DeleteVectorIndexAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A vector index to take away."""
+    """A vector index to delete."""
 
     IndexName: Name
 
@@ -107,7 +107,7 @@ class CreateGlobalSecondaryIndexAction(msgspec.Struct, frozen=True, kw_only=True
 
 
 class DeleteGlobalSecondaryIndexAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A global index to take away."""
+    """A global index to delete."""
 
     IndexName: Name
 

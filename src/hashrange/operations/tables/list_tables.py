@@ -1,4 +1,4 @@
-"""ListTables: the names of the caller's tables, in order, in pages."""
+"""ListTables: return the caller's table names, sorted, in pages."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from hashrange.operations.shapes import NAME_PATTERN
 
 
 class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where to go on, and how many names to give."""
+    """The name to start after, and the page size."""
 
     Limit: Annotated[int, Meta(ge=1, le=LIST_TABLES_MAX, extra={"shape": "Integer"})] | None = None
     ExclusiveStartTableName: Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None = (
@@ -24,7 +24,7 @@ class ListTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_tables(scope: Scope, request: ListTablesRequest) -> Reply:
-    """Names after the start name, which need not exist; a last name only when more follow."""
+    """Names after the start name, which need not exist; LastEvaluatedTableName only if more follow."""
     await purge_gone_tables(scope)
     names = sort(list(scope.tables))
     if request.ExclusiveStartTableName is not None:

@@ -1,8 +1,8 @@
-"""ListTagsOfResource: the tags of a table, in pages by key.
+"""ListTagsOfResource: return a table's tags, sorted by key, in pages.
 
-Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → form of NextToken → the
-table exists. A page holds as many tags as a table may carry; a token is the Base64 of the last key given, so that
-it stays good when tags come and go.
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → form of NextToken → the
+table exists. A page holds as many tags as a table may carry. A token is the Base64 of the last key returned, so
+it stays valid when tags are added or removed.
 """
 
 import base64
@@ -22,14 +22,14 @@ from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
 class ListTagsOfResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A table's ARN, and where to go on."""
+    """A table's ARN, and the page token."""
 
     ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
     NextToken: str | None = None
 
 
 async def list_tags_of_resource(scope: Scope, request: ListTagsOfResourceRequest) -> Reply:
-    """Tags after the token's, by key; a token only when more follow."""
+    """Tags after the token's key, sorted by key; NextToken only if more follow."""
     check_arn(scope, request.ResourceArn, "ListTagsOfResource")
     after = _decode_token(request.NextToken)
     table = await find_tagged(scope, request.ResourceArn)

@@ -1,7 +1,7 @@
-"""Which structures do the requests of the control plane share? Their nested members, in the order of reported faults.
+"""Which structures do control-plane requests share? Their nested members, in the order of reported faults.
 
-Enumerations stand in the order in which the service lists them in a fault. Source: service model of November 2026
-and captures of aggregated constraint messages.
+Enumeration values stand in the order in which the service's messages list them. Source: service model of November
+2026 and captures of aggregated constraint messages.
 """
 
 from typing import Annotated, Literal
@@ -35,11 +35,11 @@ class KeySchemaElement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 TableKeySchema = Annotated[list[KeySchemaElement], Meta(min_length=1, max_length=2)]
 GlobalIndexKeySchema = Annotated[list[KeySchemaElement], Meta(min_length=1, max_length=8)]
-"""Up to four HASH and four RANGE elements since multi-attribute keys."""
+"""Up to four HASH and four RANGE elements, since keys may have several attributes."""
 
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which attributes an index carries."""
+    """The attributes that an index projects."""
 
     ProjectionType: Literal["ALL", "INCLUDE", "KEYS_ONLY"] | None = None
     NonKeyAttributes: Annotated[list[KeyAttributeName], Meta(min_length=1, max_length=20)] | None = None
@@ -53,21 +53,21 @@ class ProvisionedThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 class OnDemandThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The most request units per second; -1 takes the limit away."""
+    """Maximum request units per second; -1 removes the maximum."""
 
     MaxReadRequestUnits: int | None = None
     MaxWriteRequestUnits: int | None = None
 
 
 class WarmThroughput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Units per second that the table can serve at once."""
+    """Units per second that are available immediately."""
 
     ReadUnitsPerSecond: int | None = None
     WriteUnitsPerSecond: int | None = None
 
 
 class StreamSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whether changes are recorded, and what a record holds."""
+    """Whether a stream records the table's changes, and what records hold."""
 
     StreamEnabled: bool
     StreamViewType: Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"] | None = None

@@ -22,7 +22,7 @@ class ProvisionedThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, g
 
 
 class OnDemandThroughputOverride(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Read maximum of one replica."""
+    """Maximum read request units of one replica."""
 
     MaxReadRequestUnits: int | None = None
 
@@ -65,7 +65,7 @@ class UpdateReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=Tr
 
 
 class DeleteReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A replica to take away."""
+    """A replica to remove."""
 
     RegionName: str
 
@@ -93,7 +93,7 @@ class CreateGlobalTableWitnessGroupMemberAction(msgspec.Struct, frozen=True, kw_
 
 
 class DeleteGlobalTableWitnessGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A witness to take away."""
+    """A witness to remove."""
 
     RegionName: str
 

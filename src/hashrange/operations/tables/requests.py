@@ -1,6 +1,6 @@
-"""What may CreateTable and UpdateTable be asked? Every member of the service model, those of a later day included.
+"""Which members do CreateTable and UpdateTable requests have? All of the service model, even unimplemented ones.
 
-The other operations of the control plane declare their few members in their own files.
+The other control-plane operations declare their few members in their own files.
 """
 
 from typing import Annotated
@@ -14,7 +14,7 @@ from hashrange.operations.tables import index_members, members, replica_members
 
 
 class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Members in the order in which the service reports their faults."""
+    """Members in the order of reported faults."""
 
     AttributeDefinitions: list[members.AttributeDefinition]
     TableName: WholeTableName
@@ -37,7 +37,7 @@ class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class UpdateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Members in the order in which the service reports their faults."""
+    """Members in the order of reported faults."""
 
     TableName: NameOrArn
     ProvisionedThroughput: members.ProvisionedThroughput | None = None

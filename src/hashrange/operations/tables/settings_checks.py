@@ -1,6 +1,6 @@
-"""Are a table's other settings sound? Checks of stream, encryption and tags, and members of a later day.
+"""Are a table's other settings valid? Checks of stream, encryption, tags and unimplemented members.
 
-Source: service behaviour, captures to October 2026; wording of our own is named so in `messages.tables`.
+Source: service behaviour, captures to October 2026; `messages.tables` marks our own wording.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ _RESERVED_TAG_PREFIX = "aws:"
 
 
 def check_stream(stream: StreamSpecification | None) -> None:
-    """A stream that is on has a view type, one that is off has none."""
+    """CreateTable: require a view type if the stream is on, none if it is off."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
@@ -27,7 +27,7 @@ def check_stream(stream: StreamSpecification | None) -> None:
 
 
 def check_stream_change(stream: StreamSpecification | None) -> None:
-    """The same for a table that exists."""
+    """UpdateTable: require a view type if the stream is on, none if it is off."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
@@ -37,7 +37,7 @@ def check_stream_change(stream: StreamSpecification | None) -> None:
 
 
 def check_encryption(encryption: SSESpecification | None) -> None:
-    """Only KMS is a type to ask for; a key needs encryption switched on."""
+    """Refuse SSEType AES256, and a type or key while encryption is off."""
     if encryption is None:
         return
     if encryption.SSEType == "AES256":
@@ -47,7 +47,7 @@ def check_encryption(encryption: SSESpecification | None) -> None:
 
 
 def check_tags(tags: Collection[Tag]) -> None:
-    """Every key once, none reserved, and no more than a table may carry."""
+    """Refuse reserved keys, repeated keys and too many tags."""
     seen: set[str] = set()
     for tag in walk(tags):
         if tag.Key.lower().startswith(_RESERVED_TAG_PREFIX):
@@ -65,7 +65,7 @@ def check_tag_count(count: int) -> None:
 
 
 def refuse_later_members(members: dict[str, object]) -> None:
-    """Refuse the first member that Hashrange does not implement yet, unless it is null or turns off what is off already."""
+    """Refuse the first unimplemented member, unless it is null or turns off what is already off."""
     for name, value in members.items():
         if value is not None and value is not False and value != _REPLICATION_OFF:
             raise ValidationException(say.NOT_SUPPORTED_YET.format(member=name))

@@ -1,7 +1,7 @@
-"""TagResource: tags are added to a table, or replaced.
+"""TagResource: add tags to a table, or replace tag values.
 
-Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → at least one tag → the tags
-themselves → the table exists → it is not being created or deleted → it carries no more than 50 afterwards.
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one tag → the
+tags themselves → the table exists → it is not being created or deleted → it has at most 50 tags afterwards.
 """
 
 from typing import Annotated
@@ -20,14 +20,14 @@ from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
 class TagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A table's ARN and tags for it."""
+    """A table's ARN and the tags to add."""
 
     ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
     Tags: list[members.Tag]
 
 
 async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
-    """Store the tags; the reply is empty."""
+    """Add the tags to the stored table; the reply is empty."""
     check_arn(scope, request.ResourceArn, "TagResource")
     if not request.Tags:
         raise ValidationException(say.TAGS_EMPTY)

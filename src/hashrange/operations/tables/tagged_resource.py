@@ -1,4 +1,4 @@
-"""Which table does the ResourceArn of a tag operation name? Order: form of the ARN → it names a table → of the caller's account → it exists.
+"""Which table does the ResourceArn of a tag operation name? Checks: form of the ARN → a table → the caller's account → it exists.
 
 Source: service behaviour, captures to October 2026.
 """
@@ -19,7 +19,7 @@ _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:([0-9]{{12}}):tabl
 
 
 def check_arn(scope: Scope, arn: str, operation: str) -> None:
-    """Refuse what is no table's ARN, and another account's, whether there is such a table or not."""
+    """Refuse an ARN of no table or of another account; the table need not exist."""
     if not arn.startswith("arn:"):
         raise ValidationException(say.ARN_START.format(arn=arn))
     if not _ARN(arn):
@@ -36,7 +36,7 @@ def _not_authorized(scope: Scope, arn: str, operation: str) -> AccessDeniedExcep
 
 
 async def find_tagged(scope: Scope, arn: str, not_found: str = say.ARN_NOT_FOUND) -> Table:
-    """The table of a table's ARN; raises ResourceNotFoundException with `not_found`."""
+    """The table with this ARN; raises ResourceNotFoundException with `not_found`."""
     table = await find_table(scope, arn)
     if table is None:
         raise ResourceNotFoundException(not_found.format(arn=arn))

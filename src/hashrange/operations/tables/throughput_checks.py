@@ -1,6 +1,6 @@
-"""Does the asked capacity fit the billing mode? Checks of billing mode, provisioned, on-demand and warm throughput.
+"""Does the requested capacity fit the billing mode? Checks of billing mode and of provisioned, on-demand and warm throughput.
 
-Source: service behaviour, captures to October 2026; ranges without a capture are named so in `messages.tables`.
+Source: service behaviour, captures to October 2026; `messages.tables` marks ranges that no capture covers.
 """
 
 from collections.abc import Callable, Collection
@@ -19,15 +19,15 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.tables.schema import Throughput
 
 TABLE = "table"
-"""How messages name the table itself, where they may name an index."""
+"""The table's name in messages that may also name an index."""
 
 
 HasThroughput = GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction | UpdateGlobalSecondaryIndexAction
-"""What says something about an index's capacity."""
+"""Structures that may hold an index's capacity."""
 
 
 def check_creation_throughput(request: CreateTableRequest) -> None:
-    """Billing and throughput of CreateTable: the table's own, then each global index's."""
+    """Check billing and throughput of CreateTable: the table's, then each global index's."""
     indexes = request.GlobalSecondaryIndexes or ()
     check_bounds(request.ProvisionedThroughput, None)
     if request.BillingMode == "PAY_PER_REQUEST":
@@ -53,7 +53,7 @@ def check_creation_throughput(request: CreateTableRequest) -> None:
 
 
 def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Collection[HasThroughput]) -> None:
-    """On-demand tables and their indexes take no provisioned throughput."""
+    """Refuse provisioned throughput for an on-demand table and its indexes."""
     if throughput is not None:
         raise ValidationException(say.THROUGHPUT_ON_DEMAND)
     for index in walk(indexes):
@@ -62,7 +62,7 @@ def check_on_demand(throughput: ProvisionedThroughput | None, indexes: Collectio
 
 
 def check_bounds(throughput: ProvisionedThroughput | None, index: str | None) -> None:
-    """No request asks for more than 10^12 units."""
+    """Refuse more than 10^12 units; `index` is None for the table."""
     if throughput is None:
         return
     for member, value in (
@@ -75,12 +75,12 @@ def check_bounds(throughput: ProvisionedThroughput | None, index: str | None) ->
 
 
 def refuse_maximum(maximum: OnDemandThroughput | None, text: str) -> None:
-    """An on-demand maximum means nothing to a provisioned table: refuse it with `text`; -1, no maximum, may stand."""
+    """Refuse an on-demand maximum for a provisioned table with `text`; -1 (none) is allowed."""
     _each_maximum(maximum, lambda member, units: None if units == -1 else _refuse(text.format(member=member)))
 
 
 def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
-    """A maximum is -1 (none) or a count of units."""
+    """Require an on-demand maximum of -1 (none) or 1 to 10^12 units."""
 
     def check(member: str, units: int) -> None:
         if units != -1 and not 1 <= units <= limits.THROUGHPUT_UNITS_MAX:
@@ -90,7 +90,7 @@ def check_maximum(maximum: OnDemandThroughput | None, subject: str) -> None:
 
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> None:
-    """Warm throughput only rises: at least `floor`, what the table has already."""
+    """Require warm throughput of 1 to 10^12 units and at least `floor`, the current value: it only rises."""
     if warm is None:
         return
     for member, units, current in (
@@ -106,7 +106,7 @@ def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str) -> 
 
 
 def index_subject(name: str) -> str:
-    """How messages name an index."""
+    """The name of an index in messages."""
     return f"index {name}"
 
 

@@ -1,6 +1,6 @@
-"""UntagResource: tags are taken from a table; a key that it does not carry is no fault.
+"""UntagResource: remove tags from a table; missing keys are ignored.
 
-Order of checks: ResourceArn is there, member constraints (slow path) → form of the ARN → at least one key → the
+Order of checks: ResourceArn is present, member constraints (slow path) → form of the ARN → at least one key → the
 table exists → it is not being created or deleted.
 """
 
@@ -19,14 +19,14 @@ from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
 
 class UntagResourceRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A table's ARN and keys of tags."""
+    """A table's ARN and the keys of the tags to remove."""
 
     ResourceArn: Annotated[str, Meta(min_length=1, max_length=1283)]
     TagKeys: list[Annotated[str, Meta(min_length=1, max_length=128)]]
 
 
 async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
-    """Store the tags that remain; the reply is empty."""
+    """Remove these tags from the stored table; the reply is empty."""
     check_arn(scope, request.ResourceArn, "UntagResource")
     if not request.TagKeys:
         raise ValidationException(say.TAG_KEYS_EMPTY)

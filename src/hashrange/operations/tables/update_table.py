@@ -1,11 +1,11 @@
-"""UpdateTable: billing mode, throughput, indexes, stream, encryption, class and protection of a table.
+"""UpdateTable: change a table's billing mode, throughput, indexes, stream, encryption, class and protection.
 
-Order of checks: name → something is asked for → what the request alone shows (`update_checks`) → the table exists →
-it is ACTIVE → what the table forbids (`update_checks`, then `update` for decreases and switches) → members of a
-later day. The reply says UPDATING.
+Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
+it is ACTIVE → checks against the table (`update_table_checks`, then `updated_table` for decreases and switches) →
+unimplemented members. The reply says UPDATING.
 
-A created index is CREATING afterwards and a job makes its entries; without a state delay the first of them are made here,
-so that a small table's index is ACTIVE in the next call.
+A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first ones, so
+that a small table's index is ACTIVE in the next call.
 """
 
 from hashrange.errors import ResourceNotFoundException
@@ -26,7 +26,7 @@ from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes
 
 FIRST_BACKFILL_ROWS = 256
-"""Rows whose entries are made by the request itself; some 2 ms."""
+"""Rows whose index entries the request itself makes; about 2 ms."""
 
 
 async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
@@ -56,13 +56,13 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
 
 
 async def _backfill_first(scope: Scope, source_id: bytes) -> None:
-    """What the job does, once."""
+    """Run one slice of the index backfill job."""
     maintenance = scope.maintenance
     await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
 
 
 def _later_members(request: UpdateTableRequest) -> dict[str, object]:
-    """Members that Hashrange does not implement yet, null where they are not given."""
+    """Members that Hashrange does not implement yet; None if not given."""
     return {
         "ReplicaUpdates": request.ReplicaUpdates,
         "MultiRegionConsistency": request.MultiRegionConsistency,

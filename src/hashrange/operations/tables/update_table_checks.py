@@ -1,6 +1,6 @@
-"""May this table be changed so? The checks of UpdateTable, first by the request alone, then against the table.
+"""May this table be updated as requested? The checks of UpdateTable: first of the request alone, then against the table.
 
-By the request: something is asked for → billing and throughput → shape of the index updates → stream and
+Of the request: a change is requested → billing and throughput → shape of the index updates → stream and
 encryption. Against the table: billing and throughput → index rules → stream and encryption. Source: service
 behaviour, captures to October 2026.
 """
@@ -48,7 +48,7 @@ _NOTHING_WARM = Throughput(0, 0)
 
 
 def check_table_update(request: UpdateTableRequest) -> None:
-    """Refuse what the request alone shows, with its first fault."""
+    """Raise ValidationException for the request's first fault; Malformed for an impossible index name."""
     asked = (getattr(request, name) for name in request.__struct_fields__ if name not in _ASKING_NOTHING)
     if all(value in _NOTHING_ASKED for value in asked):
         raise ValidationException(say.NOTHING_TO_UPDATE)
@@ -74,7 +74,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
 
 
 def check_against_table(request: UpdateTableRequest, table: Table) -> None:
-    """Refuse what the table does not allow, with the first fault."""
+    """Refuse a request that the table does not allow, with its first fault."""
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
     check_warm(request.WarmThroughput, warm_units(table), TABLE)
@@ -86,7 +86,7 @@ def check_against_table(request: UpdateTableRequest, table: Table) -> None:
 
 
 def changed_throughputs(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
-    """The Update and Create actions, which say something about capacity."""
+    """The Update and Create actions, which may hold an index's capacity."""
     for update in walk(updates):
         if update.Update is not None:
             yield update.Update
@@ -95,12 +95,12 @@ def changed_throughputs(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterat
 
 
 def _actions(update: GlobalSecondaryIndexUpdate) -> list[IndexAction]:
-    """What the update says; it should be one thing."""
+    """The actions of an index update; a valid update has exactly one."""
     return [action for action in (update.Update, update.Create, update.Delete) if action is not None]
 
 
 def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
-    """Each update says exactly one thing, about an index of its own."""
+    """Require one complete action per index update, each for a different index."""
     seen: set[str] = set()
     for update in walk(updates):
         actions = _actions(update)
@@ -125,7 +125,7 @@ def _check_index_updates(updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
 
 
 def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[GlobalSecondaryIndexUpdate]) -> None:
-    """Throughput fits the mode that the table will have, and is not what it is already."""
+    """Refuse throughput that does not fit the future billing mode, or equals the current throughput."""
     throughput = request.ProvisionedThroughput
     changes = list(changed_throughputs(updates))
     if (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
@@ -147,7 +147,7 @@ def _check_mode(request: UpdateTableRequest, table: Table, updates: Sequence[Glo
 
 
 def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None:
-    """One attribute is not defined with two types; what is said twice counts once."""
+    """Refuse an attribute with two types; equal definitions may repeat."""
     types: dict[str, str] = {}
     for definition in walk(definitions):
         if types.setdefault(definition.AttributeName, definition.AttributeType) != definition.AttributeType:
@@ -155,7 +155,7 @@ def _check_definitions_agree(definitions: Sequence[AttributeDefinition]) -> None
 
 
 def _check_definitions(definitions: Sequence[AttributeDefinition], table: Table) -> None:
-    """The types of all keys stay what they are; with an index to be created they do so unsaid."""
+    """Refuse definitions that change a key's type; if an index is created, stored types win instead."""
     new = {definition.AttributeName: definition.AttributeType for definition in walk(definitions)}
     changed = {name: new.get(name, kind) for name, kind in table.attribute_types.items()}
     if changed != table.attribute_types:
@@ -180,7 +180,7 @@ def _check_indexes(
     table: Table,
     billing_mode: str,
 ) -> None:
-    """Updated and deleted indexes exist, created ones do not, and the request defines their keys; one online change at a time."""
+    """Require that updated and deleted indexes exist, and that created ones are new and have defined keys."""
     indexes = {index.name: index for index in table.indexes}
     defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions))
     for update in walk(updates):
@@ -204,7 +204,7 @@ def _check_indexes(
 
 
 def _check_one_online_change(updates: Sequence[GlobalSecondaryIndexUpdate], table: Table) -> None:
-    """Only one index may be on its way in or out; one on its way in may be taken back."""
+    """Allow one index creation or deletion at a time; an index being created may be deleted."""
     changed = [
         action.IndexName for update in walk(updates) for action in (update.Create, update.Delete) if action is not None
     ]
@@ -214,7 +214,7 @@ def _check_one_online_change(updates: Sequence[GlobalSecondaryIndexUpdate], tabl
 
 
 def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], table: Table) -> None:
-    """No more indexes, and no more projected attributes, than a table may have."""
+    """Refuse too many indexes, index ids or projected attributes."""
     if not created:
         return
     if len(created) + sum(index.is_global for index in table.indexes) > limits.GLOBAL_INDEXES_MAX:
@@ -230,7 +230,7 @@ def _check_index_limits(created: Sequence[CreateGlobalSecondaryIndexAction], tab
 
 
 def _check_index_change(change: HasThroughput, index: Index, table: Table) -> None:
-    """New throughput differs from the old, warm throughput does not fall."""
+    """Refuse unchanged throughput of an index, and lower warm throughput."""
     given = change.ProvisionedThroughput
     if given is not None and index.throughput == Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits):
         assert index.throughput is not None
@@ -239,7 +239,7 @@ def _check_index_change(change: HasThroughput, index: Index, table: Table) -> No
 
 
 def _check_stream(request: UpdateTableRequest, table: Table) -> None:
-    """A stream that is on cannot be switched on, nor its view changed; one that is off cannot be switched off."""
+    """Refuse switching on a stream that is on (even with another view), or off one that is off."""
     stream = request.StreamSpecification
     if stream is None:
         return
@@ -251,7 +251,7 @@ def _check_stream(request: UpdateTableRequest, table: Table) -> None:
 
 
 def _check_encryption(request: UpdateTableRequest, table: Table) -> None:
-    """Encryption asked for is not what the table has."""
+    """Refuse encryption settings that the table already has."""
     if request.SSESpecification is None:
         return
     sse_type, key_arn = encryption(request.SSESpecification, table.account, table.region)
@@ -266,6 +266,6 @@ def _unchanged(subject: str, kind: str, throughput: Throughput) -> str:
 
 
 def _schema_text(keys: KeySchema, types: Mapping[str, str]) -> str:
-    """The keys as the service prints a schema."""
+    """A key schema as the service prints it."""
     named = [(name, "HASH") for name in keys.partition_names] + [(name, "RANGE") for name in keys.sort_names]
     return ", ".join(say.SCHEMA_ELEMENT.format(name=name, type=types[name], kind=kind) for name, kind in named)

@@ -1,6 +1,6 @@
-"""What is the table after an UpdateTable? Checked request and old table → new table.
+"""What is a table like after an UpdateTable? Checked request and old table → new table.
 
-Refuses only what depends on when earlier changes were made: too many decreases of throughput, too many switches to
+Refuses only requests that come too soon after earlier changes: too many decreases of throughput, too many switches to
 on-demand. Source: developer guide, throughput rules of 2026.
 """
 
@@ -43,7 +43,7 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
 
 
 def _kept_warm(old: Table, new: Table) -> Table:
-    """Warm throughput never falls: what the table and its indexes had stays, as if it had been bought."""
+    """`new` with at least the warm throughput of `old`, for table and indexes: warm throughput never falls."""
     before = {index.name: index for index in old.indexes}
     indexes = tuple(
         msgspec.structs.replace(index, **_warm_changes(warm_units(old, before[index.name]), warm_units(new, index)))
@@ -64,7 +64,7 @@ def _warm_changes(before: Throughput, after: Throughput) -> dict[str, Any]:
 
 
 def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now_seconds: float) -> dict[str, Any]:
-    """Fields that new throughput changes; raises LimitExceededException for one decrease too many."""
+    """Fields of a table or index that new throughput changes; LimitExceededException after too many decreases."""
     old = subject.throughput or Throughput(0, 0)
     new = Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
     changes: dict[str, Any] = {"throughput": new}
@@ -95,7 +95,7 @@ def time_text(at_seconds: float) -> str:
 
 
 def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
-    """Fields that change with the billing mode; raises LimitExceededException for one switch too many."""
+    """The table's fields that change with the billing mode; LimitExceededException after too many switches."""
     if request.BillingMode == "PROVISIONED":
         return {
             "billing_mode": "PROVISIONED",
@@ -121,7 +121,7 @@ def _mode_changes(request: UpdateTableRequest, table: Table, now_seconds: float)
 
 
 def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: float) -> dict[str, Any]:
-    """Fields of everything that has nothing to do with capacity modes."""
+    """Fields of maximum and warm throughput, class, protection, encryption and stream."""
     changes: dict[str, Any] = {}
     if request.OnDemandThroughput is not None and (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
         changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
@@ -148,7 +148,7 @@ def _setting_changes(request: UpdateTableRequest, table: Table, now_seconds: flo
 
 
 def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> tuple[Index, ...]:
-    """The indexes, with new capacity where it was asked for."""
+    """The table's indexes, with the requested capacity."""
     updates = {
         update.Update.IndexName: update.Update
         for update in request.GlobalSecondaryIndexUpdates or ()
@@ -166,7 +166,7 @@ def _indexes(request: UpdateTableRequest, table: Table, now_seconds: float, unti
 def _updated_index(
     index: Index, update: UpdateGlobalSecondaryIndexAction, is_switched: bool, now_seconds: float, until_seconds: float
 ) -> Index:
-    """One index with new capacity; its first throughput after a switch is no increase."""
+    """One index with new capacity; throughput given with a mode switch is no increase."""
     changes: dict[str, Any] = {"updating_until_seconds": until_seconds}
     given = update.ProvisionedThroughput
     if given is not None:

@@ -1,4 +1,4 @@
-"""DescribeTimeToLive: does a table let its items expire, and by which attribute? Order of checks: name → table exists."""
+"""DescribeTimeToLive: return whether a table's items expire, and by which attribute. Order of checks: name → table exists."""
 
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
@@ -12,7 +12,7 @@ class DescribeTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=Fals
 
 
 async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest) -> Reply:
-    """Its state, with the attribute's name unless that is DISABLED."""
+    """State of time to live, with the attribute's name unless DISABLED."""
     time_to_live = (await described_table(scope, request.TableName)).time_to_live
     status = time_to_live_status(time_to_live, scope.clock.service_time())
     description: dict[str, str] = {"TimeToLiveStatus": status}

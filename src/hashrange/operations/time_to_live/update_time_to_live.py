@@ -1,10 +1,10 @@
-"""UpdateTimeToLive: a table lets its items expire from now on, or no longer.
+"""UpdateTimeToLive: turn the expiry of a table's items on or off.
 
-Order of checks: name, member constraints → the table exists → it is ACTIVE → time to live is not yet as it is asked for → it was not
-changed within the last hour of service time (`--ttl-cooldown`).
+Order of checks: name, member constraints → the table exists → it is ACTIVE → the request changes something → time to
+live was not changed within the last hour of service time (`--ttl-cooldown`).
 
-The queue of what expires is filled by a job; without a state delay its first rows are put here, so that a small table is ENABLED in
-the next call.
+A job fills the queue of expiries; this request adds its first rows, so that, without a state delay, a small table is
+ENABLED in the next call.
 """
 
 from typing import Annotated
@@ -22,24 +22,24 @@ from hashrange.operations.reply import Reply
 from hashrange.tables.schema import TimeToLive
 
 FIRST_FILLED_ROWS = 256
-"""Rows that the request itself looks at; some 2 ms."""
+"""Rows that the request itself inspects; about 2 ms."""
 
 
 class TimeToLiveSpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """On or off, and by which attribute."""
+    """Whether items expire, and by which attribute."""
 
     Enabled: bool
     AttributeName: Annotated[str, Meta(min_length=1, max_length=255)]
 
 
 class UpdateTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, and what is to be."""
+    """The table by name or ARN, and its new time to live settings."""
 
     TimeToLiveSpecification: TimeToLiveSpecification
 
 
 async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) -> Reply:
-    """Store it; the reply repeats what was asked for."""
+    """Store the new time to live settings; the reply repeats them."""
     wanted = request.TimeToLiveSpecification
     while True:
         table = await described_table(scope, request.TableName)
@@ -59,7 +59,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
 def _refuse(
     wanted: TimeToLiveSpecification, now: TimeToLive | None, now_seconds: float, cooldown_seconds: float
 ) -> None:
-    """Raise what the table's time to live has against the change."""
+    """Raise ValidationException if the change does not fit the current time to live (`now`)."""
     is_on = now is not None and now.state != "DISABLED"
     is_same = now is not None and now.attribute == wanted.AttributeName
     if wanted.Enabled and is_on:

@@ -1,4 +1,4 @@
-"""ListBulkOperations: the bulk writes of the caller. There are none. Order of checks: form → NextToken."""
+"""ListBulkOperations: list the caller's bulk writes. Always empty. Order of checks: form → NextToken."""
 
 from typing import Annotated
 
@@ -12,14 +12,14 @@ from hashrange.operations.reply import Reply
 
 
 class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How many to give, and where to go on."""
+    """Page size and page token."""
 
     MaxResults: Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
     NextToken: Annotated[str, Meta(min_length=1, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
 
 
 async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest) -> Reply:
-    """An empty, last page."""
+    """An empty last page."""
     refuse_token(request.NextToken)
     return {"BulkOperationsSummaryList": []}
 

@@ -1,4 +1,4 @@
-"""ListExports: the exports to S3 of the caller, or of one table. There are none, of a missing table either.
+"""ListExports: list the caller's exports to S3, or those of one table. Always empty, also for a missing table.
 
 Order of checks: form → form of the ARN → NextToken.
 """
@@ -18,7 +18,7 @@ from hashrange.operations.tables.tagged_resource import check_arn
 
 
 class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One table or all, how many to give, and where to go on."""
+    """One table or all, page size and page token."""
 
     TableArn: ArnOrName | None = None
     MaxResults: Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
@@ -26,7 +26,7 @@ class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_exports(scope: Scope, request: ListExportsRequest) -> Reply:
-    """An empty, last page."""
+    """An empty last page."""
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListExports")
     refuse_token(request.NextToken)

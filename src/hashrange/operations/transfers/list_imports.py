@@ -1,4 +1,4 @@
-"""ListImports: the imports from S3 of the caller, or into one table. There are none, into a missing table either.
+"""ListImports: list the caller's imports from S3, or those into one table. Always empty, also for a missing table.
 
 Order of checks: form → form of the ARN → NextToken.
 """
@@ -18,7 +18,7 @@ from hashrange.operations.tables.tagged_resource import check_arn
 
 
 class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One table or all, how many to give, and where to go on."""
+    """One table or all, page size and page token."""
 
     TableArn: ArnOrName | None = None
     PageSize: Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
@@ -26,7 +26,7 @@ class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
-    """An empty, last page."""
+    """An empty last page."""
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListImports")
     refuse_token(request.NextToken)

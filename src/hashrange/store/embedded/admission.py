@@ -1,8 +1,8 @@
-"""Which reads put the blocks that they needed into the engine's cache? All of them, while everything fits; else one in four.
+"""Which reads fill the engine's block cache? All, while the store fits into the cache; otherwise one in four.
 
-What is read often gets there all the same, a little later. A read of a store that is much larger than the cache does without the
-work of putting a block in and throwing another one out. Rows that are about to be replaced are always kept: they are likely
-to be replaced again. Figures: docs/adr/0011-engine-options.md.
+In a much larger store, most reads then save the work of inserting a block and evicting another one; blocks that are
+read often still get into the cache, a little later. Reads of rows that are about to be replaced always fill it: such
+rows are likely to be replaced again. Measurements: docs/adr/0011-engine-options.md.
 """
 
 from collections.abc import Callable
@@ -13,19 +13,19 @@ import rocksdict
 from hashrange.store.embedded.engine import Engine, cache_bytes, passing_read_options
 
 KEPT_READS = 4
-"""One in so many, when the cache is too small for all."""
+"""One read in this many fills the block cache, when the cache is smaller than the store."""
 STORE_SIZE = "rocksdb.live-sst-files-size"
 
 
 class Admission:
-    """Of one store. Either of its two functions is asked once for each read."""
+    """Decides which reads of a store fill the block cache. Each read calls one of the two functions once."""
 
     def __init__(self, *, is_in_memory: bool) -> None:
         self._cache_bytes = cache_bytes(is_in_memory=is_in_memory)
         self._keep_one_in(1)
 
     def look(self, engine: Engine) -> None:
-        """Called now and then. 2 µs."""
+        """Compare the sizes of store and block cache; called now and then. 2 µs."""
         fits = (engine.property_int_value(STORE_SIZE) or 0) <= self._cache_bytes
         every = 1 if fits else KEPT_READS
         if every != self._every:
@@ -35,6 +35,6 @@ class Admission:
         self._every = every
         passing = [passing_read_options()] * (every - 1)
         self.read_options: Callable[[], rocksdict.ReadOptions | None] = cycle([None, *passing]).__next__
-        """For a read of one row; None: the engine's own, which keep what they read."""
+        """Options for reading one row; None: the engine's own, which fill the block cache."""
         self.is_kept: Callable[[], bool] = cycle([True] + [False] * (every - 1)).__next__
-        """For a read of a span."""
+        """True if a read of a span fills the block cache."""

@@ -1,7 +1,7 @@
 """Which tables exist? The catalog of an embedded store: rows on disk, dicts in memory.
 
-Every change is one commit of the store; the dicts follow only once it has been written. The views that `tables` gives
-out stay the same objects for the store's life, whatever happens to the engine.
+Each change is one commit; the dicts change only after it has been written. The views that `tables` returns stay the
+same objects while the store exists, even if the engine is replaced.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
 RECLAIMED_BYTES_MIN = 4_000_000
-"""What held at least so much is compacted away at once when it is deleted; less goes when its neighbours do."""
+"""Deleted sources of at least this size are compacted at once; smaller ones with neighbouring keys."""
 
 
 class EmbeddedCatalog:
-    """The tables, by (account, Region, name)."""
+    """The tables of a store, by (account, Region, name)."""
 
     is_late = False
 
@@ -43,7 +43,7 @@ class EmbeddedCatalog:
         self._next_table_id = 1
 
     def load(self, engine: Engine) -> None:
-        """Read everything from a newly opened engine, into the same views. Raises StorageCorruption."""
+        """Read tables and partitions from a newly opened engine into the existing views. Raises StorageCorruption."""
         stored = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         for tables in self._tables.values():
@@ -64,29 +64,29 @@ class EmbeddedCatalog:
         return self._tables.setdefault((account, region), {})
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """(account, Region) of every table of that name, sorted."""
+        """(account, Region) of every table named `name`, sorted."""
         return sorted(place for place, tables in self._tables.items() if name in tables)
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """There is nothing that the view lacks."""
+        """Always False: the views of an embedded store never lack a table."""
         return False
 
     def all_tables(self) -> Sequence[OpenTable]:
-        """Every table, of all accounts and Regions, by table id."""
+        """Every table of all accounts and Regions, ordered by table id."""
         return self._opened.all()
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
+        """Store `make(table_id)` under the next table id; None (nothing stored) when the table's name is taken."""
         table = await self._commits.commit(lambda draft: self._create(draft, make))
         return None if table is None else self._of(table)[table.name]
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored."""
+        """Replace `old` by `new`; False (nothing changed) when `old` is no longer the stored table."""
         assert (old.table_id, old.account, old.region, old.name) == (new.table_id, new.account, new.region, new.name)
         return await self._commits.commit(lambda draft: self._replace(draft, old, new))
 
     async def delete(self, table: Table) -> bool:
-        """Remove the table and all its rows in one commit; False when it is no longer what is stored."""
+        """Remove the table and all its rows in one commit; False when `table` is no longer the stored table."""
         return await self._commits.commit(lambda draft: self._delete(draft, table))
 
     def _create(self, draft: Draft, make: Callable[[int], Table]) -> Table | None:
@@ -114,7 +114,7 @@ class EmbeddedCatalog:
         return True
 
     def put(self, draft: Draft, old: Table | None, new: Table) -> None:
-        """Add to a commit that `new` takes the place of `old`, with all that follows; sources that `new` lacks are deleted."""
+        """Add to a commit that `new` replaces `old`, with all that follows; sources missing from `new` are deleted."""
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         before, after = set([] if old is None else old.sources), set(new.sources)
         for source_id in sorted(before - after):
@@ -126,7 +126,7 @@ class EmbeddedCatalog:
         self._walks.table_changes(draft, new)
 
     def split(self, draft: Draft, table: OpenTable, partition: Partition) -> None:
-        """Add to a commit that a partition of a table or of one of its indexes is replaced by two."""
+        """Add to a commit that two partitions replace one partition of a table or of one of its indexes."""
         children = self._partitions.split(draft, partition)
         for participant in self._opened.participants:
             participant.partition_splits(draft, table.schema, partition, children)
@@ -143,7 +143,9 @@ class EmbeddedCatalog:
         return True
 
     def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
-        """Delete rows and statistics of some sources of one table, all from `lower` on, before `upper`, and give back their room."""
+        """Delete rows, statistics, walks and partitions of a table's sources in `lower <= source id < upper`. The disk
+        space of large sources is reclaimed.
+        """
         draft.batch.delete_range(lower, upper)
         site = self._site
         size_bytes = site.statistics.drop(draft, lower, upper)
@@ -154,7 +156,7 @@ class EmbeddedCatalog:
             draft.afterwards.append(lambda: site.reclaim(lower, upper))
 
     def _adopt(self, table: Table) -> None:
-        """Let a table, just written, be what is known of it."""
+        """Put a table, just written or loaded, into the views, and limit the size of its sources."""
         opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
         for source_id, partitions in opened.partitions.items():
             self._site.statistics.limit(source_id, len(partitions) * self._options.partition_size_max_bytes)

@@ -1,10 +1,12 @@
-"""Does a data folder hold what it must? Reads every row and verifies the invariants of docs/formats.
+"""Is a data folder intact? Reads every row and verifies the invariants of docs/formats.
 
-Rows decode, are canonical (encoding them again gives the same bytes), carry their true size and stand at their item's
-key; every item has its index entries, and every entry its item; statistics and sizes of item collections equal a recount; partitions cover
-all hashes; every
-table id was given out; items that expire stand in the queue of their table, and nothing else does; no row belongs to a table that does not exist; tokens and their expiry belong together;
-streams agree with their tables, and records with items (`check_streams.py`).
+- Rows decode, are canonical (re-encode to the same bytes), carry their true size and are stored at their item's key.
+- Every item has its index entries, and every entry its item.
+- Statistics and sizes of item collections equal a recount.
+- Partitions cover all hashes, every table id was given out, and every row belongs to a table.
+- Every item that expires is in the queue of expiries of its table (`check_expiries.py`).
+- Each idempotency token has its row in the order of expiry, and nothing else is there.
+- Streams agree with their tables, and records with items (`check_streams.py`).
 """
 
 from collections import defaultdict
@@ -35,12 +37,12 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import key_in_source, source_id_of, table_id_of, table_prefix
 
 FAULTS_MAX = 100
-"""A report ends after this many; what follows is rarely news."""
+"""A check stops after this many faults; further ones rarely add information."""
 PROGRESS_ROWS = 10_000
 
 
 class CheckReport(NamedTuple):
-    """What a check found; an empty list of faults is good news."""
+    """The result of a check; a sound folder has an empty list of faults."""
 
     table_count: int
     row_count: int
@@ -50,10 +52,10 @@ class CheckReport(NamedTuple):
 def check_store(
     data_dir: str, on_progress: Callable[[int], None] | None = None, clock: Clock | None = None
 ) -> CheckReport:
-    """Verify a folder that nobody serves; `on_progress` hears the number of rows so far. 5–10 µs a row, as much
-    for each entry of an index. `clock` is that of the server which wrote the folder; None: the machine's.
+    """Verify a folder that no server has open. 5–10 µs for each row and each index entry.
 
-    Raises StorageError when the folder cannot be opened at all.
+    `on_progress` gets the number of rows so far. `clock` is that of the server which wrote the folder; None: the
+    machine's. Raises StorageError when the folder cannot be opened at all.
     """
     faults: list[str] = []
     row_count = 0
@@ -77,13 +79,13 @@ def check_store(
 
 
 def _check_files(data_dir: str) -> Iterator[str]:
-    """What only a start opens, and reading does not."""
+    """Report folders and broken links where a starting server opens files, and this check does not."""
     for name in files.names_of_no_files(files.engine_folder(data_dir)):
         yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
 
 def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -> Iterator[str | None]:
-    """One None per sound row, one sentence per fault."""
+    """Yield None for each sound row, and one sentence for each fault."""
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
     indexes = IndexCheck(engine, tables)
@@ -116,7 +118,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
 
 
 def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
-    """Every row of every table, existing or not."""
+    """Every row with a table id, whether or not the table exists."""
     return scan_range(engine, b"\x00\x00\x00\x01", b"\xff\xff\xff\xff")
 
 
@@ -139,7 +141,7 @@ def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
 
 
 def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
-    """The row's fault, if any, and the size it carries."""
+    """A row's fault, or None, and the item size in bytes that the row carries."""
     place = f"row {engine_key.hex()}"
     if table is None:
         return f"{place} belongs to no table", 0
@@ -156,7 +158,7 @@ def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, 
             return indexes.entry_fault(table, engine_key, item), size_bytes
         if table.item_key(item) != key_in_source(engine_key):
             return f"{place} does not stand at its item's key", size_bytes
-    except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
+    except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
         return f"{place} cannot be read: {type(error).__name__}: {error}", size_bytes
     return None, size_bytes
 
@@ -180,7 +182,7 @@ def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterat
 
 
 def _check_tokens(engine: Engine) -> Iterator[str]:
-    """Every token has its row in the order of expiry, and nothing else stands there."""
+    """Report tokens without a row in the order of expiry, and rows of that order without a token."""
     tokens = {
         row[:EXPIRY_BYTES] + engine_key[len(layout.TOKEN_PREFIX) :]
         for engine_key, row in scan_prefix(engine, layout.TOKEN_PREFIX)

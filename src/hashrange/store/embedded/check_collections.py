@@ -1,7 +1,7 @@
-"""Is each item collection as large as its row says? Items and entries of local indexes, counted again.
+"""Does each item collection have the size that its row says? Recounts items and entries of local indexes.
 
-A table's rows, the entries of its local indexes and its rows of sizes are walked beside each other: their keys begin with the same
-partition keys, in the same order, so nothing has to be remembered.
+A table's rows, the entries of its local indexes and the stored sizes are read in parallel: their keys begin with the
+same partition keys in the same order, so nothing has to be kept in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,11 +19,11 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, key_in_source, partition_of
 
 Part = tuple[bytes, int, bytes | None]
-"""What begins the keys of an item collection, bytes counted in one source, and the row of its size, if that is the source."""
+"""First bytes of a collection's keys, its bytes counted in one source, and its size row if the source holds sizes."""
 
 
 def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[str]:
-    """What is wrong with the sizes of item collections. 1 µs a row, for tables with local indexes."""
+    """Report item collections whose stored size is wrong. 1 µs per row of a table with local indexes."""
     for table in tables:
         if not table.has_item_collections:
             continue
@@ -42,7 +42,7 @@ def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[s
 
 
 def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
-    """The partitions of a source, in order."""
+    """Bytes of each item collection in one source, in key order."""
     prefix = None
     size_bytes = 0
     for engine_key, row in scan_prefix(engine, source_id):
@@ -57,13 +57,13 @@ def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
 
 
 def _stored(engine: Engine, source_id: bytes) -> Iterator[Part]:
-    """The rows of sizes, in order."""
+    """Stored sizes of a table's item collections, in key order."""
     for engine_key, row in scan_prefix(engine, source_id):
         yield key_in_source(engine_key), 0, row
 
 
 def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
-    """Entries that are still to be written."""
+    """Bytes that late entries of local indexes will add to, or remove from, item collections."""
     indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
     for _, write in late_writes(engine, indexes.get):
         if write is not None and write.source_id in sources:
@@ -75,7 +75,7 @@ def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator
 
 
 def _said(row: bytes | None) -> str:
-    """What a row of a size says."""
+    """How a fault words the stored size of an item collection."""
     if row is None:
         return "no row says so"
     if len(row) != layout.NUMBER_BYTES:

@@ -1,7 +1,8 @@
-"""Does the queue of expiries hold what it must? Every item that expires has its row, and every row is one that would be dropped when due, or its item's.
+"""Is the queue of expiries complete? Every item that expires has a row, unless it expired too long ago to count.
 
-A row behind the time of its item is left by a write of an item that had already expired: it will be looked at, and then it goes. A row before
-that time cannot be, nor one of an item that does not expire. An item that expired so long ago that it is ignored may have a row or none.
+An item that had already expired when it was written is queued for a later second, and that row stays when the item is
+written again. So a row may disagree with its item: it is dropped when due. An item that expired too long ago to count
+may have a row or none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from hashrange.tables.source_id import source_id_of
 
 
 class ExpiryCheck:
-    """Items against the queues of their tables. Raises whatever spoilt bytes lead to."""
+    """Compares items with their tables' queues of expiries. Raises any exception that damaged bytes cause."""
 
     def __init__(self, engine: Engine, tables: Sequence[OpenTable], now_seconds: float) -> None:
         self._engine = engine
@@ -29,10 +30,10 @@ class ExpiryCheck:
             if is_enabling(table.schema)
         }
         self._late: set[bytes] = set()
-        """Engine keys of items with a row for a later time than their own."""
+        """Engine keys of items with a queue row for another second than their expiry."""
 
     def queue_faults(self) -> Iterator[str]:
-        """What is wrong with the rows of the queues. To be asked for before any item's."""
+        """Report rows that must not be in a queue of expiries. Must be exhausted before `item_faults` is called."""
         prefix_bytes = len(layout.TIME_TO_LIVE_PREFIX)
         for engine_key, row in scan_prefix(self._engine, layout.TIME_TO_LIVE_PREFIX):
             place = engine_key[prefix_bytes:]
@@ -49,7 +50,7 @@ class ExpiryCheck:
                 self._late.add(source_id + key)
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
-        """What is wrong with the queue's row of an item."""
+        """Report an item that expires but is not in the queue of expiries."""
         time_to_live = table.schema.time_to_live
         if time_to_live is None or table.source_id not in self._tables or not self._covers(table.source_id, key):
             return
@@ -66,6 +67,6 @@ class ExpiryCheck:
         return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
 
     def _covers(self, source_id: bytes, key: Key) -> bool:
-        """Has the walk that fills the queue come to this key?"""
+        """True if the walk that fills the queue has reached `key`, or has ended."""
         position = self._positions.get(source_id)
         return position is None or key <= position

@@ -1,7 +1,7 @@
-"""Do indexes hold what they must? Every item has its entries, every entry its item, and each is what the other says.
+"""Are secondary indexes correct? Every item has its entries, every entry has its item, and both agree.
 
-An index that is being built holds the entries of all items up to its position, and no others. What waits in the outbox counts as
-written.
+An index that is being built holds the entries of all items up to its position, and no others. Writes that wait in the
+outbox, and late entries, count as written.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from hashrange.tables.source_id import source_id_of
 
 
 class IndexCheck:
-    """Items against entries and entries against items. Raises whatever spoilt bytes lead to."""
+    """Compares items with their index entries. Raises any exception that damaged bytes cause."""
 
     def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         self._engine = engine
@@ -38,7 +38,7 @@ class IndexCheck:
             for source in stored
             if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))
         )
-        """Indexes that are said to be built and are not."""
+        """Source ids, in hex, with the position of a walk, though none fills them."""
         self._waiting: dict[bytes, bytes | None] = {}
         late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
         for write in [*delayed_writes(engine), *late]:
@@ -46,13 +46,13 @@ class IndexCheck:
                 self._waiting[write.source_id + write.old_key] = None
             if write.new_key is not None:
                 self._waiting[write.source_id + write.new_key] = write.new_row
-        """Engine key of an entry → what will be made of it."""
+        """Engine key of an index entry → its row after all waiting writes; None: deleted."""
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
-        """What is wrong with the entries of an item."""
+        """Report missing and wrong index entries of one item."""
         if not table.indexes:
             return
         item = decode_row(row)
@@ -64,7 +64,7 @@ class IndexCheck:
                 yield f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
 
     def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
-        """What is wrong with an entry, which holds `item`."""
+        """An index entry's fault, or None; `item` is the entry's content."""
         source = self._sources.get(source_id_of(engine_key))
         if source is None:
             return f"row {engine_key.hex()} belongs to no index of table {table.name}"
@@ -83,14 +83,14 @@ class IndexCheck:
         return None
 
     def _entry(self, engine_key: bytes) -> bytes | None:
-        """The entry there, once nothing waits any more."""
+        """An index entry's row after all waiting writes, or None."""
         if engine_key in self._waiting:
             return self._waiting[engine_key]
         row: bytes | None = self._engine.get(engine_key)
         return row
 
     def _covers(self, source: ReadSource, key: Key) -> bool:
-        """True when the index holds the entries of items at `key`."""
+        """False if the index is being built and its walk has not reached `key`."""
         position = self._positions.get(source.source_id)
         return position is None or key <= position
 

@@ -1,7 +1,7 @@
-"""Do streams and their records agree with the tables? What `check` asks of the rows of streams, shards and records.
+"""Do streams and their records agree with the tables? Checks the rows of streams, shards and records.
 
-A table with a stream has one that is on, whose open shards are those of the table's partitions; whatever else there is has ended. Records lie
-within their shard, can be read, and the last record of an item tells what is stored.
+A table with a stream has exactly one that is on, with an open shard for each partition of the table; other streams have
+ended. Records lie within their shard and can be read, and an item's last record agrees with the stored item.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,16 @@ from hashrange.tables.stream_records import StreamRecord, decode_record, keys_of
 from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream, has_stream
 
 LAST_RECORDS_MAX = 100_000
-"""Of so many items of a stream, those that changed last, the last record is compared with the item: 20 MB of keys at most, of the usual length."""
+"""Items per stream, the last to change, that are compared with their last record: at most 20 MB of usual keys."""
 _HAS_NEW_IMAGE = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
 _SEQUENCE_AT = len(layout.RECORD_PREFIX) + 8
 
 
 class StreamCheck:
-    """Of all streams of a folder. Raises whatever spoilt bytes lead to, as long as no row is asked for."""
+    """Checks all streams of a folder.
+
+    Damaged descriptions of streams and shards raise an exception; unreadable records are reported as faults.
+    """
 
     def __init__(self, engine: Engine, tables: Sequence[Table]) -> None:
         self._engine = engine
@@ -41,7 +44,7 @@ class StreamCheck:
             self._shards[shard.stream_id, shard.number] = shard
 
     def faults(self) -> Iterator[str]:
-        """All that is wrong. 10 µs a record, and once more as much for the last of an item."""
+        """Report all faults of streams. 10 µs per record, and as much again for the last of an item."""
         yield from self._stream_faults()
         yield from self._shard_faults()
         yield from self._record_faults()
@@ -108,20 +111,20 @@ class StreamCheck:
             try:
                 record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
                 hash_ = int.from_bytes(_key_of(stream, record)[:HASH_BYTES], "big")
-            except Exception as error:  # noqa: BLE001 - whatever spoilt bytes lead to is a finding
+            except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
                 yield f"{place} cannot be read: {type(error).__name__}: {error}"
                 continue
             if not _is_within(HashRange(hash_, hash_), shard.hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
 
     def _item_faults(self, stream: Stream) -> Iterator[str]:
-        """Records from the last one back: the first that is met of an item is its last."""
+        """Report items that differ from their last stream record, which is the first when reading newest first."""
         source_id, seen = make_source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
                 record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
                 key = _key_of(stream, record)
-            except Exception:  # noqa: BLE001, S112 - told already
+            except Exception:  # noqa: BLE001, S112 - reported by `_record_faults`
                 continue
             if key in seen:
                 continue
@@ -133,7 +136,7 @@ class StreamCheck:
                 return
 
     def _newest_first(self, stream: Stream) -> Iterator[tuple[bytes, bytes]]:
-        """A child's number is greater than its parent's, so an item's records come in reverse order."""
+        """A stream's records, newest first for each item: a child shard has a greater number than its parent."""
         for stream_id, number in sorted(self._shards, reverse=True):
             if stream_id == stream.stream_id:
                 prefix = layout.shard_records_prefix(stream_id, number)
@@ -158,7 +161,7 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
 
 
 def _place_of(engine_key: bytes) -> tuple[int, int]:
-    """Stream and shard of a record."""
+    """Stream id and shard number in a record's key; (0, 0) if the key has a wrong length."""
     place = engine_key[len(layout.RECORD_PREFIX) : _SEQUENCE_AT]
     if len(engine_key) != _SEQUENCE_AT + SEQUENCE_BYTES:
         return 0, 0

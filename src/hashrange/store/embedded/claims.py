@@ -1,8 +1,8 @@
-"""Whose turn is it to change a row, when one write takes long? Usually nobody asks: a plan and its commit are one step.
+"""Which write may change a row, when another takes long? The one that claims the row; usual writes commit at once without.
 
-A plan that gave way to others and found its row changed is made again, and must not lose again: it claims its rows, and whoever
-else would write them waits until it is done. So does a commit that leaves something for later (`late_entries.py`). Claims are taken all at once
-and by nobody who waits, so they cannot lock each other out.
+A plan that gave way and was overtaken is made again with its rows claimed, so that this happens only once: other writes
+of these rows wait. A commit with late index entries (`late_entries.py`) claims its items too. A write claims all its
+rows at once, and holds no claim while it waits for others, so there are no deadlocks.
 """
 
 from collections.abc import Collection
@@ -17,25 +17,25 @@ class Claims:
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
-        """Their engine keys, and how often each is claimed; empty as good as always, which is all that a usual write looks at."""
+        """Engine key of a claimed row → number of claims. Almost always empty; a usual write checks only that."""
 
     async def others_done(self, engine_keys: Collection[bytes]) -> None:
-        """Wait until nobody claims any of these rows."""
+        """Wait until none of these rows is claimed."""
         while not self.rows.keys().isdisjoint(engine_keys):
             await PAUSE
 
     async def claim(self, engine_keys: Collection[bytes]) -> None:
-        """Claim these rows as soon as nobody else does, until `release`."""
+        """Claim these rows, once none of them is claimed, until `release`."""
         await self.others_done(engine_keys)
         self.take(engine_keys)
 
     def take(self, engine_keys: Collection[bytes]) -> None:
-        """Claim rows that nobody else claims, or once more what is claimed for the same write."""
+        """Claim rows that no other write has claimed; the same write may claim a row twice."""
         for engine_key in engine_keys:
             self.rows[engine_key] = self.rows.get(engine_key, 0) + 1
 
     def release(self, engine_keys: Collection[bytes]) -> None:
-        """Let others go on."""
+        """Release one claim on each of these rows."""
         for engine_key in engine_keys:
             count = self.rows.pop(engine_key) - 1
             if count:

@@ -1,16 +1,16 @@
-"""How does anything get into the store? On one road, whatever it is: an item, a transaction, a table, a slice of a walk or of a queue.
+"""How does a write become a commit? In the same steps for items, transactions, tables, and slices of a walk or a queue.
 
-    read        the rows as they are; of a transaction first its token
-    plan        what they shall be: refuses by raising
-    derive      the index entries that follow, but for those that a walk has still ahead
-    refuse      every participant may
-    batch       rows and entries, what participants add, statistics: one draft
-    write       at once, or not at all
-    afterwards  read cache, statistics and participants learn that it is in
-    barrier     the commit is counted, and synced with others; whoever tells of it waits for that
+    read        the old rows; of a transaction first its idempotency token
+    plan        the new rows; a plan refuses by raising an exception
+    derive      the index entries that follow, except those that a walk has not reached yet
+    refuse      any participant may refuse
+    batch       rows, entries, participants' rows and statistics make one draft
+    write       the whole draft, or nothing
+    afterwards  update read cache, statistics and participants
+    barrier     count the commit and sync it together with others; replies about it wait for the sync
 
-From reading to writing nothing else runs, but for a plan that takes long and gives way (`hashrange.items.steps`): then what it was made for is
-looked at again, and from there on nothing gives way. A stalled engine is waited out, and the road begins anew. Why: docs/adr/0024-one-commit.md.
+Nothing else runs between reading and writing, unless a long plan gives way (`hashrange.items.steps`): then the old rows
+are checked again, and nothing gives way after that. After a stall all steps repeat. Why: docs/adr/0024-one-commit.md.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -46,26 +46,26 @@ from hashrange.tables.open_table import OpenTable
 
 T = TypeVar("T")
 ReadRow = Callable[[Engine, bytes], Row | None]
-"""Of the read cache."""
+"""Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
 READ_BYTES_PER_STEP_BITS = 10
-"""Reading 1 KB of a row is a step."""
+"""Base-2 logarithm of the bytes of a row that are read in one step: 1 KB."""
 OPENING_STALLS_MAX = 30
-"""Of the longest delay: 50 s, beside which the engine writes some gigabytes."""
+"""Longest delays before `commit_now` gives up: 50 s, in which the engine writes some gigabytes."""
 NOBODY_ASKS = 0.0
-"""In place of a service time that nobody asks for."""
+"""Service time of a commit if no participant needs it."""
 
 
 class Stalled(Exception):
-    """The engine did not take the write now; nothing was written."""
+    """The engine did not accept a write; nothing was written."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
-        """The engine's own."""
+        """The exception of the engine."""
 
 
 class Commits:
-    """All commits of a store."""
+    """Makes all commits of a store."""
 
     def __init__(self, site: Site, tables: OpenTables, walks: Walks, tokens: Tokens, claims: Claims) -> None:
         self._site = site
@@ -75,16 +75,16 @@ class Commits:
         self._claims = claims
         self._foundations = Foundations(site, tables, claims)
         self._finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """What the commit that has just been written is to wait for."""
+        """`Draft.finish` of the last commit, until its writer waits for it."""
 
-    # --- the three kinds ------------------------------------------------------------------------
+    # --- the three kinds of commit --------------------------------------------------------------
 
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
-        """As `Store.mutate`. Waits only when the engine is stalled, or a long plan was overtaken, and then begins anew; or for what the commit has left.
+        """Implements `Store.mutate`; `request_id` is unused, because an embedded store always knows the outcome.
 
-        Here an outcome is never unknown, so nobody asks for it by `request_id`.
+        Waits while the row is claimed, the engine stalls or `Draft.finish` runs, and after a long plan was overtaken.
         """
         reason = None
         if not self._claims.rows:
@@ -107,14 +107,14 @@ class Commits:
         request_id: RequestId | None = None,
         origin: Origin = "client",
     ) -> Transacted:
-        """As `Store.transact`. Suspends as `mutate` does."""
+        """Implements `Store.transact`. Waits in the same cases as `mutate`."""
         places = [table.source_id + key for table, key, _ in steps if key is not None]
         return await self._again(
             places, lambda has_claim: self._transact(steps, places, token, origin, has_claim=has_claim)
         )
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
-        """As `Store.snapshot_get`. Suspends as `mutate` does."""
+        """Implements `Store.snapshot_get`. Waits in the same cases as `mutate`."""
         if not self._claims.rows:
             with suppress(Overtaken):
                 return self._snapshot(places, limit_bytes, has_claim=False)
@@ -124,15 +124,15 @@ class Commits:
         )
 
     async def commit(self, make: Callable[[Draft], T]) -> T:
-        """Anything else: `make` adds to a draft, and returns what is returned. It may be called again; a draft left empty is no commit."""
+        """Commit the draft that `make` fills (nothing if left empty); return its result. `make` may be called again."""
         return await self._again((), lambda _: self._commit(make))
 
     async def _again(
         self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: Stalled | Overtaken | None = None
     ) -> T:
-        """The one loop: attempt, until it is in or refused. What was overtaken once claims its places, and is not again.
+        """Repeat `attempt` until it succeeds or is refused. After being overtaken once it claims `places`.
 
-        An attempt hears whether its places are claimed.
+        The argument of `attempt` is True while `places` are claimed; then it is not overtaken again.
         """
         stalls = 0
         has_claim = False
@@ -156,13 +156,13 @@ class Commits:
                 self._claims.release(places)
 
     def _finished(self, made: T) -> Coroutine[Any, Any, T]:
-        """What was made, once what the commit that has just been written has left is done too."""
+        """Return `made` once `Draft.finish` of the last commit is done."""
         finish, self._finish = self._finish, None
         assert finish is not None
         return _behind(finish(self.commit), made)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
-        """The same before anybody is served, so that everything may wait for a stalled engine. Raises the engine's bare exceptions."""
+        """`commit` before a store is served: a stall blocks the thread. Raises the engine's bare exceptions."""
         for delay_seconds in (*STALL_DELAYS_SECONDS, *repeat(STALL_DELAYS_SECONDS[-1], OPENING_STALLS_MAX)):
             try:
                 return self._commit(make)
@@ -175,7 +175,7 @@ class Commits:
     # --- one attempt ----------------------------------------------------------------------------
 
     def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, *, has_claim: bool) -> Change:
-        """Read, plan, derive; and the rest, which is one put when nothing else follows. 3 µs with a plan that costs nothing."""
+        """Try a single write once; it is one put of the engine when nothing else follows. 3 µs, without the plan."""
         site = self._site
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()
         table = self._tables.existing(table)
@@ -291,7 +291,7 @@ class Commits:
     def _rows(
         self, read: ReadRow, engine: Engine, places: Sequence[tuple[OpenTable, Key | None]]
     ) -> Iterator[Row | None]:
-        """The rows at these places, each read when it is asked for; others may run in between."""
+        """The rows at `places`, each read when iterated; other requests may run in between."""
         for table, key in places:
             try:
                 row = None if key is None else read(engine, table.source_id + key)
@@ -302,7 +302,7 @@ class Commits:
             yield row
 
     def _look_up(self, engine: Engine, token: IdempotencyToken) -> Former:
-        """What is known of a transaction's token."""
+        """The earlier use of a transaction's idempotency token, if any."""
         try:
             return self._tokens.look(engine, token)
         except ApiError:
@@ -322,7 +322,7 @@ class Commits:
     # --- from the changes to the commit ---------------------------------------------------------
 
     def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
-        """Refuse, and batch. Raises ApiError, TransactionRefused or Stalled; `written` are the changes that change something."""
+        """Collect refusals, then add `written` (with `old != new`). Raises ApiError, TransactionRefused, Stalled."""
         is_plain = len(written) == 1 and not self._walks.positions
         draft.entries = written[0].entries if is_plain else self._walks.passed(written)
         try:
@@ -338,7 +338,7 @@ class Commits:
             raise Stalled(error) from error
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
-        """Statistics, write, afterwards, barrier. Raises Stalled."""
+        """Add statistics, write the draft, count the commit, and update what depends on it. Raises Stalled."""
         site = self._site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
@@ -370,7 +370,7 @@ async def _behind(rest: Coroutine[Any, Any, None], made: T) -> T:
 
 
 def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
-    """For the time until the next attempt: the frames that it passed hold decoded items, 50 MB of a large one, and a hundred may wait."""
+    """Remove the traceback: its frames hold decoded items of up to 50 MB, and a hundred attempts may wait."""
     if isinstance(failed, Stalled):
         failed.error.__traceback__ = None
     failed.__context__ = failed.__cause__ = None
@@ -378,7 +378,7 @@ def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
 
 
 def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
-    """Does anybody add to this change, which leaves the table's statistics as they are?"""
+    """True if a participant follows this change, which leaves the table's statistics as they are."""
     for one in participants:  # noqa: SIM110 - a generator takes twice as long
         if one.follows(change):
             return True
@@ -386,7 +386,7 @@ def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """The items themselves."""
+    """Add the rows of the changed items, and their statistics, to the draft."""
     for change in changes:
         source_id, new = change.table.source_id, change.new
         if new is None:

@@ -1,4 +1,4 @@
-"""What will one commit do? A Draft: filled step by step, seen by nobody, and written at once or thrown away."""
+"""What will one commit write? A Draft: filled step by step, invisible to reads, written at once or discarded."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.stream_records import images_bytes
 
 ROOM_BYTES_MIN = 1024 * 1024
-"""Room for less is made as it is needed."""
+"""Batches for fewer bytes than this are not preallocated, but grow as rows are added."""
 KEYS_ROOM_BYTES = 8_192
-"""For the keys of a change's rows, which have up to 3 KB each."""
+"""Preallocated bytes for the keys of one change's rows, up to 3 KB each."""
 
 Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
-"""commit(make): another commit, as `Commits.commit`."""
+"""Makes another commit with the draft that its argument fills: `Commits.commit`."""
 
 
 class Draft:
-    """Rows to put and to delete, with what follows once they are in. Made by `commits.py`, filled by it and by participants."""
+    """The rows of one commit, and what follows it. `commits.py` and participants fill it."""
 
     __slots__ = (
         "_kept", "afterwards", "at_seconds", "batch", "changes", "deltas", "engine", "entries", "finish", "only_of", "position", "touched"
@@ -36,38 +36,38 @@ class Draft:
         batch: WriteBatch | None = None,
     ) -> None:
         self.batch = new_batch() if batch is None else batch
-        """`put(key, row)`, `delete(key)` and `delete_range(first key, key behind the last)`."""
+        """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key behind the last)`."""
         self.engine = engine
-        """As it is before the commit: to read from."""
+        """The engine, for reading rows as they are before the commit."""
         self.position = position
-        """Which the commit will have."""
+        """The position that the commit will have."""
         self.at_seconds = at_seconds
-        """Service time of the commit."""
+        """Service time of the commit, in seconds."""
         self.changes = changes
-        """Of items: one for each step of a transaction, those with `old == new` among them."""
+        """Item changes, one for each step of a transaction, including those with `old == new`."""
         self.entries: Sequence[EntryWrite] = ()
-        """What the changes do to indexes, and is to be written now."""
+        """Index entry writes of this commit, without those of walks, outbox and late entries."""
         self.deltas: dict[bytes, tuple[int, int]] = {}
-        """Source → by how much its item count and size in bytes change."""
+        """Source id → change of its item count and of its size in bytes."""
         self.touched: list[bytes] = []
-        """Keys of index entries that are written or deleted."""
+        """Engine keys of index entries that are written or deleted."""
         self.afterwards: list[Callable[[], None]] = []
-        """Called in order once the commit is in; they must not raise."""
+        """Functions called in order after the commit is written; they must not raise."""
         self.only_of: int | None = None
-        """Id of the only table whose rows it changes, but for `changes`; None: it may be any."""
+        """Id of the only table whose rows are changed, apart from `changes`; None: any."""
         self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """What whoever wrote waits for, once the commit is in: further commits, with turns for others in between."""
+        """Makes further commits afterwards, giving way in between; the writer waits for it."""
         self._kept: dict[object, Any] | None = None
 
     @property
     def kept(self) -> dict[object, Any]:
-        """What somebody found out on the way, for when it is needed again."""
+        """Values that participants and statistics keep for a later step of the commit."""
         if self._kept is None:
             self._kept = {}
         return self._kept
 
     def count(self, source_id: bytes, old: Row | None, new: Row | None) -> None:
-        """Note what replacing a row of `source_id` does to its statistics; of the rows only their headers are looked at."""
+        """Add the replacement of a row to `deltas`; only the rows' headers are read."""
         count = size_bytes = 0
         if old is not None:
             count, size_bytes = -1, -row_size_bytes(old)
@@ -82,12 +82,14 @@ class Draft:
             deltas[source_id] = (count, size_bytes)
 
     def write(self) -> None:
-        """Write all of it at once. Raises the engine's bare exceptions, and then nothing was written."""
+        """Write the whole batch at once. Raises the engine's bare exceptions; then nothing was written."""
         self.engine.write(self.batch)
 
 
 def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
-    """A batch with room for very large rows, and for their images in a stream, after which others have their turn; None when there is no need."""
+    """A preallocated batch for very large rows and their stream images, or None. Gives way before and after the
+    allocation.
+    """
     room_bytes = 0
     for change in changes:
         room_bytes += 0 if change.new is None else len(change.new)

@@ -1,10 +1,10 @@
-"""When is a commit safe? Group commit: one thread syncs once for everything that waits.
+"""When is a commit durable? Group commit: one thread syncs the write-ahead log once for all commits that wait.
 
-A commit is written to the write-ahead log without sync, on the loop. A sync costs as much CPU as three commits, so it
-begins only once a turn of the loop has brought no further commit, or the oldest one has waited for GROUP_SECONDS_MAX, and
-never while another is under way. The thread notes how far commits have come, syncs (which releases the interpreter
-lock), and reports back; everything up to the noted position is then durable. Callers wait with `when_durable`.
-Cost per commit on the loop: some 0.2 µs. See docs/adr/0010-group-commit.md.
+A commit is written to the write-ahead log without a sync, on the loop. A sync costs as much CPU as three commits, so it
+begins only after a turn without a further commit, or when the oldest commit has waited for GROUP_SECONDS_MAX, and never
+while another sync is running. The thread notes the position of the last commit, syncs (which releases the interpreter
+lock), and reports back; all commits up to the noted position are then durable. Callers wait with `when_durable`.
+Cost per commit on the loop: about 0.2 µs. See docs/adr/0010-group-commit.md.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from queue import Empty, SimpleQueue
 from hashrange.errors import StorageError
 
 GROUP_SECONDS_MAX = 0.002
-"""So long the first commit of a group waits for others while the loop is busy."""
+"""Longest time that the first commit of a group waits for further commits while the loop is busy."""
 
 Waiter = Callable[[StorageError | None], None]
 
 
 class CommitBarrier:
-    """Positions of commits, and who waits for them. All methods but the thread's own run on the loop."""
+    """Counts commits and calls back when they are durable. Only the sync thread's methods run off the loop."""
 
     def __init__(
         self,
@@ -30,9 +30,9 @@ class CommitBarrier:
         sync: Callable[[], None],
         on_failure: Callable[[Exception], StorageError],
     ) -> None:
-        """`sync` makes all commits so far durable, may block, runs on the thread; `on_failure` hears that it raised.
+        """`sync` makes all commits so far durable; it may block and runs on the thread. `on_failure` gets its error.
 
-        Without a loop nothing syncs by itself: `when_durable` and `finish` do it at once.
+        Without a loop there is no thread: `when_durable` and `finish` sync at once.
         """
         self.position = 0
         self.durable_position = 0
@@ -41,7 +41,7 @@ class CommitBarrier:
         self._on_failure = on_failure
         self._failure: StorageError | None = None
         self._is_due = False
-        """A commit waits for a sync that has not begun."""
+        """True while a commit waits for a sync that has not begun."""
         self._is_syncing = False
         self._group_ends_seconds = 0.0
         self._waiters: deque[tuple[int, Waiter]] = deque()
@@ -49,7 +49,7 @@ class CommitBarrier:
         self._thread: threading.Thread | None = None
 
     def commit(self) -> None:
-        """Count one commit, just written, and see to it that it gets synced."""
+        """Count a commit that has just been written, and schedule its sync."""
         self.position += 1
         if not self._is_due and self._loop is not None:
             self._is_due = True
@@ -58,7 +58,7 @@ class CommitBarrier:
                 self._loop.call_soon(self._gather, 0)
 
     def when_durable(self, position: int, callback: Waiter) -> None:
-        """Call back once all commits up to `position` are durable, at once if they are."""
+        """Call `callback(None)` once commits up to `position` are durable, or `callback(error)`; possibly at once."""
         if position <= self.durable_position:
             callback(None)
         elif self._failure is not None:
@@ -69,14 +69,14 @@ class CommitBarrier:
                 self.finish()
 
     def fail(self, error: StorageError) -> None:
-        """Nothing becomes durable any more; everybody who waits hears it."""
+        """Stop making commits durable, and call all waiting callbacks with `error`."""
         self._failure = error
         waiters, self._waiters = self._waiters, deque()
         for _, callback in waiters:
             self._call(callback, error)
 
     def begin_at(self, position: int) -> None:
-        """What the engine holds now is durable: it has just been opened. Older positions count as past, and who waits for them hears it."""
+        """Set the position of a newly opened engine, whose commits are all durable, and call waiting callbacks."""
         assert position >= self.position
         self.position = self.durable_position = position
         waiters, self._waiters = self._waiters, deque()
@@ -84,26 +84,26 @@ class CommitBarrier:
             self._call(callback, None)
 
     def restart(self) -> None:
-        """The engine was replaced, and `begin_at` told where positions go on: commits become durable again."""
+        """Let commits become durable again, after `begin_at` for a new engine."""
         self._failure = None
 
     def run_on_thread(self, job: Callable[[], None]) -> None:
-        """Run `job` on the sync thread, in turn with syncs; it must not raise."""
+        """Run `job` on the sync thread, between syncs; `job` must not raise."""
         self._start_thread()
         self._jobs.put(job)
 
     def report(self, function: Callable[..., None], *arguments: object) -> None:
-        """For jobs on the thread: call `function` on the loop."""
+        """Call `function` on the loop; for jobs that run on the sync thread."""
         if self._loop is None:
             function(*arguments)
             return
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:
-            pass  # the loop is closed: nobody is left to hear it
+            pass  # the loop is closed, so nothing waits for the report
 
     def finish(self) -> None:
-        """Stop the thread and sync what is left, here and now. Never raises: waiters hear of a failure."""
+        """Stop the thread and sync remaining commits here. Never raises; callbacks get a failure."""
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
@@ -118,7 +118,7 @@ class CommitBarrier:
                 self._synced(target)
 
     def _gather(self, last_position: int) -> None:
-        """Once a turn: sync, unless the last turn brought more commits."""
+        """Runs once per turn: starts a sync, unless the turn brought commits and the group may wait."""
         loop = self._loop
         assert loop is not None
         if last_position != self.position and loop.time() < self._group_ends_seconds:
@@ -136,7 +136,7 @@ class CommitBarrier:
             self._thread.start()
 
     def _work(self) -> None:
-        """The thread: jobs in turn; of several syncs that wait, one is enough."""
+        """Body of the sync thread: runs jobs in order; several syncs in a row run as one."""
         jobs = self._jobs
         job = jobs.get()
         while job is not None:
@@ -176,7 +176,7 @@ class CommitBarrier:
             self._on_failure(error)
 
     def _sync_ended(self) -> None:
-        """A commit that came during the sync has not been gathered yet, and later ones rely on it: however the sync ended."""
+        """Gather commits made during a sync, even a failed one: while a sync is due, later commits schedule none."""
         self._is_syncing = False
         if self._is_due and self._loop is not None:
             self._loop.call_soon(self._gather, 0)
@@ -191,9 +191,9 @@ class CommitBarrier:
 
 
 class VolatileBarrier(CommitBarrier):
-    """For a store in memory: whatever is committed counts as durable, and there is no thread."""
+    """The barrier of a store in memory: all commits count as durable, and there is no thread."""
 
     def commit(self) -> None:
-        """Count one commit."""
+        """Count one commit, which is durable at once."""
         self.position += 1
         self.durable_position += 1

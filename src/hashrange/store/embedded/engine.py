@@ -1,6 +1,6 @@
-"""How is the engine opened? RocksDB through rocksdict, with every option we chose and why.
+"""How is the engine opened and configured? RocksDB through rocksdict, with every option and its reason.
 
-Nothing else of Hashrange imports rocksdict's option classes. Figures: docs/adr/0011-engine-options.md.
+No other file of Hashrange sets rocksdict's options. Measurements: docs/adr/0011-engine-options.md.
 """
 
 import contextlib
@@ -21,61 +21,68 @@ from hashrange.store.embedded.upgrade import check_format
 
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
-"""A memtable's size; at most three exist, so this bounds memory and the work of a recovery."""
+"""Size of a memtable, which `Pace` multiplies; at most three exist, which bounds memory and the work of a recovery."""
 BLOCK_CACHE_BYTES = 24 * MIB
 MEMORY_BLOCK_CACHE_BYTES = 6 * MIB
-"""In memory a block that is not cached costs its decompression, no disk."""
+"""Block cache size of a store in memory, where a miss costs a decompression, but no disk read."""
 DISK_FILE_BYTES = 16 * MIB
-"""Each file that a compaction ends is synced, and the file system lets the log wait for that."""
+"""Size of data files on disk. A compaction syncs each file that it finishes, and log writes wait for that sync."""
 MEMORY_FILE_BYTES = 3_900_000
-"""The in-memory file system doubles a file's room as it grows: files just below a power of two waste least."""
+"""Size of data files in memory, where files grow by doubling: a size just below a power of two wastes least."""
 METADATA_BLOCK_BYTES = 4096
 INDEX_RESTART_KEYS = 16
-"""Of so many neighbouring keys of an index block one stands whole: an index takes a third of the room in the cache."""
+"""Index blocks store one key in this many whole, others as differences, and take a third of the space in the cache."""
 BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
-"""Writes stall with three memtables full, or with 20 files that overlap: before that, work that can wait does."""
+"""Engine properties, and the values from which on work that can wait is postponed. Writes stall with three full
+memtables or 20 overlapping files.
+"""
 LEVEL_BASE_BYTES = 32 * MIB
-"""Of the first level below the files that overlap: some four times what is compacted into it at once."""
+"""Size of the first level below the overlapping files: about four times the data of one compaction into it."""
 LEVELS = 7
 COMPRESSED = ":".join(["kLZ4Compression"] * LEVELS)
 COMPRESSED_BELOW_BASE = ":".join(["kNoCompression"] * 2 + ["kLZ4Compression"] * (LEVELS - 2))
-"""What is merged again soon is not worth compressing; that is 32 MB at most, and what waits to be merged into them."""
+"""Compression by level at `Pace.WRITES`: the first two levels, at most 32 MB and the files that wait to be merged into
+them, are merged again soon and not worth compressing.
+"""
 BLOOM_BITS_PER_KEY = 10
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
 BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, BACKGROUND_WRITE_BYTES = 256 * MIB, 1_000, 128 * 1024
-"""Flushes and compactions write so much at most, in such pieces, and rest in between: they take a core for 1 ms, not for whole ticks."""
+"""Flushes and compactions write at most this many bytes per second, in pieces of this size, and rest in between: they
+use a core for 1 ms at a time, not for whole scheduler ticks.
+"""
 PATH_BYTES_MAX = 1 << 62
-"""Where the engine's files may stand in several folders, so much goes into one: everything."""
+"""Capacity of one folder, for an engine that may spread its files over several folders: all files go into one."""
 _FAIRNESS = 10
-"""The rate limiter's own default: one in ten times, compactions go before flushes."""
+"""The rate limiter's default: compactions go before flushes one time in ten."""
 SKIPPED_KEYS_MAX = 20_000
-"""Deleted keys that one seek may pass over before the page gives up, compacts and tries again: some 3 ms."""
+"""Deleted keys that one seek may pass, in about 3 ms, before the read gives up, compacts and tries again."""
 
 Engine = Any
-"""A `rocksdict.Rdict`, whose stubs do not know raw bytes, or an object that refuses every call."""
+"""A `rocksdict.Rdict`, whose stubs lack raw bytes, or its stand-in after a failure (`stand_ins.py`)."""
 WriteBatch = rocksdict.WriteBatch
 
 
 class Pace(Enum):
-    """How large memtables are, in WRITE_BUFFER_BYTES, and how many files of the first level start their compaction.
+    """Size of memtables, in WRITE_BUFFER_BYTES, and number of first-level files that starts a compaction.
 
-    Few and small ones are quick to read: they overlap, so each may hold an older version of a row. Many and large ones are quick
-    to write: what they are merged into is written less often.
+    Small memtables and few files make reads quick: they overlap, so each may hold an older version of a row. Large
+    memtables and many files make writes quick: the level below is rewritten less often.
     """
 
     AT_REST = (1, 1)
     USUAL = (1, 2)
-    """Instead of (2, 4): a Query of 20 rows that were replaced often 52 µs instead of 90, a Put 2 to 6 µs more."""
+    """Compared with (2, 4), a Query of 20 often replaced rows takes 52 µs instead of 90, a PutItem 2 to 6 µs more."""
     WRITES = (1, 4)
-    """While hardly anybody reads a range."""
+    """Pace for many writes and hardly any reads of ranges."""
     BULK = (4, 4)
 
 
 def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may_make: bool = True) -> Engine:
-    """Open the engine of a locked folder, or make it if it `may_make` one and there is none; None: in memory. Raises StorageError.
+    """Open the engine of a locked folder, or make one if `may_make`; `data_dir` None: in memory. Raises StorageError.
 
-    `folder`: how to get at `data_dir`; None: by its name. Recovery accepts a torn tail of the write-ahead log and nothing else: damage before it refuses to open.
+    `folder`: the paths that lead to `data_dir`; None: its plain path. Recovery accepts a torn tail of the write-ahead
+    log; damage before the tail raises StorageCorruption.
     """
     place = data_dir or "memory"
     advice = OPENING if may_make else REOPENING
@@ -110,10 +117,10 @@ def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may
 
 
 def _prepare_logs(folder: files.Folder) -> bool:
-    """Before the engine in `folder` is opened for good, which deletes logs: see that its logs can be believed, and how far.
+    """Verify the write-ahead logs before the engine in `folder` is opened for writing, which deletes logs.
 
-    One replay that changes nothing must find no damage and all that was acknowledged. Then zeros that are no data are taken off the last log.
-    Returns True when recovery must stop at a hole.
+    A replay that changes nothing must find no damage and all acknowledged commits. Then zeros that are no data are cut
+    off the last log. Returns True when recovery must stop at a hole.
     """
     path = folder.engine
     torn = torn_logs(path)
@@ -135,11 +142,10 @@ def _prepare_logs(folder: files.Folder) -> bool:
 
 
 def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
-    """The engine in folder `path` as it would recover, for reading. Raises the engine's bare exceptions.
+    """Open the engine in folder `path` for reading, as it would recover. Raises the engine's bare exceptions.
 
-    rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder that holds a copy of the
-    files that say which others count (`files.copy_head`), it writes there, and nothing in `path` changes. `has_logs`: the logs to be
-    replayed are those in `head`.
+    rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder made by
+    `files.copy_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head`.
     """
     options = _options(is_in_memory=False)
     if head is not None:
@@ -149,7 +155,9 @@ def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False
 
 
 def open_beside(path: str) -> Engine:
-    """What the engine in folder `path`, which is open and has failed, has written, for reading. Raises the engine's bare exceptions, OSError."""
+    """Open a second engine on folder `path`, for reading what the failed first one has written. Raises the engine's
+    bare exceptions, OSError.
+    """
     head = files.copy_head(path, {})
     try:
         return open_read_only(path, head)
@@ -158,19 +166,19 @@ def open_beside(path: str) -> Engine:
 
 
 def compact(engine: Engine, lower: bytes, upper: bytes) -> None:
-    """Clear away what was deleted in `lower <= key < upper`. Blocks for as long as it takes, off the interpreter lock."""
+    """Remove deleted keys in `lower <= key < upper` from the data files. Blocks, but without the interpreter lock."""
     options = rocksdict.CompactOptions()
     options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
     engine.compact_range(lower, upper, options)
 
 
 def cache_bytes(*, is_in_memory: bool) -> int:
-    """Size of the cache of blocks."""
+    """Size of the block cache in bytes."""
     return MEMORY_BLOCK_CACHE_BYTES if is_in_memory else BLOCK_CACHE_BYTES
 
 
 def set_pace(engine: Engine, pace: Pace, *, is_in_memory: bool) -> None:
-    """Work at that pace from now on. Writes a file: some ms. In memory everything is compressed whatever the pace."""
+    """Set the pace of flushes and compactions. Writes a file: some ms. In memory every pace compresses all levels."""
     buffers, files = pace.value
     is_sparing = is_in_memory or pace is not Pace.WRITES
     engine.set_options(
@@ -183,14 +191,14 @@ def set_pace(engine: Engine, pace: Pace, *, is_in_memory: bool) -> None:
 
 
 def is_behind(engine: Engine) -> bool:
-    """Have writes come so fast that flushes and compactions may soon stall them? 2 µs."""
+    """True if flushes and compactions lag so far behind that writes may stall soon. 2 µs."""
     return any((engine.property_int_value(name) or 0) >= most for name, most in BEHIND)
 
 
 def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
-    """Flush and close. Raises StorageError if the engine could not write what it held; it is closed all the same.
+    """Flush and close the engine. Raises StorageError if it could not write everything; it is closed all the same.
 
-    With `may_fail` nothing is raised: what was committed is in the log, and an engine in memory refuses the last sync.
+    With `may_fail` nothing is raised: commits are in the log, and an engine in memory refuses the last sync.
     """
     try:
         engine.close()
@@ -200,23 +208,24 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
 
 
 def cancel_work(engine: Engine) -> None:
-    """Have flushes and compactions of `engine` end, for good; waits for none of them."""
+    """Cancel flushes and compactions of `engine` for good, without waiting for their end."""
     with contextlib.suppress(Exception):
         engine.cancel_all_background(False)
 
 
 def abandon_engine(engine: Engine) -> None:
-    """Never use `engine` again, and never close it: its folder is not there, or another one is, or other files are in it.
+    """Give up `engine` without closing it, because its folder is missing, was replaced, or holds other files.
 
-    Closing, and the end of the last reference, flush to, and delete, files by their paths: in a folder that has taken the place of the
-    engine's own, or into which a backup was copied, that destroys another store. So its work is cancelled and a reference is left over for ever.
+    Closing an engine, or dropping its last reference, flushes to and deletes files by their paths. In a folder that
+    took the place of the engine's own, or into which a backup was copied, that destroys another store. So the engine's
+    work is cancelled, and one reference is never released.
     """
     cancel_work(engine)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
 
 
 def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
-    """Without sync, which the commit barrier does for many at once, and never waiting in a stall."""
+    """Write options that never wait in a stall and do not sync: the commit barrier syncs many commits at once."""
     options = rocksdict.WriteOptions()
     options.no_slowdown = True
     options.disable_wal = is_in_memory  # type: ignore[method-assign,assignment]  # a property, whatever the stubs say
@@ -224,16 +233,17 @@ def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
 
 
 def passing_read_options() -> rocksdict.ReadOptions:
-    """Read options for a read that leaves the cache as it is; the engine's own put what they needed into it."""
+    """Read options that do not fill the block cache, unlike the engine's defaults."""
     options = rocksdict.ReadOptions()
     options.fill_cache(False)  # type: ignore[call-arg]  # it takes the value, whatever the stubs say
     return options
 
 
 def new_batch(room_bytes: int = 0) -> WriteBatch:
-    """An empty batch; it can be written once.
+    """An empty batch, which can be written once. `room_bytes` are preallocated.
 
-    One with room takes 1 ms for each MB of it now, and then 0.2 ms for each MB that is put; without, 2 ms, for it grows by copying all that it has.
+    Preallocation takes 1 ms per MB, and a put then 0.2 ms per MB; without it a put takes 2 ms per MB, because the batch
+    copies its content as it grows.
     """
     batch = rocksdict.WriteBatch(raw_mode=True)
     if room_bytes:
@@ -243,9 +253,9 @@ def new_batch(room_bytes: int = 0) -> WriteBatch:
 
 
 def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX, *, is_kept: bool = False) -> rocksdict.ReadOptions:
-    """Read options for an iterator that ends before `upper`; `is_kept`: the blocks that it needs go into the cache.
+    """Read options for an iterator that ends before `upper`; `is_kept`: it fills the block cache.
 
-    There is no lower bound: `set_iterate_lower_bound` of rocksdict 0.3.29 sets the upper one.
+    No lower bound is set, because `set_iterate_lower_bound` of rocksdict 0.3.29 sets the upper bound.
     """
     options = rocksdict.ReadOptions()
     options.set_iterate_upper_bound(upper)
@@ -288,8 +298,9 @@ def _block_options(cache_bytes: int) -> rocksdict.BlockBasedOptions:
     blocks.set_block_cache(rocksdict.Cache(cache_bytes))
     blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
     blocks.set_format_version(5)
-    # Index and filter count against the cache, so that memory does not grow with a table; in parts of a block's size, so that one
-    # get does not bring in (and throw out) the whole filter of a file: 5 µs instead of 150 among 300,000 items.
+    # Index and filter blocks count against the cache, so that memory does not grow with a table. They are split into
+    # parts of a block's size, so that one get does not load (and evict) the whole filter of a file: 5 µs instead of
+    # 150 among 300,000 items.
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
     blocks.set_partition_filters(True)

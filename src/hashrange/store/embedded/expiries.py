@@ -1,11 +1,11 @@
-"""Which items expire next? A queue for each table with time to live: one empty row for each item that expires, in the order of time.
+"""Which items expire next? A queue for each table with time to live: one empty row for each item that expires, by time.
 
-    prefix ‖ the table's source ‖ second (8) ‖ key of the item
+    prefix ‖ source id of the table ‖ second (8) ‖ key of the item
 
-A row is put in the commit that gives an item its time, and deleted in the commit that takes it away; a write that leaves the time as it is
-adds nothing. A new queue is filled by a walk over the table. What has already expired when it is written is queued for the next second,
-for before that the queue may have been consumed; such a row stays when its item is written again. So a row only says when to look: whether the item
-goes, the item decides when its row is due. Why: docs/adr/0030-time-to-live.md.
+The commit that gives an item an expiry time puts a row, and the one that takes the time away deletes it; a write that
+keeps the time adds nothing. A walk fills a new queue. An item that has already expired when it is written is queued for
+the next second, because the queue may be consumed up to now; that row stays when the item is written again. So a row
+only says when to look: the item then decides whether it is deleted. Why: docs/adr/0030-time-to-live.md.
 """
 
 import math
@@ -31,39 +31,39 @@ from hashrange.tables.source_id import table_id_of
 
 SECOND_BYTES = 8
 DECODED_BYTES_MAX = 512
-"""A row of that length is decoded as quickly as its number is read twice."""
+"""Rows up to this length are decoded as quickly as their expiry number is read twice."""
 SWEPT_ROWS = 10_000
-"""So many rows are consumed one by one before what lies behind is deleted as a range."""
+"""Rows consumed one by one before the consumed part of a queue is deleted as a range."""
 AT_ONCE = -math.inf
 NEVER = math.inf
 
 
 class Due(NamedTuple):
-    """Rows whose time has come, of one table."""
+    """Due rows of one table's queue of expiries."""
 
     table: OpenTable
     attribute: str
     rows: list[Queued]
     until_seconds: float
-    """What has expired by then goes."""
+    """Items that have expired by this service time are deleted."""
     now_seconds: float
 
 
 class _Line:
-    """The queue of one table."""
+    """The queue of expiries of one table."""
 
     __slots__ = ("consumed_rows", "next_seconds", "queue")
 
     def __init__(self, source_id: bytes) -> None:
         self.queue = OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source_id)
         self.next_seconds = AT_ONCE
-        """No row is for a time before this."""
+        """Service time before which no row of the queue is due."""
         self.consumed_rows = 0
-        """Since the last sweep."""
+        """Rows consumed since the last sweep."""
 
 
 class Expiries(Participant):
-    """Of all tables with time to live."""
+    """Participant that keeps all queues of expiries."""
 
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
@@ -72,26 +72,26 @@ class Expiries(Participant):
         self._has_passed = terms.has_passed
         self._wake = terms.wake
         self._lines: dict[bytes, _Line] = {}
-        """Source of a table → its queue."""
+        """Source id of a table → its queue."""
         self._awaited_seconds = NEVER
-        """The time in a row for which the job waits."""
+        """Service time of the row that the expiry job waits for."""
         self._followed: tuple[Change, str | None, str | None] | None = None
-        """A change that is about to be followed, with its numbers before and after."""
+        """The change last accepted by `follows`, with its expiry numbers before and after."""
 
     def load(self, engine: Engine) -> None:
-        """Which tables have a queue? What stands in it is found when it is looked at."""
+        """Find the tables that have a queue of expiries; `due` reads its rows."""
         tables = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
         self._lines = {table.source_id: _Line(table.source_id) for table in tables if has_queue(table)}
         self._awaited_seconds = NEVER
 
     def takes_part(self, table: Table) -> bool:
-        """Of tables with time to live, be it still ENABLING."""
+        """True for tables whose time to live is ENABLED or ENABLING."""
         return has_queue(table)
 
     # --- rows that come and go ------------------------------------------------------------------
 
     def follows(self, change: Change) -> bool:
-        """Does the number change? 1.5 µs."""
+        """True if the change gives the item another expiry number. 1.5 µs."""
         time_to_live = change.table.schema.time_to_live
         assert time_to_live is not None
         before, after = _numbers(change, time_to_live.attribute)
@@ -101,7 +101,7 @@ class Expiries(Participant):
         return True
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """The rows of items whose time comes, changes or goes. 1.5 µs when it stays as it is."""
+        """Queue new expiry times and remove former ones. 1.5 µs when the time stays the same."""
         for change in changes:
             table = change.table
             time_to_live = table.schema.time_to_live
@@ -119,7 +119,7 @@ class Expiries(Participant):
             self._put(draft, table.source_id, change.key, after)
 
     def _put(self, draft: Draft, source_id: bytes, key: Key, number: str | None) -> None:
-        """Queue an item, if it expires."""
+        """Queue an item, unless it never expires, or expired too long ago to count."""
         expires_seconds = expiry_seconds(number)
         if expires_seconds is None:
             return
@@ -140,7 +140,7 @@ class Expiries(Participant):
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """Queues begin and end with the time to live of their table, and with the table."""
+        """Begin and end a queue with its table's time to live, and with the table."""
         had_queue, keeps_queue = old is not None and has_queue(old), new is not None and has_queue(new)
         table = new or old
         assert table is not None
@@ -162,28 +162,30 @@ class Expiries(Participant):
     # --- the walk -------------------------------------------------------------------------------
 
     def walks(self, table: Table) -> Sequence[bytes]:
-        """A queue is filled while the table's time to live is ENABLING; it goes by the table's own source, which no index has."""
+        """The table's own source, which no index uses, while its queue is being filled (ENABLING)."""
         return [table.source_id] if is_enabling(table) else []
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
-        """The item's number that says when it expires."""
+        """The item's key and its expiry number."""
         assert table.schema.time_to_live is not None
         return key, number_reader(table.schema.time_to_live.attribute)(row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
-        """The rows of the next items."""
+        """Queue the next items of the walk."""
         for key, number in derived:
             self._put(draft, source_id, key, number)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """Time to live is ENABLED."""
+        """The table with its time to live ENABLED."""
         assert table.time_to_live is not None
         return msgspec.structs.replace(table, time_to_live=msgspec.structs.replace(table.time_to_live, state="ENABLED"))
 
     # --- what is due ----------------------------------------------------------------------------
 
     def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
-        """The next rows whose time has come; or the seconds until then, None when nothing waits. Raises the engine's bare exceptions."""
+        """The next due rows; else the seconds until a row is due, or None when none waits. Raises the engine's bare
+        exceptions.
+        """
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
         for source_id, line in self._lines.items():
@@ -198,7 +200,7 @@ class Expiries(Participant):
             first = line.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
-                self._lines[source_id] = self._lines.pop(source_id)  # the other tables have their turn before it
+                self._lines[source_id] = self._lines.pop(source_id)  # to the end: the other tables come first next time
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
             line.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
@@ -208,16 +210,16 @@ class Expiries(Participant):
         return None if self._awaited_seconds == NEVER else self._awaited_seconds - until_seconds
 
     def sources(self) -> list[bytes]:
-        """Of the tables with a queue."""
+        """Source ids of the tables with a queue of expiries."""
         return list(self._lines)
 
     def expired(
         self, engine: Engine, source_id: bytes, now_seconds: float, start: bytes, limit_rows: int
     ) -> Due | None:
-        """The next rows of a table's queue, from the key `start` on, of items that may have expired by `now_seconds`, whatever the delay; None: no more.
+        """The next rows from `start` on for items that may have expired by `now_seconds`, without delay; None: no more.
 
-        What had expired when it was written is queued for the second after its write, so that one is looked at as well. These rows are not taken:
-        those that do not go with their items stay until they are due. Raises the engine's bare exceptions.
+        One more second is read, because items that had expired when they were written are queued for it. Nothing is
+        deleted: rows that do not go with their items stay until they are due. Raises the engine's bare exceptions.
         """
         line, table = self._lines.get(source_id), self._find_table(table_id_of(source_id))
         if line is None or table is None:
@@ -230,7 +232,7 @@ class Expiries(Participant):
         return Due(table, time_to_live.attribute, rows, now_seconds, now_seconds) if rows else None
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
-        """The items of these rows have been looked at; delete those rows that did not go with their items."""
+        """After the items of `due` were checked, delete the rows that were not deleted with them (`left`)."""
         if not self._is_current(due):
             return
         line = self._lines[due.table.source_id]
@@ -242,42 +244,42 @@ class Expiries(Participant):
             line.queue.sweep(draft)
 
     def passed(self, due: Due) -> None:
-        """None of these rows is there any more."""
+        """Move the queue's horizon behind the rows of `due`, which are all deleted."""
         if self._is_current(due):
             self._lines[due.table.source_id].queue.begin_at(due.rows[-1].key + b"\x00")
 
     def _is_current(self, due: Due) -> bool:
-        """False if the table, or the engine, has become another one since."""
+        """False if the table or the engine was replaced since `due` was read."""
         return self._find_table(due.table.table_id) is due.table
 
 
 def has_queue(table: Table) -> bool:
-    """Are its items to expire, now or once time to live is ENABLED?"""
+    """True if the table's items expire, now or once time to live is ENABLED."""
     return table.time_to_live is not None and table.time_to_live.state != "DISABLED"
 
 
 def is_enabling(table: Table) -> bool:
-    """Is its queue still to be filled?"""
+    """True while the table's queue of expiries is being filled."""
     return table.time_to_live is not None and table.time_to_live.state == "ENABLING"
 
 
 def queue_key(due_seconds: int, key: bytes) -> bytes:
-    """What stands behind the prefix of a table's queue."""
+    """Key of an item within its table's queue of expiries."""
     return due_seconds.to_bytes(SECOND_BYTES, "big") + key
 
 
 def second_of(key: bytes) -> int:
-    """The second of a key behind the prefix of a table's queue."""
+    """The second in a key of a queue of expiries."""
     return int.from_bytes(key[:SECOND_BYTES], "big")
 
 
 def item_key_of(key: bytes) -> Key:
-    """The item of a key behind the prefix of a table's queue."""
+    """The item's key in a key of a queue of expiries."""
     return Key(key[SECOND_BYTES:])
 
 
 def plan_expiry(due: Due) -> Plan:
-    """Deletes the item, if it is still there and has still expired. A small one is decoded once for all who ask for its number."""
+    """A plan that deletes an item if it exists and has still expired. It decodes a small item once for all users."""
     attribute = due.attribute
     read = number_reader(attribute)
 
@@ -294,19 +296,19 @@ def plan_expiry(due: Due) -> Plan:
 
 
 def is_left(change: Change, queued: Queued, attribute: str) -> bool:
-    """Is the row still there that led to this change? It went with its item if it was for the item's own time."""
+    """True if `queued` still exists after `change`: a deleted item takes only the row of its own expiry with it."""
     if change.old is None or change.new is not None:
         return True
     return expiry_seconds(_number(change.old, change.old_item, attribute)) != second_of(queued.key)
 
 
 def _numbers(change: Change, name: str) -> tuple[str | None, str | None]:
-    """Before the change and after it."""
+    """The item's expiry numbers before and after a change."""
     return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
 
 
 def _number(row: Row | None, item: Item | None, name: str) -> str | None:
-    """Of the row, or of its item where that is at hand."""
+    """A row's expiry number, from `item` if that was decoded."""
     if row is None:
         return None
     return number_reader(name)(row) if item is None else number_of_item(item, name)

@@ -1,7 +1,7 @@
-"""What does an engine's error mean? The only file of Hashrange that looks at an error's text.
+"""What does an engine's error mean? It becomes a StorageError; only this file of Hashrange inspects an error's text.
 
-The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). Sentences here are
-for the operator: what is wrong, where, and the way out, which depends on who met it.
+The engine raises bare `Exception`s that begin with its status name ("Corruption: …", "IO error: …"). The messages are
+for the operator: what is wrong, where, and the remedy, which depends on the kind of work that failed.
 """
 
 import re
@@ -18,19 +18,19 @@ from hashrange.errors import (
 from hashrange.store.embedded import files
 
 _HELD = re.compile(rf"{files.HELD_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
-"""How this process gets at a folder of its store: the data folder only for one file, else the engine's."""
+"""Matches paths through open descriptors: to the file `synced` in the data folder, otherwise to the engine's folder."""
 
 
 class Advice(NamedTuple):
-    """What follows a cause, for those who met it at one kind of work; each ends without a full stop."""
+    """How error messages continue after each cause, for one kind of work; without a full stop at the end."""
 
     denied: str
-    """`{place}` …: this user may not."""
+    """Continues `{place}` when this user has no permission."""
     full: str
-    """`the disk that holds {place}` …"""
+    """Continues `the disk that holds {place}`."""
     damaged: str
     other: str
-    """`the engine of {place}` …: everything that has no kind of its own."""
+    """Continues `the engine of {place}` for every error without a kind of its own."""
 
 
 SERVING = Advice(
@@ -63,12 +63,12 @@ _UNTRIED = "writer has previous error"
 
 
 def is_sync_untried(error: BaseException) -> bool:
-    """True when the engine did not even try to sync a log, because a write to it had failed before."""
+    """True when the engine did not even try to sync a log, because an earlier write to the log had failed."""
     return _UNTRIED in str(error).lower()
 
 
 def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:
-    """The StorageError for whatever the engine or the operating system raised, in one line; `place` is the data folder."""
+    """The StorageError, in one line, for an error of the engine or operating system; `place` is the data folder."""
     if isinstance(error, StorageError):
         return error
     text = " ".join(_HELD.sub(lambda held: place + (held[1] or f"/{files.ENGINE_FOLDER}"), str(error)).split())

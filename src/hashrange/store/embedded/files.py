@@ -1,7 +1,7 @@
-"""Which files does a store own? What names them, makes them, reads and copies them; who has them is in `identity.py`.
+"""Which files does a store own? Names, makes, reads and copies them; who owns a data folder is in `identity.py`.
 
-A data folder holds `lock` (ours; flock, with the owner's process id inside), `engine/` (the engine's own files), and while it is
-served `synced` (ours; how far syncs have come).
+A data folder holds `lock` (ours; locked with flock, contains the owner's process id), `engine/` (the engine's own
+files), and while it is served `synced` (ours; the last write that a sync covered).
 """
 
 import contextlib
@@ -20,37 +20,37 @@ ENGINE_FOLDER = "engine"
 LOCK_FILE = "lock"
 SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
-"""The engine's: names its manifest, which names the files that count."""
+"""File of the engine that names its manifest, which lists the files in use."""
 
 HELD_FOLDERS = "/proc/self/fd/"
-"""Where Linux leads to what this process has open, by descriptor, whatever stands at the path that it was opened by."""
+"""Linux folder of links to open files, by descriptor; they stay valid when the files are moved."""
 IDENTITY_FILE = "IDENTITY"
-"""The engine's: a random name that it gives itself when it is made."""
+"""File of the engine with a random name that the engine gives itself when it is made."""
 _TRACES = {"LOCK", "rocksdict-config.json"}
-"""With the engine's own log (`LOG`, `LOG.old.…`) what the engine makes before it finds out that a folder holds no data."""
+"""Files that the engine makes, besides `LOG` and `LOG.old.…`, before it finds that a folder holds no data."""
 
 SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
-"""What opening an engine writes beside the rows of its logs, amply; and how much of it is tried at a time."""
+"""Upper estimate of what opening an engine writes besides the rows of its logs; bytes per write of `prove_room`."""
 
 
 class Folder(NamedTuple):
-    """A data folder, and how to get at what is in it."""
+    """A data folder, and the paths that lead to its content."""
 
     place: str
-    """As it was named, for people."""
+    """The data folder's path as the operator gave it, for messages."""
     data: str
     engine: str
-    """The engine's folder; like `data`, by its name or as what this process has open (`identity.py`)."""
+    """Path of the engine's folder. Like `data`, a plain path or one through an open descriptor (`identity.py`)."""
 
 
 class FolderUnfit(StorageError, SettingUnusable):
-    """What was named as the data folder is none and cannot become one."""
+    """The path given for the data folder is not a data folder and cannot become one."""
 
 
 def make_folder(data_dir: str) -> None:
     """Make the data folder if it is missing.
 
-    Raises StorageError, or FolderUnfit when `data_dir` is not a folder or holds something else.
+    Raises StorageError, or FolderUnfit when `data_dir` is not a folder or holds other files.
     """
     folder = Path(data_dir)
     try:
@@ -65,7 +65,7 @@ def make_folder(data_dir: str) -> None:
 
 
 def make_engine_folder(data_dir: str) -> None:
-    """Make the engine's folder if it is missing, and the names of all these folders durable. Raises OSError."""
+    """Make the engine's folder if it is missing, and make its name and the data folder's durable. Raises OSError."""
     folder = Path(data_dir)
     (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
     for each in (folder, folder.absolute().parent):
@@ -73,7 +73,7 @@ def make_engine_folder(data_dir: str) -> None:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that holds files but no store of ours: nothing of somebody else's is ever touched."""
+    """Raise FolderUnfit for a folder that holds files but no store, so that no foreign file is ever touched."""
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
@@ -86,46 +86,46 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def unreadable(folder: str | Path, error: OSError) -> StorageError:
-    """For a folder that this user may not read."""
+    """The StorageError for a folder that this user may not read."""
     return StorageError(
         f"{folder} cannot be read ({error.strerror}). Give this user the right to read all that is in it."
     )
 
 
 def sync_folder(path: str) -> None:
-    """Make the names in a folder durable: the engine does so for its own files only. Windows has no such call."""
+    """Make the names in a folder durable, as the engine does for its own files only. Windows has no such call."""
     if os.name == "nt":
         return
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:
-        return  # a parent that may not be read is not ours to sync
+        return  # a parent folder that this user may not read is left unsynced
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems that cannot sync folders
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # some file systems cannot sync folders
             raise
     finally:
         os.close(descriptor)
 
 
 def engine_folder(data_dir: str) -> str:
-    """Where the engine's own files are."""
+    """Path of the folder with the engine's own files."""
     return str(Path(data_dir) / ENGINE_FOLDER)
 
 
 def by_name(data_dir: str) -> Folder:
-    """The folder that stands at that path, whichever it is by then."""
+    """The data folder by its plain path, which leads to any folder that is there when it is used."""
     return Folder(data_dir, data_dir, engine_folder(data_dir))
 
 
 def synced_file(data_dir: str) -> str:
-    """Where `synced.py` keeps its number."""
+    """Path of the file in which `synced.py` keeps its numbers."""
     return str(Path(data_dir) / SYNCED_FILE)
 
 
 def has_engine(folder: Folder) -> bool:
-    """True when the folder holds a store. Raises StorageError when this user may not look."""
+    """True when the folder holds a store. Raises StorageError when this user may not read it."""
     try:
         return (Path(folder.engine) / CURRENT_FILE).is_file()
     except OSError as error:
@@ -133,25 +133,26 @@ def has_engine(folder: Folder) -> bool:
 
 
 def may_make_engine(folder: str) -> bool:
-    """True unless the engine's `folder` holds an engine's data: then the file that leads to it is missing, and making it anew would
-    delete the data.
-    """
+    """False if the engine's `folder` holds data or logs: without CURRENT, a new engine would delete them."""
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
 def has_only_traces(folder: Folder) -> bool:
-    """True if an engine was once opened in the folder, and there is no data in it. Raises StorageError when this user may not look."""
+    """True if an engine was once opened in the folder, but the folder holds no data.
+
+    Raises StorageError when this user may not read it.
+    """
     is_touched = any(is_trace(path.name) for path in Path(folder.engine).glob("*"))
     return is_touched and not has_engine(folder) and may_make_engine(folder.engine)
 
 
 def is_trace(name: str) -> bool:
-    """Does an opening leave a file of that name even where there is no data?"""
+    """True if opening an engine leaves a file of this name even in a folder without data."""
     return name in _TRACES or name.startswith("LOG")
 
 
 def names_of_no_files(folder: str) -> list[str]:
-    """What stands in the engine's `folder` where an opening would find or make a file, and is none: a folder, or a link to nowhere."""
+    """Names in the engine's `folder` that should be files but are folders or broken links; sorted."""
     return sorted(
         path.name
         for path in Path(folder).iterdir()
@@ -160,7 +161,7 @@ def names_of_no_files(folder: str) -> list[str]:
 
 
 def remove_stub(data_dir: str, opened: os.stat_result) -> None:
-    """Remove what stands at `data_dir` if it is not the engine's folder that was `opened`, and holds traces of an opening only."""
+    """Remove the folder at `data_dir` if its engine folder is not `opened`, and holds only traces of an opening."""
     folder = engine_folder(data_dir)
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -176,7 +177,7 @@ def remove_stub(data_dir: str, opened: os.stat_result) -> None:
 
 
 def require_way_in(folder: Folder) -> None:
-    """Raise StorageError if the folder holds an engine's data, and the file that leads to it is missing."""
+    """Raise StorageError if the folder holds data, but not CURRENT, which leads to it."""
     if not has_engine(folder) and not may_make_engine(folder.engine):
         raise StorageError(
             f"{folder.place} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
@@ -185,9 +186,9 @@ def require_way_in(folder: Folder) -> None:
 
 
 def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
-    """A scratch folder with what tells the engine which of the files in `folder` count: some MB at most. `remove_folder` it later.
+    """Copy CURRENT and manifests, which list the files in use, some MB at most, to a scratch folder; returns its path.
 
-    It has copies of these `logs`, cut to their sizes (None: whole).
+    Also copies `logs`, cut to their sizes (None: whole). The caller calls `remove_folder`.
     """
     scratch = make_scratch_folder()
     try:
@@ -205,12 +206,12 @@ def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
 
 
 def make_scratch_folder() -> str:
-    """A folder for what the engine's Python shell writes even for a store in memory; `remove_folder` it at once."""
+    """Make a folder for files that rocksdict writes even for a store in memory. The caller calls `remove_folder`."""
     return tempfile.mkdtemp(prefix="hashrange-")
 
 
 def remove_folder(path: str) -> None:
-    """Remove a folder and all it holds; what cannot be removed stays."""
+    """Remove a folder and its content; files that cannot be removed stay."""
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -220,7 +221,7 @@ def folder_size_bytes(path: str) -> int:
 
 
 def log_files(folder: str) -> list[str]:
-    """Paths of the engine's write-ahead logs, oldest first, up to the last that holds anything."""
+    """Paths of the engine's write-ahead logs, oldest first, without empty ones at the end."""
     if not Path(folder).is_dir():
         return []
     logs = sorted((path for path in Path(folder).iterdir() if path.suffix == ".log"), key=lambda path: int(path.stem))
@@ -230,10 +231,10 @@ def log_files(folder: str) -> list[str]:
 
 
 def sync_logs(folder: str) -> None:
-    """Make durable what the engine's write-ahead logs hold by now, and their names. Raises OSError."""
+    """Make the current content of the engine's write-ahead logs, and their names, durable. Raises OSError."""
     for path in log_files(folder):
         try:
-            file = open(path, "r+b")  # noqa: SIM115 - closed below; one that is no longer needed may be deleted meanwhile
+            file = open(path, "r+b")  # noqa: SIM115 - closed below; an unneeded log may be deleted meanwhile
         except FileNotFoundError:
             continue
         with file:
@@ -242,48 +243,48 @@ def sync_logs(folder: str) -> None:
 
 
 def prove_room(folder: str) -> None:
-    """Write and sync a nameless file as large as what opening the engine in `folder` writes. Raises OSError, as for a full disk."""
+    """Write and sync a nameless file of the size that opening the engine needs. Raises OSError, as for a full disk."""
     left_bytes = SPARE_BYTES + sum(os.path.getsize(path) for path in log_files(folder))
     with tempfile.TemporaryFile(dir=folder) as file:
         while left_bytes > 0:
-            left_bytes -= file.write(os.urandom(PIECE_BYTES))  # what can be compressed would prove less
+            left_bytes -= file.write(os.urandom(PIECE_BYTES))  # compressible bytes may need less space
         file.flush()
         os.fsync(file.fileno())
 
 
 def log_name(number: int) -> str:
-    """The name of one of the engine's write-ahead logs."""
+    """File name of the write-ahead log with this number."""
     return f"{number:06}.log"
 
 
 def log_number(path: str) -> int:
-    """The number of one of the engine's write-ahead logs."""
+    """Number of the write-ahead log at `path`."""
     return int(Path(path).stem)
 
 
 def has_log(folder: str, number: int) -> bool:
-    """Is that log in the engine's `folder`?"""
+    """True if the engine's `folder` holds the write-ahead log with this number."""
     return os.path.exists(os.path.join(folder, log_name(number)))
 
 
 def newest_log_number(folder: str) -> int:
-    """The number of the newest log in the engine's `folder`; 0 if there is none. 15 µs. Raises OSError."""
+    """Number of the newest write-ahead log in the engine's `folder`; 0 if there is none. 15 µs. Raises OSError."""
     return max((int(name[:-4]) for name in os.listdir(folder) if name.endswith(".log")), default=0)
 
 
 def read_bytes(path: str) -> bytes:
-    """All of a file."""
+    """The whole content of a file."""
     return Path(path).read_bytes()
 
 
 def read_head(path: str, size_bytes: int) -> bytes:
-    """The first bytes of a file."""
+    """The first `size_bytes` bytes of a file."""
     with open(path, "rb") as file:
         return file.read(size_bytes)
 
 
 def read_if_there(path: str) -> bytes:
-    """All of a file; nothing if there is none."""
+    """The whole content of a file; empty if there is none."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
@@ -291,36 +292,36 @@ def read_if_there(path: str) -> bytes:
 
 
 def read_manifest(folder: str) -> bytes:
-    """All of the engine's MANIFEST; nothing if none is named."""
+    """The whole content of the engine's MANIFEST; empty if CURRENT leads to none."""
     name = read_if_there(os.path.join(folder, CURRENT_FILE)).decode("ascii", "replace").strip()
     return read_if_there(os.path.join(folder, os.path.basename(name))) if name else b""
 
 
 def open_to_overwrite(path: str) -> int:
-    """The descriptor of a file, which is made if it is missing. Raises OSError."""
+    """Open a file for writing, made if it is missing, and return its descriptor. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
 
 
 def overwrite(descriptor: int, content: bytes) -> None:
-    """Write to the beginning of a file; nothing is synced. Raises OSError."""
+    """Write to the beginning of an open file, without a sync. Raises OSError."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, content)
 
 
 def close_file(descriptor: int) -> None:
-    """Let go of a file that was opened for overwriting."""
+    """Close a descriptor from `open_to_overwrite`; ignores errors."""
     with contextlib.suppress(OSError):
         os.close(descriptor)
 
 
 def remove_file(path: str) -> None:
-    """Remove a file if it is there; one that cannot be removed stays."""
+    """Remove a file if it exists; ignores errors."""
     with contextlib.suppress(OSError):
         os.remove(path)
 
 
 def ends_with_zero(path: str) -> bool:
-    """Is the last byte of a file 0? False for an empty one."""
+    """True if the last byte of a file is 0; False for an empty file."""
     with open(path, "rb") as file:
         if not file.seek(0, os.SEEK_END):
             return False
@@ -329,14 +330,14 @@ def ends_with_zero(path: str) -> bool:
 
 
 def truncate(path: str, size_bytes: int) -> None:
-    """Cut a file off at a size, and sync it."""
+    """Cut a file to `size_bytes`, and sync it."""
     with open(path, "r+b") as file:
         file.truncate(size_bytes)
         os.fsync(file.fileno())
 
 
 def append_bytes(path: str, content: bytes) -> None:
-    """Add to the end of a file and sync it."""
+    """Append to a file, and sync it."""
     with open(path, "ab") as file:
         file.write(content)
         file.flush()

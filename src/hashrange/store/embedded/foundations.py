@@ -1,8 +1,8 @@
-"""Is what a plan was made for still true, when the plan took long and let others run? If not, it was overtaken, and is made again.
+"""Is what a long plan was made for still unchanged, after it gave way? If not, it was overtaken and is made again.
 
-A single write looks at its row once more. A transaction, and a read of many rows, asks whether any commit has come meanwhile; with its rows
-claimed (`claims.py`) only whether its tables and the engine are still the same, for nobody changes claimed rows: whoever
-began to before sees the claim here.
+A single write reads its row again. A transaction, or a read of many rows, checks that nothing was committed meanwhile;
+with its rows claimed (`claims.py`) only that tables and engine are the same, because no other write changes claimed
+rows: a write that began earlier finds the claim here, and is overtaken.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from hashrange.tables.open_table import OpenTable
 
 
 class Overtaken(Exception):
-    """While a plan gave way, another write changed what it was made for."""
+    """Another write changed what a plan was made for, while the plan gave way."""
 
 
 class Moment(NamedTuple):
-    """When something long began."""
+    """State of the store when a long plan or read began."""
 
     ways_given: int
     engine: Engine
@@ -30,7 +30,7 @@ class Moment(NamedTuple):
 
 
 class Foundations:
-    """Of all long plans of a store."""
+    """Checks whether long plans and reads were overtaken."""
 
     def __init__(self, site: Site, tables: OpenTables, claims: Claims) -> None:
         self._site = site
@@ -38,13 +38,13 @@ class Foundations:
         self._claims = claims
 
     def moment(self) -> Moment:
-        """Now, to be compared with later."""
+        """The present state of the store, for `require_calm`."""
         return Moment(gave_way(), self._site.engine, self._site.barrier.position)
 
     def require_row(
         self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None, *, has_claim: bool
     ) -> None:
-        """Raise Overtaken unless what was read before a plan gave way is true now: the engine, the table, the row."""
+        """Raise Overtaken if engine, table or row changed after they were read, or another write claimed the row."""
         self._require_unclaimed([engine_key], has_claim=has_claim)
         if self._site.engine is not engine or not self._tables.is_current(table):
             raise Overtaken
@@ -58,7 +58,10 @@ class Foundations:
     def require_calm(
         self, moment: Moment, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
     ) -> None:
-        """Raise Overtaken unless everything is as it was at the moment, or the rows at `places`, which are to be written, are claimed."""
+        """Raise Overtaken if anything was committed since `moment`, or another write claimed `places`.
+
+        While this write claims `places`, its rows, only a change of `tables` or of the engine counts.
+        """
         if gave_way() == moment.ways_given:
             return
         self._require_unclaimed(places, has_claim=has_claim)
@@ -70,6 +73,6 @@ class Foundations:
             raise Overtaken
 
     def _require_unclaimed(self, places: Sequence[bytes], *, has_claim: bool) -> None:
-        """Raise Overtaken if somebody else has claimed one of these rows meanwhile: whoever has takes for granted that they stay."""
+        """Raise Overtaken if another write has claimed one of these rows, and relies on them to stay."""
         if not has_claim and not self._claims.rows.keys().isdisjoint(places):
             raise Overtaken

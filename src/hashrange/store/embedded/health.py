@@ -1,14 +1,14 @@
-"""May the store be used? What happens after a failed read, write or sync.
+"""May the store be used? Decides what happens after a failed read, write or sync: refuse, read only, reopen the engine.
 
-From the first failure on, a stand-in takes the engine's place, so that the data path needs no check. The sync thread closes the engine
-and opens it again, each time when a request arrives after a growing delay; what the disk then holds is the truth. Damage
-is not reopened: it needs the operator. Nothing is made by a reopening: the folder must be the one that was opened, before it and
-after it (`identity.py`), and know the last commit that was acknowledged.
+After the first failure a stand-in replaces the engine, so that the data path needs no check. The sync thread closes the
+engine and opens it again, each time when a request arrives after a growing delay; the disk is then the truth. After
+damage nothing is reopened: that needs the operator. A reopening makes nothing: before and after it, the folder must be
+the one that was opened (`identity.py`), and the engine must know the last acknowledged commit.
 
-A write that failed because the disk is full is the one failure after which reading goes on, with the same engine: the write is
-neither in the log nor in memory. Commits before it become durable by a sync as ever, and replies wait for that as ever;
-if that fails, nothing is read any more. The engine is reopened once a file of the size that this needs could be written. Meanwhile a second
-engine reads the same files: closing the first one takes a second, and opening it may find that the room is gone again.
+Only after a write that failed because the disk is full do reads continue, with the same engine: the write is neither in
+the log nor in memory. Earlier commits still become durable by a sync, and replies still wait for it; if it fails, reads
+stop too. The engine is reopened once a file of the size that this needs could be written. Meanwhile a second engine
+reads the same files: closing the first one takes a second, and reopening it may find the disk full again.
 """
 
 import asyncio
@@ -33,20 +33,20 @@ _log = logging.getLogger("hashrange.store")
 
 
 class Patient(Protocol):
-    """What is healed: the store."""
+    """The store, as far as `Health` replaces and reloads its engine."""
 
     @property
     def engine(self) -> Engine:
-        """The engine, or what stands in for it."""
+        """The engine, or its stand-in after a failure."""
         ...
 
     @property
     def place(self) -> str:
-        """The data folder, for people."""
+        """The data folder, for messages."""
         ...
 
     def use(self, engine: Engine) -> None:
-        """Take `engine` in place of the one before."""
+        """Replace the current engine by `engine`."""
         ...
 
     def load(self) -> None:
@@ -54,21 +54,21 @@ class Patient(Protocol):
         ...
 
     def stop_housekeeping(self, engine: Engine) -> bool:
-        """Before `engine` is closed."""
+        """Stop background work of `engine` before it is closed; True when some was running."""
         ...
 
 
 class Health:
-    """Whether the engine can be trusted, and the way back. All but `_sync`, `_find_room` and `_reopen` runs on the loop."""
+    """Knows whether the engine works, and reopens it. Methods run on the loop, unless they name the sync thread."""
 
     def __init__(
         self, store: Patient, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
     ) -> None:
-        """`lock` is that of the folder; None: the store is in memory."""
+        """`lock` is the lock of the data folder; None: the store is in memory."""
         barrier_kind = VolatileBarrier if lock is None else CommitBarrier
         self.barrier: CommitBarrier = barrier_kind(loop, self._sync, self._sync_failed)
         self.generation = 0
-        """Grows whenever the engine was replaced or lost: what was read before may not be there any more."""
+        """Grows whenever the engine is replaced or lost: rows read before may no longer exist."""
         self.failure: StorageError | None = None
         self._store = store
         self._clock = clock
@@ -77,27 +77,30 @@ class Health:
         self._broken: Engine = None
         self._reopened: Engine = None
         self._reader: Engine = None
-        """Reads while the broken engine is closed and opened again; nothing is written meanwhile, so both hold the same."""
+        """Engine for reads while the broken one is closed and reopened; both hold the same, as nothing is written."""
         self._synced_sequence = 0
-        """The engine's number of the last write that a sync covered."""
+        """The engine's sequence number of the last write that a sync covered."""
         self._is_reading = False
-        """The disk is full, and reading goes on."""
+        """True while the disk is full and reads are served."""
         self._is_reopening = False
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = 0.0
 
     def begin(self) -> None:
-        """The store's engine has been opened for the first time. Raises OSError."""
+        """Note the sequence number and folder of the store's newly opened engine. Raises OSError."""
         self._synced_sequence = self._store.engine.latest_sequence_number()
         if self._lock is not None:
             self._lock.note_engine()
 
     def replaced(self) -> None:
-        """The store takes another engine, with nothing wrong: what was read before may not be there any more."""
+        """Note that the store takes another engine without a failure: rows read before may not exist."""
         self.generation += 1
 
     def _sync(self) -> None:
-        """On the sync thread: make every commit so far durable, in the folder that was opened. Raises the engine's bare exceptions."""
+        """On the sync thread: make all commits so far durable, in the folder that was opened.
+
+        Raises the engine's bare exceptions.
+        """
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
         try:
@@ -106,7 +109,7 @@ class Health:
             if not is_sync_untried(error):
                 raise
             assert self._lock is not None
-            files.sync_logs(self._lock.folder.engine)  # the loop has not heard yet that its write failed
+            files.sync_logs(self._lock.folder.engine)  # the loop has not handled the failed write yet
         self.require_folder()
         if self._synced_file is not None and not self._synced_file.note(sequence, self._clock.monotonic()):
             _log.error(
@@ -117,29 +120,29 @@ class Health:
         self._synced_sequence = sequence
 
     def _sync_failed(self, error: Exception) -> StorageError:
-        """Whatever kept a sync from success: nothing is served until a reopening. Returns what those who wait hear."""
+        """After any failure of a sync, serve nothing until a reopening. Returns the error for waiting callbacks."""
         fault = storage_error(error, self._store.place)
         self._lose(fault)
         return fault
 
     def require_folder(self) -> None:
-        """On any thread: raise StorageLost unless the engine's folder stands at its path."""
+        """On any thread: raise StorageLost unless the engine's folder is at its path."""
         if self._lock is not None:
             self._lock.require_engine()
 
     def lost_folder(self, error: StorageLost) -> None:
-        """On any thread: the engine's folder was not at its path. Nothing is served until a reopening."""
+        """On any thread: serve nothing until a reopening, because the engine's folder is not at its path."""
         self.barrier.report(self._lose, error)
 
     def fail(self, error: StorageError) -> None:
-        """A read or a write has failed with `error`: nothing is served until a reopening, or, with a full disk, nothing written."""
+        """After a failed read or write, serve nothing until a reopening; with a full disk, refuse only writes."""
         if isinstance(error, StorageFull) and self._lock is not None:
             self._only_read(error)
         else:
             self._lose(error)
 
     def _only_read(self, error: StorageFull) -> None:
-        """Refuse writes from now on."""
+        """Refuse writes and serve reads, because the disk is full."""
         if self.failure is None:
             self._note_failure(error)
             self._is_reading = True
@@ -150,7 +153,7 @@ class Health:
         self._store.use(ReadingEngine(engine, self._lock.folder.engine, self.refusal))
 
     def _lose(self, error: StorageError) -> None:
-        """Take the engine out of use; everybody who waits for a sync hears `error`."""
+        """Replace the engine by one that refuses every call; callbacks that wait for a sync get `error`."""
         if self.failure is not None and not self._is_reading:
             return
         self._note_failure(error)
@@ -177,12 +180,12 @@ class Health:
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
 
     def require(self, generation: int) -> None:
-        """Raise StorageError if the engine has been lost since `generation`: for whoever suspended."""
+        """Raise StorageError if the engine was replaced or lost since `generation`; for suspended coroutines."""
         if generation != self.generation:
             raise self.failure or StorageError(f"{self._store.place} had to be reopened meanwhile. Try again.")
 
     def refusal(self) -> StorageError:
-        """What a request hears now. Starts a reopening when it is time for one."""
+        """The error for a request that is refused now. Starts a reopening when one is due."""
         error = self.failure
         assert error is not None
         is_hopeless = self._lock is None or isinstance(error, StorageCorruption)
@@ -195,7 +198,7 @@ class Health:
         return type(error)(*error.args)
 
     def shut(self) -> Engine:
-        """Refuse everything from now on; returns the engine still to be closed, or None. The thread has ended."""
+        """Refuse all calls for good, after the thread has ended; returns the engine to be closed, or None."""
         engine = self._broken or self._reopened if self.failure is not None else self._store.engine
         if engine is not None and self._lock is not None:
             try:
@@ -216,25 +219,27 @@ class Health:
         return engine
 
     def closed_in_order(self) -> None:
-        """What `shut` returned has been closed, and has moved all that it held into data files."""
+        """Remove the file `synced`: the engine from `shut` was closed with all its rows in data files."""
         if self._synced_file is not None:
             self._synced_file.forget()
 
     def _find_room(self) -> None:
-        """On the thread, while others read: would a reopening have room for what it writes?"""
+        """On the sync thread, while reads continue: test whether the disk has space for a reopening."""
         place = self._store.place
         assert self._lock is not None
         try:
             self._lock.require_engine()
             files.prove_room(self._lock.folder.engine)
             reader = self._reader or self._opened_beside(self._lock)
-        except Exception as error:  # noqa: BLE001 - whatever it is, a reopening would meet it too
+        except Exception as error:  # noqa: BLE001 - a reopening would meet any of these errors too
             self.barrier.report(self._still_failing, storage_error(error, place))
         else:
             self.barrier.report(self._found_room, reader)
 
     def _opened_beside(self, lock: FolderLock) -> Engine:
-        """An engine that reads what the broken one has written, which does nothing more. Raises StorageError, bare exceptions."""
+        """On the sync thread: cancel the broken engine's work, and open a read-only engine on its files. Raises
+        StorageError, bare exceptions.
+        """
         cancel_work(self._broken)
         reader = open_beside(lock.folder.engine)
         if reader.latest_sequence_number() < self._broken.latest_sequence_number():
@@ -245,7 +250,7 @@ class Health:
         return reader
 
     def _found_room(self, reader: Engine) -> None:
-        """On the loop: nobody may read any more what is going to be closed."""
+        """Let `reader` serve reads instead of the broken engine, which is then closed and reopened."""
         if self._is_reading:
             self._reader = reader
             self._read_from(reader)
@@ -255,7 +260,7 @@ class Health:
             self._is_reopening = False
 
     def _reopen(self) -> None:
-        """On the thread: close what is broken, open again, and prove that writing and syncing work."""
+        """On the sync thread: close the broken engine, open it again, and prove that writing and syncing work."""
         place = self._store.place
         lock = self._lock
         assert lock is not None
@@ -265,7 +270,7 @@ class Health:
                 lock.require_engine()
                 broken, self._broken = self._broken, None
                 self._store.stop_housekeeping(broken)
-                close_engine(broken, place, may_fail=True)  # what the disk holds is read by the next one
+                close_engine(broken, place, may_fail=True)  # the next engine reads what the disk holds
             self._reopened = self._proved(self._opened_again(lock))
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self.barrier.report(self._still_failing, storage_error(error, place))
@@ -273,7 +278,9 @@ class Health:
             self.barrier.report(self._heal)
 
     def _opened_again(self, lock: FolderLock) -> Engine:
-        """The engine of the folder that was opened. Raises StorageError, StorageLost if it was opened by name and is another one."""
+        """On the sync thread: open the engine of the locked folder again. Raises StorageError, StorageLost if it was
+        opened by path and is another one.
+        """
         try:
             engine = open_engine(self._store.place, folder=lock.folder, may_make=False)
         except StorageError:
@@ -288,8 +295,8 @@ class Health:
         return engine
 
     def _proved(self, engine: Engine) -> Engine:
-        """The engine, just reopened, once it has shown that it holds what was acknowledged, that it can write and sync, and that its
-        folder stands at its path.
+        """On the sync thread: the reopened engine, after a check that it holds all acknowledged commits, can write and
+        sync, and has its folder at its path.
         """
         assert self._lock is not None
         self._lock.note_engine()
@@ -318,7 +325,7 @@ class Health:
             self.failure = error
 
     def _heal(self) -> None:
-        """On the loop: go on with the reopened engine."""
+        """Load the store from the reopened engine, and serve again."""
         if self._reopened is None:
             return
         engine, self._reopened = self._reopened, None

@@ -1,15 +1,15 @@
-"""Whose is a data folder, and is it still the one that was opened? Locks on it, and what tells one folder from another.
+"""Who owns a data folder, and is it still the folder that was opened? Locks a folder, and recognises it again.
 
-Two things are locked: the lock file, which names the owner's process, and the engine's folder itself, so that deleting the
-lock file lets nobody in. (Windows locks no folders, but deletes no file that is open; NFS locks none either, and there
-the lock file and the engine's own lock must do.)
+Two things are locked: the lock file, which names the owner's process, and the engine's folder itself, so that deleting
+the lock file lets no other process in. (Windows cannot lock folders, but does not delete open files; NFS cannot lock
+folders either, and there the lock file and the engine's own lock must suffice.)
 
-A folder may be deleted, unmounted or replaced while it is served. The engine notices nothing: it goes on writing and syncing files
-that no name leads to. So after each sync the engine's own lock file is looked up by its path (2 µs, on the sync thread), and before a
-reopening the folder and the engine's IDENTITY file. What the engine makes and deletes it makes and deletes by paths. Where the system leads to
-an open folder through its descriptor (Linux), the engine is given such a path, so all of that happens in the folder that was opened;
-elsewhere it happens in whatever folder is there by then. This file opens and compares; it makes no folder and deletes nothing.
-See docs/adr/0012-failures-and-reopening.md.
+A folder may be deleted, unmounted or replaced while it is served. The engine does not notice: it continues to write and
+sync files that no name leads to. So after each sync the engine's own lock file is looked up by its path (2 µs, on the
+sync thread), and before a reopening the folder and the engine's IDENTITY file. The engine makes and deletes files by
+paths. Where the system offers a path to an open folder through its descriptor (Linux), the engine gets that path and
+works in the folder that was opened; elsewhere it works in any folder that is at the plain path by then. This file opens
+and compares; it makes no folder and deletes nothing. See docs/adr/0012-failures-and-reopening.md.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.faults import OPENING, READING, storage_error
 
 LOCK_FILE_OF_ENGINE = "LOCK"
-"""The engine makes it once, holds it open, and never replaces it."""
+"""Name of the engine's own lock file, which the engine makes once, keeps open, and never replaces."""
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY)
-"""Enough for a folder to be held and found again, whether this user may read it or not."""
+"""Flags to keep a folder open and find it again, even if this user may not read it."""
 _CANNOT_LOCK_FOLDERS = {errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EACCES, errno.EPERM}
 
 if os.name == "nt":  # pragma: no cover - exercised on Windows only
@@ -47,24 +47,24 @@ else:
 
 
 class FolderLock:
-    """The right to use a data folder, held until `release` or the end of the process, however it ends."""
+    """The right to use a data folder, held until `release` or until the process ends in any way."""
 
     def __init__(self, data_dir: str, *, is_signed: bool) -> None:
-        """Holds nothing yet. `is_signed`: the lock file names this process."""
+        """Locks nothing yet. `is_signed`: the lock file names this process."""
         self._data_dir = data_dir
         self._engine_folder = files.engine_folder(data_dir)
         self._engine_lock_path = os.path.join(self._engine_folder, LOCK_FILE_OF_ENGINE)
         self._engine_lock: tuple[int, int] | None = None
-        """Device and number of the engine's lock file, while an engine is open."""
+        """Device and inode number of the engine's own lock file, while an engine is open."""
         self._identity = b""
         self._is_signed = is_signed
         self._file = self._data = self._folder = -1
-        """Descriptors of the lock file, the data folder and the engine's folder; below 0 there is none."""
+        """Descriptors of the lock file, the data folder and the engine's folder; negative when not open."""
         self.folder = files.by_name(data_dir)
-        """How to get at the locked folder."""
+        """The paths that lead to the locked folder."""
 
     def take_file(self, flags: int) -> None:
-        """Lock the lock file, opened with `flags`. Raises StorageLocked, StorageError where files cannot be locked, OSError."""
+        """Open the lock file with `flags` and lock it. Raises StorageLocked, OSError; StorageError if locking fails."""
         descriptor = os.open(os.path.join(self._data_dir, files.LOCK_FILE), flags, 0o644)
         try:
             is_locked = _try_lock(descriptor)
@@ -79,13 +79,13 @@ class FolderLock:
             raise _in_use(self._data_dir, owner)
         self._file = descriptor
         if self._is_signed:
-            # The process id is a courtesy; a full disk must not keep the store from opening.
+            # The process id only informs the operator; a full disk must not keep the store from opening.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, f"{os.getpid()}\n".encode())
 
     def take_folder(self) -> None:
-        """Lock the engine's folder, where folders can be locked, and hold it and the data folder. Raises StorageLocked, OSError."""
+        """Open data folder and engine folder, and lock the latter where possible. Raises StorageLocked, OSError."""
         if os.name == "nt":
             return
         self._data = os.open(self._data_dir, _HOLD)
@@ -107,16 +107,16 @@ class FolderLock:
 
     @property
     def is_held(self) -> bool:
-        """The engine works in the folder that was opened, whatever stands at its path."""
+        """True if the engine reaches its folder through a descriptor, even if the folder is moved or replaced."""
         return self.folder.engine != self._engine_folder
 
     def note_engine(self) -> None:
-        """The engine of this folder has just been opened. Raises OSError."""
+        """Note the lock file and identity of the engine that has just been opened. Raises OSError."""
         self._engine_lock = _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         self._identity = files.read_bytes(os.path.join(self.folder.engine, files.IDENTITY_FILE))
 
     def require_engine(self) -> None:
-        """Raise StorageLost unless the folder of the open engine stands at its path. 2 µs."""
+        """Raise StorageLost unless the folder of the open engine is at its path. 2 µs."""
         try:
             is_there = _number(os.stat(self._engine_lock_path)) == self._engine_lock
         except OSError:
@@ -125,7 +125,7 @@ class FolderLock:
             raise self._lost()
 
     def require_folder(self) -> None:
-        """Raise StorageLost unless the folder, and the engine in it, are those that were opened: before they are opened again."""
+        """Before a reopening, raise StorageLost unless folder and engine at the path are those that were opened."""
         try:
             is_same = self._folder < 0 or _number(os.stat(self._engine_folder)) == _number(os.fstat(self._folder))
             identity = files.read_bytes(os.path.join(self._engine_folder, files.IDENTITY_FILE))
@@ -135,15 +135,16 @@ class FolderLock:
             raise self._lost()
 
     def clear_away(self) -> None:
-        """An engine could not be opened again: where that was tried by the folder's name, nothing may be left at its path."""
+        """Remove what a failed reopening by the plain path has left there; without effect if `is_held`."""
         if self._folder >= 0 and not self.is_held:
             files.remove_stub(self._data_dir, os.fstat(self._folder))
 
     def release(self) -> None:
-        """Let another process have the folder; may be called twice.
+        """Unlock the folder for other processes; may be called twice.
 
-        An engine that is left over keeps the engine's folder until the process ends: it goes on working by its descriptor, whose number
-        must not come to lead to another folder, and with it as long as anything that was read from it has not been let go of.
+        The engine's folder stays open and locked while its engine is open: an abandoned engine, until the process ends,
+        or one kept by references to anything read from it. Such an engine works through the folder's descriptor, whose
+        number must not come to lead to another folder.
         """
         if self._file >= 0:
             if self._is_signed:
@@ -157,13 +158,13 @@ class FolderLock:
         self._file = self._data = self._folder = -1
 
     def _is_engine_left(self) -> bool:
-        """True if this process still has the engine's own lock file open. One look at each file that is open."""
+        """True if this process still has the engine's own lock file open. Looks once at every open file."""
         try:
             lock = self._engine_lock or _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         except OSError:
             return False
         for descriptor in os.listdir(files.HELD_FOLDERS):
-            with contextlib.suppress(OSError):  # the listing itself is closed by now
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed by now
                 if _number(os.stat(files.HELD_FOLDERS + descriptor)) == lock:
                     return True
         return False
@@ -176,9 +177,10 @@ class FolderLock:
 
 
 def take_folder(data_dir: str) -> FolderLock:
-    """Make the folder if it is missing and lock it.
+    """Make the data folder if it is missing, and lock it.
 
-    Raises StorageLocked, StorageReadOnly, StorageFull, or FolderUnfit when `data_dir` is not a folder or holds something else.
+    Raises StorageLocked, StorageReadOnly, StorageFull, or FolderUnfit when `data_dir` is not a folder or holds other
+    files.
     """
     files.make_folder(data_dir)
     lock = FolderLock(data_dir, is_signed=True)
@@ -196,17 +198,17 @@ def take_folder(data_dir: str) -> FolderLock:
 
 
 def lock_for_reading(data_dir: str) -> FolderLock:
-    """Lock a folder and change nothing in it.
+    """Lock a data folder without changing anything in it.
 
-    Raises StorageLocked, or StorageError when this user may not look.
+    Raises StorageLocked, or StorageError when this user may not read it.
     """
     lock = FolderLock(data_dir, is_signed=False)
     try:
         try:
-            # Some file systems lock nothing that is open for reading only.
+            # Some file systems cannot lock files that are open for reading only.
             lock.take_file(os.O_RDWR)
         except FileNotFoundError:
-            pass  # a copy that no server has had, or the file was deleted: the folder itself says whether it is in use
+            pass  # never served, or the file was deleted: the lock on the folder shows whether it is in use
         except OSError as error:
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise
@@ -222,7 +224,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
 
 
 def _way(descriptor: int, path: str) -> str:
-    """A path to the folder that is open as `descriptor`, wherever it is; `path`, by which it was opened, if this system has none."""
+    """A path to the open folder through its `descriptor`; its plain `path` on systems without such paths."""
     way = f"{files.HELD_FOLDERS}{descriptor}"
     try:
         is_way = os.path.samestat(os.stat(os.path.join(way, ".")), os.fstat(descriptor))
@@ -232,7 +234,7 @@ def _way(descriptor: int, path: str) -> str:
 
 
 def _number(found: os.stat_result) -> tuple[int, int]:
-    """What tells a file from every other, as long as somebody has it open."""
+    """Device and inode number, which identify a file as long as it is open in some process."""
     return found.st_dev, found.st_ino
 
 

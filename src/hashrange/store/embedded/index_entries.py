@@ -1,7 +1,7 @@
-"""How do the entries of a table's indexes get to their places? In the commit of their items, but for those that wait in the outbox, or are late.
+"""When are index entries written? In the commit of their item, except those delayed in the outbox and late entries.
 
-What an entry is stands in `tables/entries.py`. A new index is filled by a walk, at whose end it is ACTIVE; what writes do meanwhile
-to items that the walk has still ahead, it leaves alone (docs/adr/0015-online-indexes.md).
+`tables/entries.py` defines entries. A walk fills a new index, which is ACTIVE when the walk ends; meanwhile writes
+leave alone the entries of items that the walk has not reached (docs/adr/0015-online-indexes.md).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,27 +22,27 @@ from hashrange.tables.source_id import make_source_id
 
 
 class IndexEntries(Participant):
-    """Of all tables with indexes."""
+    """Participant that writes index entries."""
 
     def __init__(self, terms: Terms) -> None:
         self._late = LateEntries(terms)
 
     def load(self, engine: Engine) -> None:
-        """Nothing is late in an engine that has just been opened, but for what `recover` finds."""
+        """Forget late entries of the former engine; `recover` finds those of the new one."""
         self._late.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Entries that were late when a server was killed."""
+        """Write the entries that were late when a server was killed."""
         return self._late.recover(engine)
 
     def takes_part(self, table: Table) -> bool:
-        """Of tables with indexes, be they still CREATING."""
+        """True for tables with indexes, also CREATING ones."""
         return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Entries that come, change and go."""
+        """Add the index entries that the changes create, replace and delete."""
         new = changes[0].new
-        # No entry is longer than its item.
+        # No entry is longer than its item, so this product is an upper bound.
         if len(changes) > 1 or (new is not None and len(new) * len(draft.entries) >= late_entries.LATE_BYTES_MIN):
             self._late.take_over(draft, changes)
         put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
@@ -67,27 +67,27 @@ class IndexEntries(Participant):
             touched.append(engine_key)
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """A late entry that nobody finishes."""
+        """Write a late entry, in case its writer has failed."""
         return self._late.drain(draft)
 
     def walks(self, table: Table) -> Sequence[bytes]:
-        """The indexes that are CREATING."""
+        """Source ids of the indexes that are CREATING."""
         return [make_source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Entry | None:
-        """The entry of an item."""
+        """An item's index entry, or None."""
         index = next(one for one in table.indexes if one.source_id == source_id)
         return derive_stored_entry(index, key, row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Entry | None]) -> None:
-        """The entries of the next items."""
+        """Add the entries of the walk's next items."""
         for entry in derived:
             if entry is not None:
                 draft.batch.put(source_id + entry.key, entry.row)
                 draft.count(source_id, None, entry.row)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The index is ACTIVE."""
+        """The table with the index ACTIVE."""
         indexes = [
             msgspec.structs.replace(one, state="ACTIVE")
             if make_source_id(table.table_id, one.index_id) == source_id

@@ -1,4 +1,4 @@
-"""What does a data folder hold? Statistics and single rows, as data; the command line prints them."""
+"""What does a data folder hold? Returns statistics and single items as data; the command line prints them."""
 
 from typing import NamedTuple
 
@@ -14,18 +14,18 @@ from hashrange.tables.open_table import OpenTable
 
 
 class StoreOverview(NamedTuple):
-    """A data folder at a glance."""
+    """Summary of a data folder."""
 
     format_version: int
     next_table_id: int
     disk_size_bytes: int
-    """All files of the folder, logs included."""
+    """Size of all files of the folder, logs included."""
     tables: list[tuple[OpenTable, Statistics]]
-    """By table id."""
+    """Tables with their statistics, ordered by table id."""
 
 
 def inspect_store(data_dir: str) -> StoreOverview:
-    """Tables, counts and sizes, from the stored statistics: quick whatever the size. Raises StorageError."""
+    """Tables with item counts and sizes from the stored statistics, so quick at any size. Raises StorageError."""
     with read_offline(data_dir) as engine:
         statistics = read_statistics(engine)
         tables = [
@@ -42,10 +42,10 @@ def inspect_store(data_dir: str) -> StoreOverview:
 
 
 def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[OpenTable, Item | None]]:
-    """The item at `key` (wire form) in every table of that name, whatever its account and Region; None: no item.
+    """The item at `key` (wire form) in every table named `table_name`, in any account and Region; None: no item.
 
-    Raises StorageError when no table has that name, and RequestFault, ValidationException or Malformed when the key is none
-    or does not fit one.
+    Raises StorageError when no table has that name, and RequestFault, ValidationException or Malformed when `key` is no
+    key or does not fit a table.
     """
     canonical, _ = check_item(key)
     with read_offline(data_dir) as engine:

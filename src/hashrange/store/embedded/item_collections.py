@@ -1,7 +1,7 @@
-"""How large is each item collection? A row of its own, written in the commit of the items and entries that it counts.
+"""How large is each item collection? A row holds its size, written in the commit of the items and entries it counts.
 
-Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger than the limit
-is refused; one that makes it smaller, or leaves it as it is, never.
+Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger than the
+limit is refused; one that makes it smaller, or keeps its size, never is.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ from hashrange.tables.source_id import partition_of
 
 
 class _Counted(NamedTuple):
-    """What a commit does to one collection."""
+    """An item collection after a commit."""
 
     size_bytes: int
-    """Afterwards."""
+    """Size of the collection after the commit."""
     is_too_large: bool
 
 
 class ItemCollections(Participant):
-    """The sizes of a store's item collections."""
+    """Participant that keeps the sizes of item collections, and enforces their limit."""
 
     may_refuse = True
 
@@ -38,11 +38,11 @@ class ItemCollections(Participant):
         self._size_max_bytes = terms.options.collection_size_max_bytes
 
     def takes_part(self, table: Table) -> bool:
-        """Of tables with local indexes."""
+        """True for tables with local indexes."""
         return table.has_item_collections
 
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
-        """What counts is the commit as a whole: each change that adds to a collection which would be too large is refused. 4 µs."""
+        """Refuse changes that add to a collection which the commit as a whole makes too large. 4 µs."""
         added = [(_row_key(change), collection_delta_bytes(change)) for change in changes]
         deltas: dict[bytes, int] = {}
         for row_key, delta_bytes in added:
@@ -60,7 +60,7 @@ class ItemCollections(Participant):
         ]
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """The new sizes."""
+        """Add the new sizes, which `refusals` has computed."""
         for row_key, (size_bytes, _) in draft.kept[self].items():
             if size_bytes:
                 draft.batch.put(row_key, layout.encode_counter(size_bytes))
@@ -75,7 +75,7 @@ class ItemCollections(Participant):
 
 
 def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
-    """Size of the collection that `key` belongs to. Raises the engine's bare exceptions."""
+    """Size of the item collection that `key` belongs to. Raises the engine's bare exceptions."""
     row = engine.get(layout.collection_key(table.source_id, partition_of(key)))
     return 0 if row is None else layout.decode_counter(row)
 

@@ -1,9 +1,10 @@
-"""How do very many bytes of index entries not hold up everybody? They come right after their commit, one entry after the other.
+"""How do megabytes of index entries not block other requests? They are written after their commit, one entry at a time.
 
-An item of 400 KB may have twenty entries as large, and the engine takes some 7 ms for each MB of a commit, during which nothing else runs.
-So beyond a size, a commit holds a row for each entry that it leaves for later (docs/formats/store.md), and its items stay claimed until all of
-them are written: whoever writes one of these items waits, whoever reads one of these indexes consistently, and whoever is to be told of the commit.
-What a kill left is written when the store opens. Why: docs/adr/0029-late-entries.md.
+An item of 400 KB may have twenty entries of that size, and a commit takes about 7 ms per MB, during which nothing else
+runs. So from LATE_BYTES_MIN on, a commit holds a row for each entry that it leaves for later (docs/formats/store.md),
+and its items stay claimed until all are written. Until then, other writes of these items, consistent reads of these
+indexes and the commit's reply wait. Entries left by a killed process are written when the store opens. Why:
+docs/adr/0029-late-entries.md.
 """
 
 from collections import Counter, deque
@@ -28,17 +29,17 @@ from hashrange.tables.open_table import ReadSource
 from hashrange.tables.source_id import make_source_id, table_id_of
 
 LATE_BYTES_MIN = 1_000_000
-"""Of entries in one commit: with so many they are late."""
+"""New index entries of one commit are late if they have at least this many bytes."""
 _NUMBER_BYTES = 2
 
 
 class LateRow(NamedTuple):
-    """What a row of the queue says: which entry is to be made of an item as it is."""
+    """A stored row that names one late entry, to be derived from its item."""
 
     source_id: bytes
-    """Of the index."""
+    """Source id of the index."""
     key: bytes
-    """The item's."""
+    """Key of the item."""
     old_key: bytes | None
     old_header: bytes | None
     """The first bytes of the old entry, which hold its size."""
@@ -49,19 +50,19 @@ _decode = msgspec.msgpack.Decoder(LateRow).decode
 
 
 class LateCommit:
-    """One commit that left entries for later."""
+    """A commit that left index entries for later."""
 
     __slots__ = ("engine_keys", "left")
 
     def __init__(self, engine_keys: set[bytes], left: deque[tuple[bytes, DelayedWrite]]) -> None:
         self.engine_keys = engine_keys
-        """Of its items, which are claimed."""
+        """Engine keys of the commit's items, which are claimed."""
         self.left = left
-        """Keys of the queue's rows, and what they stand for."""
+        """Entries still to be written: the engine key of the stored row, and the write."""
 
 
 class LateEntries:
-    """Of all tables with indexes. Held, and asked for what is large, by `index_entries.py`."""
+    """Writes late entries; `index_entries.py` calls it for large commits."""
 
     def __init__(self, terms: Terms) -> None:
         self._find_index = terms.find_index
@@ -69,21 +70,21 @@ class LateEntries:
         self._sources = terms.late_sources
         self._wake = terms.wake
         self._waiting: deque[LateCommit] = deque()
-        """Commits that have entries left, oldest first."""
+        """Commits with unwritten late entries, oldest first."""
 
     def load(self, engine: Engine) -> None:
-        """What another engine lacked is nobody's business any more."""
+        """Forget late entries of the former engine, and release their claims."""
         while self._waiting:
             self._claims.release(self._waiting.popleft().engine_keys)
         self._sources.clear()
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Write what a kill has left."""
+        """Write the late entries that a killed process has left, one commit each."""
         for queue_key, write in late_writes(engine, self._find_index):
             yield partial(_write, queue_key=queue_key, write=write)
 
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Take over what is too much for one commit, if it is."""
+        """Move new entries of LATE_BYTES_MIN bytes or more from `draft` to later commits."""
         entries = draft.entries
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
             return
@@ -108,7 +109,7 @@ class LateEntries:
         self._sources.update(write.source_id for _, write in late.left)
 
     async def _finish(self, late: LateCommit, commit: Commit) -> None:
-        """Write what a commit has left, an entry at a time, with turns for others in between. If it fails, a job goes on."""
+        """Write a commit's late entries one by one, giving way in between; after a failure, a job does it."""
         try:
             while late.left and late in self._waiting:
                 await PAUSE
@@ -118,7 +119,7 @@ class LateEntries:
             raise
 
     def drain(self, draft: Draft) -> float | None:
-        """Write the next entry that nobody finishes; as `Participant.drain`."""
+        """Write the next late entry, in case its writer has failed; returns 0.0, or None when none is late."""
         if not self._waiting:
             return None
         self._write_next(draft, self._waiting[0])
@@ -142,7 +143,7 @@ class LateEntries:
 
 
 def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
-    """One entry; None: its index is gone."""
+    """Add one late entry to a commit, and delete its stored row; `write` None: its index is gone."""
     if write is not None:
         apply_delayed(draft, write)
     draft.batch.delete(queue_key)
@@ -151,7 +152,9 @@ def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
 def late_writes(
     engine: Engine, find_index: Callable[[bytes], ReadSource | None]
 ) -> Iterator[tuple[bytes, DelayedWrite | None]]:
-    """What waits in a folder: keys of the queue's rows, and what they stand for. Raises StorageCorruption, and bare exceptions."""
+    """Late entries in an engine: key of each stored row, and its write (None: index or item is gone). Raises
+    StorageCorruption, and bare exceptions.
+    """
     for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
         try:
             late = _decode(row)

@@ -1,7 +1,7 @@
-"""Where does each thing stand on disk? The engine's keys and the system's small values (docs/formats/store.md).
+"""Under which key is each thing stored? The engine's keys, and the encoding of system rows (docs/formats/store.md).
 
-Engine key = source (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Table id 0 is the system's; its index id says
-what the row is. All numbers are big-endian and unsigned. Nothing here touches an engine.
+Engine key = source id (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Table id 0 is the system's; its index id says
+what kind of row it is. All numbers are big-endian and unsigned. This file only encodes and decodes; it uses no engine.
 """
 
 from struct import Struct
@@ -17,53 +17,63 @@ from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 FORMAT_VERSION = 8
 READ_VERSIONS = (3, 4, 5, 6, 7, 8)
-"""A server converts a folder of an older one of these versions when it opens it (`upgrade.py`)."""
+"""Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
 FORMAT_KEY = _SYSTEM + b"\x00\x00"
-"""One row: the version of everything on this page, 4 bytes."""
+"""Key of one row: the format version of the data folder, 4 bytes."""
 CATALOG_PREFIX = _SYSTEM + b"\x00\x01"
-"""‖ table id: the table's description as JSON."""
+"""Prefix ‖ table id → the table's description as JSON."""
 STATISTICS_PREFIX = _SYSTEM + b"\x00\x02"
-"""‖ table id: item count and size in bytes of each of its sources, as MessagePack."""
+"""Prefix ‖ table id → item count and size in bytes of each source of the table, as MessagePack."""
 COUNTER_PREFIX = _SYSTEM + b"\x00\x03"
-"""‖ name: the next number to be given out, 8 bytes."""
+"""Prefix ‖ name of a counter → the next number to be given out, 8 bytes."""
 PROBE_KEY = _SYSTEM + b"\x00\x04"
-"""One empty row, written to find out whether writing works again."""
+"""Key of an empty row, written to find out whether writing works again."""
 BACKFILL_PREFIX = _SYSTEM + b"\x00\x05"
-"""‖ source of a CREATING index, or of a table whose time to live is ENABLING: key of the last row that has its entry; no row: none has."""
+"""Prefix ‖ source id of a CREATING index, or of a table whose time to live is ENABLING → key of the last row that its
+walk has passed; no row: none.
+"""
 OUTBOX_PREFIX = _SYSTEM + b"\x00\x06"
-"""‖ number of the row, 8 bytes: due time and entry writes of one commit as MessagePack, until they are applied."""
+"""Prefix ‖ position of a commit, 8 bytes (‖ number, 2 bytes, in its further rows) → due time and delayed entry writes
+as MessagePack.
+"""
 PARTITION_PREFIX = _SYSTEM + b"\x00\x07"
-"""‖ source ‖ first hash, 8 bytes: number of the partition, 8 bytes ‖ last hash, 8 bytes."""
+"""Prefix ‖ source id ‖ first hash of a partition, 8 bytes → its number, 8 bytes ‖ its last hash, 8 bytes."""
 LATE_PREFIX = _SYSTEM + b"\x00\x08"
-"""‖ position, 8 bytes ‖ number, 2 bytes: an index entry that is still to be made of an item, as MessagePack."""
+"""Prefix ‖ position of a commit, 8 bytes ‖ number, 2 bytes → a late index entry of an item, as MessagePack."""
 TIME_TO_LIVE_PREFIX = _SYSTEM + b"\x00\x09"
-"""‖ source of a table with time to live ‖ second, 8 bytes ‖ key of an item: one empty row for each item that expires."""
+"""Prefix ‖ source id of a table with time to live ‖ second, 8 bytes ‖ key of an item that expires → an empty row."""
 STREAM_PREFIX = _SYSTEM + b"\x00\x0a"
-"""‖ id of a stream, 4 bytes: its description as JSON."""
+"""Prefix ‖ id of a stream, 4 bytes → the stream's description as JSON."""
 SHARD_PREFIX = _SYSTEM + b"\x00\x0b"
-"""‖ id of a stream, 4 bytes ‖ number of the shard, 4 bytes: what the shard holds (`_shard`)."""
+"""Prefix ‖ id of a stream, 4 bytes ‖ number of a shard, 4 bytes → the shard's fields (`_shard`)."""
 RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
-"""‖ id of a stream, 4 bytes ‖ number of the shard, 4 bytes ‖ sequence number, 12 bytes: a stream record (`tables/stream_records.py`)."""
+"""Prefix ‖ id of a stream, 4 bytes ‖ number of a shard, 4 bytes ‖ sequence number, 12 bytes → a stream record
+(`tables/stream_records.py`).
+"""
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
-"""‖ account, Region and token of a transaction: expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖ report."""
+"""Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖
+report of the transaction.
+"""
 EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
-"""‖ the same expiry ‖ the same name: one empty row for each token."""
+"""Prefix ‖ expiry of an idempotency token, 8 bytes ‖ account, Region and token → an empty row."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"
 AHEAD_KEY = COUNTER_PREFIX + b"ahead"
-"""By how much positions of commits are ahead of the engine's sequence numbers; no row: by nothing."""
+"""Key of the number by which commit positions are ahead of the engine's sequence numbers; no row: 0."""
 TABLE_ID_MAX = 2**32 - 2
 INDEX_ID_MAX = 2**16 - 2
 NUMBER_BYTES = 8
 
 COLLECTIONS_INDEX_ID = b"\xff\xff"
-"""In place of an index id, in tables with local indexes: ‖ partition key: size in bytes of the item collection, 8 bytes."""
+"""Stands for an index id in keys of item collections: table id ‖ this ‖ partition key → size in bytes, 8 bytes."""
 
 _shard = Struct(">IQQQ12s12s")
-"""Number of the shard's parent ‖ number of the partition ‖ first hash ‖ last hash ‖ first sequence number ‖ last one; 0: none."""
+"""Row of a shard: number of its parent ‖ number of its partition ‖ first hash ‖ last hash ‖ first sequence number ‖
+last sequence number. 0: none.
+"""
 _decode_stream = msgspec.json.Decoder(Stream).decode
 _decode_table = msgspec.json.Decoder(Table).decode
 _encode_table = msgspec.json.Encoder().encode
@@ -72,13 +82,13 @@ _encode_statistics = msgspec.msgpack.Encoder().encode
 
 
 def table_range(table_id: int) -> tuple[bytes, bytes]:
-    """First key and end of everything that a table holds, its indexes included."""
+    """First key, and the key behind the last, of a table's rows and index entries."""
     assert 0 < table_id <= TABLE_ID_MAX
     return table_prefix(make_source_id(table_id)), table_prefix(make_source_id(table_id + 1))
 
 
 def collections_source(table_source: bytes) -> bytes:
-    """What the keys of a table's rows of item collections begin with."""
+    """Source id in the keys of a table's item collection sizes."""
     return table_prefix(table_source) + COLLECTIONS_INDEX_ID
 
 
@@ -93,7 +103,7 @@ def catalog_key(table_id: int) -> bytes:
 
 
 def backfill_key(source_id: bytes) -> bytes:
-    """Key of how far an index has been built."""
+    """Key of the position up to which a walk has filled a source."""
     return BACKFILL_PREFIX + source_id
 
 
@@ -103,12 +113,12 @@ def statistics_key(table_id: int) -> bytes:
 
 
 def encode_statistics(statistics: dict[bytes, Statistics]) -> bytes:
-    """Source → [item count, size in bytes]. 0.3 µs for three sources."""
+    """Encode source id → [item count, size in bytes]. 0.3 µs for three sources."""
     return _encode_statistics(statistics)
 
 
 def decode_statistics(row: bytes) -> dict[bytes, Statistics]:
-    """Raises StorageCorruption when `row` holds no statistics."""
+    """Decode a table's statistics. Raises StorageCorruption when `row` holds none."""
     try:
         return _decode_statistics(row)
     except msgspec.MsgspecError as error:
@@ -116,29 +126,29 @@ def decode_statistics(row: bytes) -> dict[bytes, Statistics]:
 
 
 def encode_counter(number: int) -> bytes:
-    """8 bytes, for counters and sizes."""
+    """Encode a counter or size in 8 bytes."""
     return number.to_bytes(NUMBER_BYTES, "big")
 
 
 def decode_counter(row: bytes) -> int:
-    """Raises StorageCorruption unless `row` is 8 bytes."""
+    """Decode a counter or size. Raises StorageCorruption unless `row` has 8 bytes."""
     if len(row) != NUMBER_BYTES:
         raise StorageCorruption(f"the row of a number has {len(row)} bytes instead of {NUMBER_BYTES}")
     return int.from_bytes(row, "big")
 
 
 def partition_key(partition: Partition) -> bytes:
-    """Key of a partition."""
+    """Key of a partition's row."""
     return PARTITION_PREFIX + partition.source_id + encode_counter(partition.hashes.first)
 
 
 def encode_partition_row(partition: Partition) -> bytes:
-    """What stands at its key."""
+    """Encode the row of a partition: its number and its last hash."""
     return encode_counter(partition.number) + encode_counter(partition.hashes.last)
 
 
 def decode_partition_row(engine_key: bytes, row: bytes) -> Partition:
-    """Raises StorageCorruption when this is no partition's row."""
+    """Decode a partition. Raises StorageCorruption when key and row are no partition's."""
     place = engine_key[len(PARTITION_PREFIX) :]
     if len(place) != SOURCE_BYTES + NUMBER_BYTES or len(row) != 2 * NUMBER_BYTES:
         raise StorageCorruption(f"the row of a partition has a key of {len(engine_key)} bytes and {len(row)} bytes")
@@ -152,38 +162,38 @@ def stream_key(stream_id: int) -> bytes:
 
 
 def shard_key(stream_id: int, number: int) -> bytes:
-    """Key of a shard."""
+    """Key of a shard's row."""
     return SHARD_PREFIX + encode_short(stream_id) + encode_short(number)
 
 
 def shard_records_prefix(stream_id: int, number: int) -> bytes:
-    """What the keys of all records of a shard begin with."""
+    """First bytes of the keys of all records of a shard."""
     return RECORD_PREFIX + encode_short(stream_id) + encode_short(number)
 
 
 def record_sequence(engine_key: bytes) -> Sequence:
-    """The sequence number in the key of a record."""
+    """The sequence number in the key of a stream record."""
     return int.from_bytes(engine_key[-SEQUENCE_BYTES:], "big")
 
 
 def encode_sequence(sequence: Sequence) -> bytes:
-    """12 bytes."""
+    """Encode a sequence number in 12 bytes."""
     return sequence.to_bytes(SEQUENCE_BYTES, "big")
 
 
 def encode_short(number: int) -> bytes:
-    """4 bytes, for ids and numbers of streams and shards."""
+    """Encode the id of a stream, or the number of a shard, in 4 bytes."""
     return number.to_bytes(4, "big")
 
 
 def encode_shard(shard: Shard) -> bytes:
-    """What stands at its key."""
+    """Encode a shard's row; its key holds the stream and the shard's number."""
     last = encode_sequence(shard.last or 0)
     return _shard.pack(shard.parent, shard.partition, *shard.hashes, encode_sequence(shard.first), last)
 
 
 def decode_shard(engine_key: bytes, row: bytes) -> Shard:
-    """Raises StorageCorruption when this is no shard's row."""
+    """Decode a shard. Raises StorageCorruption when key and row are no shard's."""
     place = engine_key[len(SHARD_PREFIX) :]
     if len(place) != 8 or len(row) != _shard.size:
         raise StorageCorruption(f"the row of a shard has a key of {len(engine_key)} bytes and {len(row)} bytes")
@@ -194,12 +204,12 @@ def decode_shard(engine_key: bytes, row: bytes) -> Shard:
 
 
 def encode_stream(stream: Stream) -> bytes:
-    """JSON of the declared fields."""
+    """Encode a stream's description as JSON of the declared fields."""
     return msgspec.json.encode(stream)
 
 
 def decode_stream(row: bytes) -> Stream:
-    """Raises StorageCorruption when `row` is no stream's description."""
+    """Decode a stream's description. Raises StorageCorruption when `row` is none."""
     try:
         return _decode_stream(row)
     except msgspec.MsgspecError as error:
@@ -207,12 +217,12 @@ def decode_stream(row: bytes) -> Stream:
 
 
 def encode_table(table: Table) -> bytes:
-    """JSON of the declared fields; defaults included, so that a later default cannot change a stored table."""
+    """Encode a table's description as JSON, defaults included, so that a later default cannot change a stored table."""
     return _encode_table(table)
 
 
 def decode_table(row: bytes) -> Table:
-    """Raises StorageCorruption when `row` is no table's description."""
+    """Decode a table's description. Raises StorageCorruption when `row` is none."""
     try:
         return _decode_table(row)
     except msgspec.MsgspecError as error:

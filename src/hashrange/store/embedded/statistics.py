@@ -1,7 +1,7 @@
-"""How many rows has each source, and how large are they? Exact, as of the last commit.
+"""How many rows does each source have, and how large are they? Statistics, exact as of the last commit.
 
-All sources of a table share one row of the engine, because one write usually changes several of them: with a row each, a
-PutItem with two indexes costs 2.5 µs more.
+All sources of a table share one row of the engine, because one write usually changes several of them: with a row each,
+a PutItem with two indexes costs 2.5 µs more.
 """
 
 from collections.abc import Callable
@@ -17,24 +17,24 @@ from hashrange.tables.source_id import table_prefix
 _EMPTY = Statistics(0, 0)
 
 TableStatistics = dict[bytes, Statistics]
-"""By source; a source that never had a row need not be there."""
+"""Source → statistics; a source that never had a row may be missing."""
 
 
 class SourceStatistics:
-    """Of one store."""
+    """The statistics of one store."""
 
     def __init__(self, on_growth: Callable[[], None]) -> None:
         """`on_growth` is called when a source has grown beyond its limit."""
         self._by_table: dict[bytes, TableStatistics] = {}
-        """By the first bytes of sources, which are the table's id."""
+        """Table id (first bytes of a source id) → statistics."""
         self.size_limits: dict[bytes, int] = {}
-        """Source → size in bytes beyond which a partition of it is to split."""
+        """Source → size in bytes beyond which one of its partitions is to be split."""
         self.grown: set[bytes] = set()
-        """Sources that have been beyond it."""
+        """Sources that have grown beyond their size limit."""
         self._on_growth = on_growth
 
     def load(self, engine: Engine) -> None:
-        """Read everything from a newly opened engine, whose sources have no limits yet. Raises StorageCorruption."""
+        """Read all statistics from a newly opened engine, and forget all size limits. Raises StorageCorruption."""
         self._by_table = read_statistics(engine)
         self.size_limits.clear()
         self.grown.clear()
@@ -45,7 +45,7 @@ class SourceStatistics:
         return _EMPTY if statistics is None else statistics.get(source_id, _EMPTY)
 
     def add(self, draft: Draft) -> dict[bytes, TableStatistics]:
-        """Add to a commit what its deltas change the statistics to; returns what `added` is to be told once it is in."""
+        """Add the statistics that result from a commit's deltas to it; returns the argument for `added`."""
         changed: dict[bytes, TableStatistics] = {}
         for source_id, (count_delta, size_delta) in draft.deltas.items():
             table_id = table_prefix(source_id)
@@ -65,11 +65,11 @@ class SourceStatistics:
         return changed
 
     def added(self, changed: dict[bytes, TableStatistics]) -> None:
-        """The commit is in."""
+        """Take over what `add` returned: the commit was written."""
         self._by_table.update(changed)
 
     def limit(self, source_id: bytes, size_bytes: int) -> None:
-        """From now on, whoever wants to know hears when the source has grown beyond that."""
+        """Set a source's size limit; the registered listener is called when the source exceeds it."""
         self.size_limits[source_id] = size_bytes
         if self.of(source_id).size_bytes > size_bytes:
             self._has_grown(source_id)
@@ -79,7 +79,10 @@ class SourceStatistics:
         self._on_growth()
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> int:
-        """Add to a commit that the sources of one table from `lower` on, before `upper`, are gone; returns the bytes that they held."""
+        """Delete, in a commit, the statistics of one table's sources from `lower` on, before `upper`.
+
+        Returns the bytes that these sources held.
+        """
         table_id = table_prefix(lower)
         statistics: TableStatistics = draft.kept.get((self, table_id)) or self._by_table.get(table_id, {})
         kept = draft.kept[self, table_id] = {one: statistics[one] for one in statistics if not lower <= one < upper}
@@ -103,7 +106,7 @@ class SourceStatistics:
 
 
 def read_statistics(engine: Engine) -> dict[bytes, TableStatistics]:
-    """What is stored, by table id. Raises StorageCorruption."""
+    """The stored statistics, by table id. Raises StorageCorruption."""
     prefix_bytes = len(layout.STATISTICS_PREFIX)
     return {
         engine_key[prefix_bytes:]: layout.decode_statistics(row)
