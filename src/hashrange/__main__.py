@@ -1,4 +1,4 @@
-"""`python -m hashrange` is `hashrange`."""
+"""How is Hashrange run as a module? `python -m hashrange` is `hashrange`."""
 
 import sys
 

@@ -1,15 +1,15 @@
-"""Which errors exist, and who hears each one.
+"""Which errors exist, and who receives each? ApiError the client, StorageError the operator, Malformed the slow path.
 
     HashrangeError
-    ├── ApiError              the client hears it; one class per code, the class name is the code
+    ├── ApiError              sent to the client; one class per code, the class name is the code
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation: bare, enveloped or in the older wording
-    │   │   └── WholeRequestFault   never the reason of one action of a transaction
+    │   │   └── WholeRequestFault   never a cancellation reason of one action of a transaction
     │   └── …
-    ├── StorageError          the operator hears it; the client gets InternalServerError
-    └── Malformed             nobody hears it: the slow path words the request's first fault
+    ├── StorageError          for the operator; the client gets InternalServerError
+    └── Malformed             internal: the slow path words the request's first fault
 
-An `AssertionError` is our own bug. Sentences live in `hashrange.messages`; this file must not hold any.
+An `AssertionError` is a bug of Hashrange. Messages live in `hashrange.messages`; this file must not hold any.
 Source of codes and envelopes: errors.md section 1 (the service's behaviour as captured to October 2026).
 """
 
@@ -21,13 +21,13 @@ DYNAMODB = "com.amazonaws.dynamodb.v20120810"
 
 
 class HashrangeError(Exception):
-    """The root of everything that Hashrange raises on purpose."""
+    """The base class of all errors that Hashrange raises on purpose."""
 
 
 class ApiError(HashrangeError):
-    """A refusal that the client hears: `__type`, a message, and the error's own members.
+    """An error reply to the client: `__type`, a message, and further members.
 
-    `members` are further members of the reply (`Item`, `CancellationReasons`), as those of any reply (`operations/reply.py`).
+    `members` (`Item`, `CancellationReasons`) have the form of any reply's members (`operations/reply.py`).
     """
 
     namespace: ClassVar[str] = DYNAMODB
@@ -41,7 +41,7 @@ class ApiError(HashrangeError):
 
     @property
     def code(self) -> str:
-        """The code as SDKs know it."""
+        """The error code that SDKs see."""
         return type(self).__name__
 
     @property
@@ -67,13 +67,13 @@ class UnknownOperationException(ApiError):
 
 
 class UnsupportedOperationException(ApiError):
-    """The operation is in the API and not yet in Hashrange; no SDK tries again."""
+    """Hashrange does not support the operation, or this use of it, yet; SDKs do not retry this code."""
 
     namespace = CORAL_SERVICE
 
 
 class AccessDeniedException(ApiError):
-    """The caller may not do this."""
+    """The caller may not make this call."""
 
     namespace = CORAL_SERVICE
     message_member = "Message"
@@ -92,13 +92,13 @@ class IncompleteSignatureException(ApiError):
 
 
 class InvalidSignatureException(ApiError):
-    """The signature was read and is wrong."""
+    """The signature was parsed, but is wrong."""
 
     namespace = CORAL_SERVICE
 
 
 class UnrecognizedClientException(ApiError):
-    """Access key or session token are unknown."""
+    """The access key or session token is unknown."""
 
     namespace = CORAL_SERVICE
 
@@ -110,13 +110,13 @@ class ExpiredTokenException(ApiError):
 
 
 class ValidationException(ApiError):
-    """The request is well-formed JSON but not acceptable; the message stands as it is."""
+    """The request is well-formed JSON but not acceptable; the message is sent unchanged."""
 
     namespace = CORAL_VALIDATE
 
 
 class WholeRequestFault(ValidationException):
-    """Found where faults of one action of a transaction are found, and yet it refuses the transaction as no reason does."""
+    """A fault of one action that refuses the whole transaction by itself, instead of being a cancellation reason."""
 
     @property
     def code(self) -> str:
@@ -124,10 +124,10 @@ class WholeRequestFault(ValidationException):
 
 
 class RequestFault(ValidationException):
-    """A fault found by request validation, which each operation words in its own layer.
+    """A fault found by request validation, worded as the operation's validation layer does.
 
-    `older` is the wording of the operations that still use the older layer (BatchWriteItem, Scan, …), where it differs;
-    `is_always_bare` keeps the current wording out of every envelope. Source: errors.md section 3.
+    `older`: the message for operations that still use the older layer (BatchWriteItem, Scan, …), if it differs.
+    `is_always_bare`: the current wording never gets an envelope. Source: errors.md section 3.
     """
 
     def __init__(self, message: str, older: str | None = None, *, is_always_bare: bool = False) -> None:
@@ -141,11 +141,11 @@ class RequestFault(ValidationException):
 
 
 class NumberFault(RequestFault):
-    """A number that cannot be; stays as it is where other faults of a value are told as faults of a start key."""
+    """A number that is malformed, too precise or out of range; within a start key its message stays unchanged."""
 
 
 class NestingFault(RequestFault):
-    """A value that stands inside too many lists and maps: `levels` of them, counted no further than the current layer reads."""
+    """A value inside too many lists and maps: `levels` of them, counted only as far as the current layer reads."""
 
     def __init__(self, message: str, levels: int) -> None:
         super().__init__(message)
@@ -153,11 +153,11 @@ class NestingFault(RequestFault):
 
 
 class RepeatFault(RequestFault):
-    """A set that repeats a member; stays as it is inside a start key."""
+    """A set that repeats a member; within a start key its message stays unchanged."""
 
 
 class NumberSetFault(RequestFault):
-    """A number set that is empty; the older layer leaves it as it is inside a start key."""
+    """An empty number set; within a start key the older layer's message stays unchanged."""
 
 
 # --- modelled errors ----------------------------------------------------------------------------
@@ -168,44 +168,44 @@ class ResourceNotFoundException(ApiError):
 
 
 class TableNotFoundException(ApiError):
-    """The table does not exist, as backup operations say it."""
+    """The table does not exist; the code that backup operations use."""
 
 
 class PolicyNotFoundException(ApiError):
-    """The resource has no policy, or not the revision that was expected."""
+    """The resource has no policy, or not the expected revision of it."""
 
 
 class ResourceInUseException(ApiError):
-    """The table exists already, or is in a state that forbids the call."""
+    """The table or policy exists already, or is in a state that forbids the call."""
 
 
 class ItemRefusal(ApiError):
-    """A write was refused for what its item is, or because it is not there; it costs as much as a write of the item."""
+    """A write refused because of the existing item, or because there is none; consumes as much as writing that item."""
 
     def __init__(self, message: str | None = None, *, size_bytes: int = 0, **members: object) -> None:
         super().__init__(message, **members)
         self.size_bytes = size_bytes
-        """DynamoDB size of the item; 0: there is none."""
+        """DynamoDB size of the existing item; 0 if there is none."""
 
 
 class ConditionalCheckFailedException(ItemRefusal):
-    """The condition was false; `Item` holds the item's row when asked for."""
+    """The condition was false; `Item` holds the existing item's row if the request wants it."""
 
 
 class DuplicateItemException(ItemRefusal):
-    """An INSERT met an item with the same primary key."""
+    """An INSERT found an item with the same primary key."""
 
 
 class ExpiredIteratorException(ApiError):
-    """The shard iterator was given out too long ago."""
+    """The shard iterator was issued too long ago."""
 
 
 class TrimmedDataAccessException(ApiError):
-    """The records from there on, or some of them, were too old and are gone."""
+    """Stream records at the requested position were too old and are deleted."""
 
 
 class LimitExceededException(ApiError):
-    """A quota of the account or table is used up."""
+    """A quota of the account or table is exhausted."""
 
 
 class ItemCollectionSizeLimitExceededException(ApiError):
@@ -213,62 +213,62 @@ class ItemCollectionSizeLimitExceededException(ApiError):
 
 
 class TransactionCanceledException(ApiError):
-    """A transaction was refused whole; `CancellationReasons` tells why, action by action."""
+    """A transaction was refused as a whole; `CancellationReasons` has the reason of each action."""
 
     message_member = "Message"
 
 
 class TransactionConflictException(ApiError):
-    """A single write met a transaction that is going on for its item; the client may try again."""
+    """A single write conflicts with a transaction in progress on its item; the client may retry."""
 
 
 class ProvisionedThroughputExceededException(ApiError):
-    """A table or index has no capacity left for the call; the client may try again."""
+    """A provisioned table or index has no capacity left for the call; the client may retry."""
 
 
 class ThrottlingException(ApiError):
-    """The same for a table that is charged by request."""
+    """An on-demand table has no capacity left, or a BatchExecuteStatement reply is full; the client may retry."""
 
 
 class TransactionInProgressException(ApiError):
-    """A transaction with the same token is going on; the client may try again."""
+    """A transaction with the same idempotency token is in progress; the client may retry."""
 
     message_member = "Message"
 
 
 class IdempotentParameterMismatchException(ApiError):
-    """The token belongs to a request of other content."""
+    """The idempotency token belongs to a request with other content."""
 
     message_member = "Message"
 
 
 class InternalServerError(ApiError):
-    """Something failed on our side."""
+    """Hashrange or its storage failed."""
 
     http_status = 500
 
 
 THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
-"""Part of a batch that meets one of them is left over, unless all of it does."""
+"""Errors of exhausted capacity. A batch leaves such writes unprocessed, and raises the error if it wrote nothing."""
 
 
 # --- the operator's errors ----------------------------------------------------------------------
 
 
 class StorageError(HashrangeError):
-    """The engine failed: the message is for the operator and says what to do."""
+    """The storage engine failed. The message tells the operator what to do."""
 
 
 class StorageCorruption(StorageError):
-    """Stored bytes are not what was written."""
+    """Stored bytes differ from what was written."""
 
 
 class StorageFull(StorageError):
-    """The disk has no room left."""
+    """The disk is full."""
 
 
 class StorageReadOnly(StorageError):
-    """The data folder cannot be written."""
+    """The data folder is not writable."""
 
 
 class StorageLocked(StorageError):
@@ -276,30 +276,29 @@ class StorageLocked(StorageError):
 
 
 class StorageLost(StorageError):
-    """The data folder is not the one that was opened, or holds less than was acknowledged."""
+    """The data folder is no longer the one that was opened, or lacks acknowledged commits."""
 
 
 class StorageFormatUnknown(StorageError):
-    """The folder was written by a newer version, or by something else."""
+    """The data folder was written by a newer version, or by another program."""
 
 
 class StorageBusy(StorageError):
-    """The engine is stalled for a moment; the same call may succeed later."""
+    """The storage engine is stalled temporarily; the same call may succeed later."""
 
 
 class OutcomeUnknown(StorageError):
-    """A write may have taken place or not, and the store could not find out within its time."""
+    """A write may or may not have taken place, and the store could not find out in time."""
 
 
 class Malformed(HashrangeError):
-    """The fast path met something that it does not word itself.
+    """The request has a fault that the fast path does not word itself.
 
-    Whoever raises it only says that the request has a fault; the slow path reads the body again,
-    finds the first fault in the service's order and words it.
+    The slow path then reads the body again, finds the first fault in the service's order and words it.
     """
 
 
 def without_frames(error: ApiError) -> ApiError:
-    """The error, for keeping: without what its traceback holds, such as the decoded items of the frames that it passed."""
+    """The error without traceback and context, so that keeping it does not keep its frames' decoded items alive."""
     error.__context__ = None
     return error.with_traceback(None)

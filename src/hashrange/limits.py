@@ -165,7 +165,8 @@ EXPIRY_AGE_MAX_SECONDS = 5 * 365 * 86_400
 # The API names none of these. They keep one request from holding up all others; docs/compatibility.md lists them.
 
 REQUEST_MEMBERS_MAX = 420_000
-"""Commas and colons in a body, outside of its texts. A single item exceeds this only as a list of nothing but empty strings or nulls."""
+"""Commas and colons in a body, outside of its texts, and lists directly in lists, of which the API has none. A single item exceeds this only as a list
+of nothing but empty strings or nulls."""
 ROW_MAX_BYTES = 4 * 1024 * 1024
 """Bytes of an item's JSON at rest. Only thousands of numbers like 1E-130 reach it: each counts 3 bytes and is written with 131 digits."""
 REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024

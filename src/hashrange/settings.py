@@ -1,7 +1,7 @@
-"""What can an operator choose? One frozen struct; every option, its default, its unit and its help.
+"""Which options does the server have? The fields of `Settings`, each with its default, unit and help text.
 
-Flags, environment variables, keys of the TOML file and docs/settings.md are made from these fields: an option is declared
-once. Whoever reads those sources (`cli.sources`) says what is wrong with a value; here stands only what is right.
+Flags, environment variables, keys of the TOML file and docs/settings.md are derived from these fields, so an option is
+declared once. `cli.settings_sources` reads flags, environment and file, and reports wrong values.
 """
 
 from typing import Annotated, Any, Literal
@@ -17,15 +17,15 @@ InitialPartitions = Literal["one", "service"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
-"""Endings of fields that people need not type, because the option's help says them."""
+"""Field endings and their units. Flags and keys omit the endings; the help shows the unit."""
 
 
 class SettingUnusable(HashrangeError):
-    """What a setting names is not fit for it: a file, a folder. The message names it, the reason and the way out."""
+    """A file or folder that a setting names is unusable. The message names it, the reason and a remedy."""
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Options of `hashrange serve`, already true: nothing below checks them again."""
+    """Options of `hashrange serve`, already checked."""
 
     host: Annotated[str, Meta(description="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")] = 8000
@@ -67,15 +67,15 @@ class Settings(msgspec.Struct, frozen=True):
     table_state_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
     ] = 0.0
-    """0: CREATING in the reply, ACTIVE in the next call."""
+    """0: a new table is CREATING in CreateTable's reply and ACTIVE in the next call."""
     index_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="How much later than their items entries of global indexes are written.")
     ] = 0.0
-    """0: in the commit of their item."""
+    """0: index entries are written in the commit of their item."""
     ttl_delay_seconds: Annotated[
         float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
     ] = 0.0
-    """0: within a second or two; the service takes up to some days."""
+    """0: expired items are deleted within a second or two; the service takes up to some days."""
     ttl_cooldown_seconds: Annotated[
         float,
         Meta(
@@ -118,10 +118,10 @@ OptionKind = Literal["text", "integer", "number", "switch", "choice"]
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option, as flags, environment, TOML file, docs and messages need it."""
+    """One option, described for flags, environment, TOML file, docs and messages."""
 
     field: str
-    """Its field in Settings."""
+    """Name of its field in Settings."""
     default: Any
     help: str
     kind: OptionKind
@@ -132,7 +132,7 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key in the TOML file: `data_dir`."""
+        """Key in the TOML file, such as `data_dir`."""
         for suffix in UNIT_SUFFIXES:
             if self.field.endswith(suffix):
                 return self.field.removesuffix(suffix)
@@ -140,17 +140,17 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def flag(self) -> str:
-        """`--data-dir`."""
+        """Flag, such as `--data-dir`."""
         return "--" + self.key.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """`HASHRANGE_DATA_DIR`."""
+        """Environment variable, such as `HASHRANGE_DATA_DIR`."""
         return "HASHRANGE_" + self.key.upper()
 
     @property
     def expected(self) -> str:
-        """Which values it takes, in words: `a whole number from 0 to 65,535`."""
+        """Allowed values in words, such as `a whole number from 0 to 65,535`."""
         if self.kind == "choice":
             return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
         if self.kind == "switch":
@@ -165,18 +165,18 @@ class Option(msgspec.Struct, frozen=True):
 IN_MEMORY = Option(
     "in_memory", False, "Keep everything in memory and leave nothing behind, instead of --data-dir.", "switch"
 )
-"""The one option that is no field: it means `data_dir=None`."""
+"""The one option without a field in Settings: it sets `data_dir=None`."""
 
 
 def options() -> list[Option]:
-    """Every option, in the order of Settings; `--in-memory` stands behind `--data-dir`."""
+    """Every option, in the order of Settings; `--in-memory` follows `--data-dir`."""
     found = [_option(field) for field in msgspec.structs.fields(Settings)]
     found.insert(1 + next(i for i, option in enumerate(found) if option.field == "data_dir"), IN_MEMORY)
     return found
 
 
 def _option(field: msgspec.structs.FieldInfo) -> Option:
-    """What one field's annotation says."""
+    """The option of one field."""
     annotated, meta = field.type.__origin__, field.type.__metadata__[0]
     kind: OptionKind
     choices: tuple[str, ...] = ()

@@ -1,9 +1,9 @@
-"""How does a person read a change? As one line: time, event, key, and what became of which attribute.
+"""How does `hashrange tail` show a change? As one line: time, event, key, and the attributes that changed.
 
     2026-11-22 20:20:22  MODIFY  pk "user-1": visits 1 → 2, + email "a@b.c", - name "Ada"
 
-Time is UTC. Values stand as in PartiQL, but with the quotation marks of JSON; maps are compared member by member, everything else as a whole. Long
-values are cut, and nothing that a terminal would take as an instruction is printed.
+Time is UTC. Values are written as in PartiQL, but with the quotation marks of JSON. Maps are compared member by member,
+other values as a whole. Long values are cut, and characters that a terminal would take as instructions are escaped.
 """
 
 import json
@@ -21,7 +21,7 @@ _is_plain_name = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 
 def change_line(record: Mapping[str, Any]) -> str:
-    """The line of a stream record, without its end."""
+    """The line for a stream record, without the line break."""
     content = record["dynamodb"]
     keys: WireItem = content["Keys"]
     at = datetime.fromtimestamp(content["ApproximateCreationDateTime"], UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -32,7 +32,7 @@ def change_line(record: Mapping[str, Any]) -> str:
 
 
 def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
-    """What is known of the attributes behind the key; a stream with one image of two tells only that."""
+    """The changes of non-key attributes. If the stream holds only one image, a MODIFY lists that image's values."""
     keys, view = content["Keys"], content["StreamViewType"]
     old, new = ({k: v for k, v in content.get(n, NOTHING).items() if k not in keys} for n in ("OldImage", "NewImage"))
     if event == "MODIFY" and view == "NEW_IMAGE":
@@ -44,7 +44,7 @@ def _changes(event: str, content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
-    """Changed, then added, then removed; each in the order of its image."""
+    """Changed, then added, then removed attributes, each group in the order of its image."""
     for name, value in new.items():
         before = old.get(name)
         if before is None or before == value:
@@ -58,7 +58,7 @@ def _differences(old: WireItem, new: WireItem, path: str) -> Iterator[str]:
 
 
 def _is_same_set(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """The members of a set have no order."""
+    """True for sets of one type with the same members, in any order."""
     ((old_type, old_value),), ((new_type, new_value),) = old.items(), new.items()
     return old_type == new_type and old_type in {"SS", "NS", "BS"} and sorted(old_value) == sorted(new_value)
 
@@ -75,7 +75,7 @@ def _value(value: Mapping[str, Any]) -> str:
 
 
 def _whole(value: Mapping[str, Any]) -> str:
-    """A value in full."""
+    """A value's full text."""
     ((kind, content),) = value.items()
     match kind:
         case "S":
@@ -96,7 +96,7 @@ def _whole(value: Mapping[str, Any]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """In quotation marks; what cannot be seen is escaped."""
+    """The text in quotation marks, with unprintable characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isprintable():
         return quoted

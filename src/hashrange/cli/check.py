@@ -14,7 +14,7 @@ Reads every row, and changes nothing. Stop the server first: a folder has one us
 
 
 def run(words: list[str]) -> int:
-    """Verify one folder; returns the exit code."""
+    """Verify one data folder; returns the exit code."""
     data_dir: str = parse(build_parser(), words).data_dir
     from hashrange.store.embedded.check import check_store
 
@@ -31,12 +31,12 @@ def run(words: list[str]) -> int:
 
 
 def build_parser() -> CommandParser:
-    """The command's arguments."""
+    """The parser of `hashrange check`."""
     parser = command_parser("check", "Verify that a data folder is sound.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
     return parser
 
 
 def show_progress(row_count: int) -> None:
-    """One line that overwrites itself."""
+    """Print a progress line, which the next call overwrites."""
     print(f"\r{row_count:,} rows", end="\r", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""What do DynamoDB Local's flags mean here? They become ours, so that Hashrange drops in where it was started.
+"""How are DynamoDB Local's flags understood? They are translated to Hashrange's, so that it is a drop-in replacement.
 
-`-jar DynamoDBLocal.jar`, `-Djava.library.path=…` and `-Xmx…` may stay: compose files pass them along with the flags.
+`-jar DynamoDBLocal.jar`, `-Djava.library.path=…` and `-Xmx…` are accepted too: compose files pass them with the flags.
 """
 
 from collections.abc import Iterator
@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from hashrange.cli.parsing import UsageError
 
 DELAY_SECONDS = 3
-"""`-delayTransientStatuses`: so long tables stay CREATING, as they do for some seconds there."""
+"""How long tables stay CREATING with `-delayTransientStatuses`; in DynamoDB Local it is some seconds too."""
 
 WITH_VALUE = {"-port": "--port", "-dbPath": "--data-dir"}
 WITHOUT_VALUE = {"-inMemory": "--in-memory", "-sharedDb": "--shared-db", "-help": "--help"}
 WITHOUT_EFFECT = frozenset({"-disableTelemetry", "-optimizeDbBeforeStartup"})
-"""Nothing to do: Hashrange reports to nobody, and its engine keeps itself in order."""
+"""Flags that need no translation: Hashrange sends no telemetry, and its engine optimizes itself."""
 JAVA_PREFIXES = ("-D", "-Xm", "-Xs", "-XX:")
 
 
 def is_dynamodb_local(words: list[str]) -> bool:
-    """True when a command line is written in DynamoDB Local's way: one dash, then a word."""
+    """True if the command line has a flag in DynamoDB Local's style: one dash, then a word."""
     return any(word.startswith("-") and not word.startswith("--") and len(word) > 2 for word in words)
 
 
 def translate(words: list[str]) -> list[str]:
-    """The same command line in our flags, which may stand among theirs; raises UsageError."""
+    """The command line with DynamoDB Local's flags replaced by Hashrange's; both may be mixed. Raises UsageError."""
     return [word for part in _parts(iter(words)) for word in part]
 
 
@@ -36,7 +36,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
         elif word == "-delayTransientStatuses":
             yield ["--table-state-delay", str(DELAY_SECONDS)]
         elif word in {"-cors", "-jar"}:
-            _value(word, words)  # Every origin is answered, so any list of them is.
+            _value(word, words)  # the list of -cors changes nothing: every origin is answered
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2:

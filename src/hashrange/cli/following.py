@@ -1,7 +1,8 @@
-"""Which changes has a stream told since the last look? Follows all shards, children after their parents, each record once.
+"""Which records of a stream are new since the last look? Follows all shards, children after parents, each record once.
 
-An item's changes are in one line of shards, so that whoever reads a parent to its end before its children has them in order. What the members
-mean: developer guide, "Streams" record of 2026. No part of this waits; whoever looks decides when to look again.
+An item's changes are in one line of shards, so reading a parent to its end before its children keeps them in order.
+Nothing here waits; the caller decides when to look again.
+Source of the members' meaning: developer guide, "Streams" record of 2026.
 """
 
 from collections.abc import Iterator
@@ -13,49 +14,49 @@ Record = dict[str, Any]
 
 PAGE_RECORDS_MAX = 1000
 SHARDS_AT_ONCE = 32
-"""Their pages, of 1 MB at most, are held and put in order together."""
+"""Shards whose next pages, of 1 MB each at most, are held and sorted together."""
 
 
 class Asking(Protocol):
-    """A server, as `Remote`."""
+    """A server that answers requests, such as `Remote`."""
 
     @property
     def replied_at_seconds(self) -> float:
-        """When the server answered last, in whole seconds of its own time."""
+        """Time of the server's last reply, in whole seconds by the server's clock."""
         ...
 
     def ask(self, operation: str, service: str = ..., **members: Any) -> Any:
-        """The reply. Raises RefusedRequest."""
+        """Send a request; returns the reply. Raises RefusedRequest."""
         ...
 
 
 class StreamGone(Exception):
-    """The stream is not there any more: it ended more than a day ago."""
+    """The stream no longer exists: it ended more than a day ago."""
 
 
 class FollowedShard:
-    """One shard, and how far it has been read."""
+    """A shard of a stream, and how far it has been read."""
 
     __slots__ = ("is_at_end", "is_drained", "iterator", "parent", "place", "shard_id")
 
     def __init__(self, shard_id: str, parent: str | None, kind: str) -> None:
-        """`kind` of the first iterator: TRIM_HORIZON or LATEST."""
+        """`kind`: type of the first iterator, TRIM_HORIZON or LATEST."""
         self.shard_id = shard_id
         self.parent = parent
         self.place: dict[str, Any] = {"ShardIteratorType": kind}
-        """Members of GetShardIterator for where to go on."""
+        """GetShardIterator members for the next record to read."""
         self.iterator: str | None = None
         self.is_at_end = False
-        """Has everything been read that was there when the stream was looked at first?"""
+        """True once the shard's records that existed when following began are read."""
         self.is_drained = False
-        """The shard is closed, and was read to its end; or it was closed before anybody looked."""
+        """True if the shard is closed and read to its end, or was closed before following began (and is skipped)."""
 
 
 class Following:
-    """How far a stream has been read."""
+    """A stream, and how far it has been read."""
 
     def __init__(self, server: Asking, arn: str, *, is_from_start: bool) -> None:
-        """Begins with all records that are left, or else behind the last one that is there. Raises RemoteError."""
+        """Start at the oldest record if `is_from_start`, otherwise after the newest. Raises RemoteError, StreamGone."""
         self._server = server
         self._arn = arn
         self._is_on = True
@@ -64,7 +65,7 @@ class Following:
         self._began_at_seconds = server.replied_at_seconds
         open_ids = {one["ShardId"] for one in described if is_open(one)}
         for one in described:
-            # A parent that was open when it was listed, before its child was, has told nothing yet.
+            # A child of a shard listed as open began during the listing, so all its records are new.
             is_whole = is_from_start or one.get("ParentShardId") in open_ids
             shard = self._add(one, "TRIM_HORIZON" if is_whole else "LATEST")
             shard.is_drained = not is_from_start and not is_open(one)
@@ -73,16 +74,16 @@ class Following:
 
     @property
     def is_at_end(self) -> bool:
-        """Has everything been read that was there when the stream was looked at first?"""
+        """True once the stream's records that existed when following began are read."""
         return not self._lacks_children() and all(one.is_drained or one.is_at_end for one in self._shards.values())
 
     @property
     def has_ended(self) -> bool:
-        """Has the stream ended, and been read to its end?"""
+        """True if the stream is disabled and read to its end."""
         return not self._is_on and all(one.is_drained for one in self._shards.values())
 
     def look(self) -> Iterator[list[Record]]:
-        """New records, in parts, each in the order of its sequence numbers. Raises RemoteError, StreamGone."""
+        """New records, in parts; each part is sorted by sequence number. Raises RemoteError, StreamGone."""
         if self._lacks_children():
             self._find_new_shards()
         ready = [one for one in self._shards.values() if not one.is_drained and self._has_read_parent(one)]
@@ -95,7 +96,7 @@ class Following:
         return parent is None or parent.is_drained
 
     def _lacks_children(self) -> bool:
-        """Was a shard read to its end, and none is known that goes on? While a stream is on, each has one or two."""
+        """True if a shard was read to its end, but no child is known; in an enabled stream it has one or two."""
         parents = {one.parent for one in self._shards.values()}
         return self._is_on and any(one.is_drained and one.shard_id not in parents for one in self._shards.values())
 
@@ -115,7 +116,7 @@ class Following:
         return shard
 
     def _described(self) -> list[dict[str, Any]]:
-        """All shards of the stream."""
+        """All shards of the stream, from DescribeStream."""
         shards: list[dict[str, Any]] = []
         start: dict[str, str] = {}
         while True:
@@ -127,7 +128,7 @@ class Following:
             start = {"ExclusiveStartShardId": reply["LastEvaluatedShardId"]}
 
     def _read(self, shard: FollowedShard) -> list[Record]:
-        """The next page of a shard."""
+        """The records of a shard's next page."""
         if shard.iterator is None:
             self._renew(shard)
         try:
@@ -135,7 +136,7 @@ class Following:
         except RefusedRequest as refusal:
             if refusal.code != "ExpiredIteratorException":
                 raise
-            self._renew(shard)  # the process was stopped for more than a quarter of an hour
+            self._renew(shard)  # iterators expire after 15 minutes, as when the process was suspended
             page = self._ask_stream("GetRecords", ShardIterator=shard.iterator, Limit=PAGE_RECORDS_MAX)
         records: list[Record] = page["Records"]
         shard.iterator = page.get("NextShardIterator")
@@ -143,19 +144,18 @@ class Following:
         shard.is_at_end = not records
         if records:
             last = records[-1]["dynamodb"]
-            # Where changes never end, what is newer than the beginning does.
+            # Under constant writes no page is empty; a short page with newer records than the start also counts.
             is_newer = last["ApproximateCreationDateTime"] > self._began_at_seconds
             shard.is_at_end = is_newer and len(records) < PAGE_RECORDS_MAX
             shard.place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last["SequenceNumber"]}
         return records
 
     def _renew(self, shard: FollowedShard) -> None:
-        """An iterator for where the shard goes on."""
+        """Get an iterator for the shard's next record."""
         reply = self._ask_stream("GetShardIterator", StreamArn=self._arn, ShardId=shard.shard_id, **shard.place)
         shard.iterator = reply["ShardIterator"]
-        if (
-            shard.place["ShardIteratorType"] == "LATEST"
-        ):  # should this iterator expire unused, a later LATEST is another place
+        # If this iterator expires unused, a new LATEST would skip records.
+        if shard.place["ShardIteratorType"] == "LATEST":
             shard.place = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": self._server.replied_at_seconds}
 
     def _ask_stream(self, operation: str, **members: Any) -> Any:
@@ -168,5 +168,5 @@ class Following:
 
 
 def is_open(described: dict[str, Any]) -> bool:
-    """May a shard, as DescribeStream tells it, get further records?"""
+    """True if a shard, as DescribeStream describes it, may get further records."""
     return "EndingSequenceNumber" not in described["SequenceNumberRange"]

@@ -18,7 +18,7 @@ Changes nothing. Stop the server first: a folder has one user at a time.
 
 
 def run(words: list[str]) -> int:
-    """Show one folder, one table or one item; returns the exit code."""
+    """Show one data folder, one table or one item; returns the exit code."""
     options = parse(build_parser(), words)
     if options.key is None:
         return show_tables(options.data_dir, options.table)
@@ -32,7 +32,7 @@ def run(words: list[str]) -> int:
 
 
 def build_parser() -> CommandParser:
-    """The command's arguments."""
+    """The parser of `hashrange inspect`."""
     parser = command_parser("inspect", "Show a data folder's tables, or the item at a key.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
     parser.add_argument("--table", metavar="NAME", default=None, help="Only this table.")
@@ -43,7 +43,7 @@ def build_parser() -> CommandParser:
 
 
 def show_tables(data_dir: str, only: str | None) -> int:
-    """One line per table: where it is, its keys, its statistics."""
+    """Print one line per table: its place, keys and statistics; returns the exit code."""
     from hashrange.store.embedded.inspect import inspect_store
 
     overview = inspect_store(data_dir)
@@ -78,13 +78,13 @@ def show_tables(data_dir: str, only: str | None) -> int:
 
 
 def key_text(keys: KeySchema) -> str:
-    """`pk S, sk N`."""
+    """Key attributes as text: `pk S, sk N`."""
     names = keys.partition_names + keys.sort_names
     return ", ".join(f"{name} {kind}" for name, kind in zip(names, keys.partition_types + keys.sort_types, strict=True))
 
 
 def show_item(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> int:
-    """The stored item, in wire form, for every table of that name."""
+    """Print the stored item, in wire form, for every table of that name; returns the exit code."""
     from hashrange.store.embedded.inspect import inspect_row
 
     try:

@@ -1,7 +1,8 @@
-"""Which command is meant? Finds it, runs it, and turns what goes wrong into one sentence and an exit code.
+"""Which command does a command line run? Finds it, runs it, and turns an error into one sentence and an exit code.
 
-Exit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or what a setting names
-is wrong; 130 interrupted; 141 nobody reads the output. Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
+Exit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or what a setting
+names is wrong; 130 interrupted; 141 nobody reads the output.
+Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
 """
 
 import contextlib
@@ -23,10 +24,10 @@ COMMANDS = {
 }
 
 DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
-"""The last two are what a shell tells of a program that SIGINT or SIGPIPE ended."""
+"""Exit codes; the last two are what a shell reports after SIGINT and SIGPIPE."""
 
 YOUNG_OBJECTS_MAX = 50_000
-"""Made before the collector looks: what imports make stays, and to look for garbage in it takes 8 ms of the start."""
+"""New objects before a garbage collection: objects made by imports stay, and collecting takes 8 ms of the start."""
 
 HELP = """usage: hashrange COMMAND …
 
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     except OutputError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # or the interpreter tries once more at its end, and shows the error
+            sys.stdout.close()  # otherwise the interpreter flushes again at exit and shows the error
         return UNREAD if error.is_unread else refuse(str(error), FAILED)
     except (UsageError, SettingUnusable) as error:
         return refuse(str(error), WRONG_USE)
@@ -82,20 +83,20 @@ def _run(words: list[str]) -> int:
 
 
 def help_text() -> str:
-    """What `hashrange --help` prints."""
+    """The text that `hashrange --help` prints."""
     return HELP.format(commands="\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items()))
 
 
 def refuse(sentence: str, code: int) -> int:
-    """Say what is wrong on standard error, if that can be written; returns the exit code."""
+    """Print `sentence` on standard error, if that is writable; returns `code`."""
     try:
         print(f"hashrange: {sentence}", file=sys.stderr, flush=True)
     except OSError:
         with contextlib.suppress(OSError):
-            sys.stderr.close()  # or the interpreter tries once more at its end, and ends with a code of its own
+            sys.stderr.close()  # otherwise the interpreter flushes again at exit and changes the exit code
     return code
 
 
 def count(number: int, noun: str) -> str:
-    """`1 table`, `12,000 rows`."""
+    """Number and noun: `1 table`, `12,000 rows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

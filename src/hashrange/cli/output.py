@@ -1,10 +1,10 @@
-"""How is something written to standard output? In one way, so that output which fails is one sentence, not a trace."""
+"""How do commands write to standard output? With `say`, so that failures show a sentence, not a traceback."""
 
 from hashrange.errors import HashrangeError
 
 
 class OutputError(HashrangeError):
-    """Standard output cannot be written."""
+    """Standard output cannot be written; `is_unread` if its reader is gone."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"standard output cannot be written: {error.strerror}. Mend where it is directed to.")
@@ -12,7 +12,7 @@ class OutputError(HashrangeError):
 
 
 def say(text: str, *, end: str = "\n", is_flushed: bool = False) -> None:
-    """Write to standard output, at once if it `is_flushed`; raises OutputError."""
+    """Write to standard output, and flush it if `is_flushed`; raises OutputError."""
     try:
         print(text, end=end, flush=is_flushed)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How is a command's line read? One parser for each command, made alike; what it does not know is refused in one sentence."""
+"""How is a command's line parsed? Each command has a `CommandParser`, which refuses unknown words in one sentence."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,26 +9,26 @@ from hashrange.errors import HashrangeError
 
 
 class UsageError(HashrangeError):
-    """The command line cannot be used: the message names the word, the reason and the way out."""
+    """The command line or a setting is wrong: the message names the word, the reason and a remedy."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """argparse's own, which says what is wrong in our way."""
+    """argparse's parser, with faults raised as UsageError."""
 
     def print_help(self, file: Any = None) -> None:
-        """To standard output; raises OutputError where argparse's own passes over it."""
+        """Print the help to standard output; raises OutputError, where argparse would ignore the failure."""
         assert file is None
         say(self.format_help(), end="")
 
     def error(self, message: str) -> NoReturn:
-        """What argparse says of the whole line: that an argument is missing."""
+        """Raise UsageError for a fault that argparse finds in the whole line: a missing argument."""
         missing = [action.metavar for action in self._actions if action.required]
         raise UsageError(
             f"`{self.prog}` needs {' and '.join(map(str, missing)) or message}; `{self.prog} --help` tells more."
         )
 
     def refuse(self, argument: str | None, message: str) -> NoReturn:
-        """What argparse says of one argument, which it names by all its flags: a value is missing, or one too many is there."""
+        """Raise UsageError for a missing or surplus value of `argument`, which argparse names by all its flags."""
         action = next((each for each in self._actions if "/".join(each.option_strings) == argument), None)
         if action is None:
             self.error(message)
@@ -42,7 +42,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def command_parser(name: str, description: str, example: str) -> CommandParser:
-    """The parser of `hashrange NAME`, without its arguments; options that are not given stay unset."""
+    """A parser for `hashrange NAME`, still without arguments; options that are not given stay unset."""
     return CommandParser(
         prog=f"hashrange {name}",
         description=description,
@@ -55,7 +55,7 @@ def command_parser(name: str, description: str, example: str) -> CommandParser:
 
 
 def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
-    """The arguments; raises UsageError for words that the command does not know, and for values that are missing or too many."""
+    """The parsed arguments; raises UsageError for unknown words, and for missing or surplus values."""
     try:
         arguments, unknown = parser.parse_known_args(words)
     except argparse.ArgumentError as error:
@@ -68,7 +68,7 @@ def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
 
 
 def hint(name: str, known: Sequence[str], command: str = "hashrange serve") -> str:
-    """The name that was probably meant, or where to find them all; begins with a blank."""
+    """A sentence with the name that was probably meant, or where to find all; begins with a space."""
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1)

@@ -1,6 +1,7 @@
-"""How does a command ask a running server? As any client: one signed request over HTTP after the other, on a connection that is kept.
+"""How does a command call a running server? As any client does: with signed HTTP requests, on a connection that is kept.
 
-A server without credentials takes any signature, so that without keys in the environment the requests are signed with made-up ones.
+A server without credentials accepts any signature. So without keys in the environment, requests are signed with
+made-up keys.
 """
 
 import hmac
@@ -24,7 +25,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 DEFAULT_REGION = "us-east-1"
 MADE_UP = "hashrange"
 REPLY_SECONDS_MAX = 60.0
-"""A server that has not answered by then is told as one that does not answer."""
+"""Time to wait for a reply; after it the server is reported as not answering."""
 
 _KEY_FAULTS = {
     "UnrecognizedClientException",
@@ -35,11 +36,11 @@ _KEY_FAULTS = {
 
 
 class RemoteError(HashrangeError):
-    """The server cannot be reached, or does not answer as one: the message says which, and the way out."""
+    """No server answers, or what answers is not DynamoDB: the message says which, with a remedy."""
 
 
 class RefusedRequest(RemoteError):
-    """The server refused a request: its code and message."""
+    """The server refused a request; holds the error's code and message."""
 
     def __init__(self, code: str, message: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -48,10 +49,10 @@ class RefusedRequest(RemoteError):
 
 
 class Remote:
-    """A server at an endpoint, for one Region. Not for several threads."""
+    """A server at an endpoint, for one Region. Not thread-safe."""
 
     def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
-        """Raises UsageError for what is no URL; nothing is asked yet."""
+        """Raises UsageError for an unusable endpoint; sends nothing yet."""
         self._url = _parsed(endpoint)
         self.endpoint = endpoint
         self.region = region
@@ -62,10 +63,10 @@ class Remote:
         self._wall_time = SystemClock.wall_time
         self._connection: HTTPConnection | None = None
         self.replied_at_seconds = 0.0
-        """When the server answered last, in whole seconds of its own time."""
+        """Date of the server's last reply, in whole seconds; without one, the local time."""
 
     def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
-        """The reply. Raises RefusedRequest when the server refuses, RemoteError when it cannot be asked."""
+        """Send a request; returns the reply. Raises RefusedRequest for a refusal, RemoteError if none answers."""
         body = json.dumps(members).encode()
         headers = self._signed(f"{TARGETS[service]}.{operation}", body)
         is_kept = self._connection is not None
@@ -74,26 +75,26 @@ class Remote:
         except (OSError, HTTPException) as error:
             if not is_kept or isinstance(error, TimeoutError):
                 raise self._unreachable(error) from None
-            try:  # the server may have ended a connection that was kept, or have been started anew
+            try:  # the server may have closed the kept connection, or restarted
                 status, reply = self._send(headers, body)
             except (OSError, HTTPException) as second_error:
                 raise self._unreachable(second_error) from None
         return self._understood(operation, status, reply)
 
     def close(self) -> None:
-        """Until the next request."""
+        """Close the connection; the next request reopens it."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _send(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """Status and body. Raises OSError, HTTPException."""
+        """Send a request; returns status and body. Raises OSError, HTTPException."""
         try:
             if self._connection is None:
                 make = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
                 self._connection = make(self._url.hostname or "", self._url.port, timeout=REPLY_SECONDS_MAX)
             self._connection.request("POST", "/", body, dict(headers))
-            with self._connection.getresponse() as reply:  # an interrupt in its finalizer would be lost
+            with self._connection.getresponse() as reply:  # a KeyboardInterrupt in its finalizer would be lost
                 date = reply.getheader("Date")
                 self.replied_at_seconds = parsedate_to_datetime(date).timestamp() if date else self._wall_time() // 1
                 return reply.status, reply.read()
@@ -102,7 +103,7 @@ class Remote:
             raise
 
     def _signed(self, target: str, body: bytes) -> dict[str, str]:
-        """The headers of a request, with its signature."""
+        """A request's headers, including its signature."""
         date = amz_date(self._wall_time())
         headers = {"host": self._url.netloc, "x-amz-date": date, "x-amz-target": target}
         if self._token:
@@ -146,7 +147,7 @@ class Remote:
         raise RefusedRequest(code, message, self._refused(operation, code, message))
 
     def _refused(self, operation: str, code: str, message: str) -> str:
-        """Messages of signatures that do not match have several lines, the first of which says it."""
+        """The sentence for a refusal. It quotes one line: a wrong signature's message has more than needed."""
         reason = f"{code}: {message.splitlines()[0] if message else 'it gave no reason'}"
         if code not in _KEY_FAULTS:
             return f"the server at {self.endpoint} refused {operation}: {reason}"
@@ -165,7 +166,7 @@ class Remote:
 
 
 def _parsed(endpoint: str) -> SplitResult:
-    """The parts of an endpoint; raises UsageError."""
+    """The parts of an endpoint; raises UsageError unless it is a usable HTTP or HTTPS URL."""
     try:
         url = urlsplit(endpoint)
         is_sound = url.scheme in {"http", "https"} and bool(url.hostname) and url.path in {"", "/"} and url.port != 0

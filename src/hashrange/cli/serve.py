@@ -1,4 +1,4 @@
-"""`hashrange serve`: settings in, a running server out. Everything heavy is imported once the settings are known to be good."""
+"""`hashrange serve`: how does a server start? Settings are loaded first; heavy modules are imported once they are valid."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ READY = (
 
 
 def run(words: list[str]) -> int:
-    """Serve until asked to stop; returns the exit code."""
+    """Serve until SIGTERM or Ctrl-C; returns the exit code."""
     if is_dynamodb_local(words):
         words = translate(words)
     flags = vars(parse(build_parser(), words))
@@ -38,7 +38,7 @@ def run(words: list[str]) -> int:
 
 
 def build_parser() -> CommandParser:
-    """One flag per option; values stay text, `cli.sources` checks them."""
+    """A parser with one flag per option; values stay text for `cli.settings_sources` to check."""
     description = "Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C."
     parser = command_parser("serve", description, EXAMPLE.format(variable=CONFIG_VARIABLE))
     parser.usage = "hashrange serve [OPTION …]"
@@ -57,7 +57,7 @@ def _add_flag(parser: CommandParser, option: Option) -> None:
 
 
 def _metavar(option: Option) -> str:
-    """What stands behind the flag in its help."""
+    """The placeholder for an option's value in the help."""
     if option.choices:
         return "|".join(option.choices)
     if option.kind == "text":
@@ -70,7 +70,7 @@ def _shown(default: object) -> str:
 
 
 def start_logging(settings: Settings) -> None:
-    """Log to standard error; the access log has its own switch and does not depend on the level."""
+    """Log to standard error; the access log depends on its own switch, not on the log level."""
     import logging
 
     logging.basicConfig(
@@ -81,7 +81,7 @@ def start_logging(settings: Settings) -> None:
 
 
 def start_server(settings: Settings) -> int:
-    """Run the server. Raises HashrangeError with one sentence when something keeps it from starting."""
+    """Run the server. Raises HashrangeError, worded as one sentence, if it cannot start."""
     try:
         from hashrange.server.app import run as run_server
     except ModuleNotFoundError as error:
@@ -96,7 +96,7 @@ def start_server(settings: Settings) -> int:
 
 
 def announce(settings: Settings, endpoint: str) -> None:
-    """The one line that an operator sees."""
+    """Print the operator's one line: endpoint and place of the data."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
     endpoint = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     say(READY.format(endpoint=endpoint, place=place), is_flushed=True)

@@ -1,6 +1,6 @@
-"""Which settings hold? Defaults, then the TOML file, then the environment, then flags; each later one wins.
+"""Which settings take effect? Defaults, then the TOML file, then the environment, then flags; each later one wins.
 
-A value is checked where it was read, so that a refusal names the place, the value and the way out.
+A value is checked where it is read, so that a refusal names the place, the value and a remedy.
 """
 
 import os
@@ -16,22 +16,22 @@ CONFIG_VARIABLE = "HASHRANGE_CONFIG"
 PREFIX = "HASHRANGE_"
 TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK", "HASHRANGE_BENCH_")
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
-"""Kubernetes sets these, and HASHRANGE_PORT=tcp://…, in every pod beside a service that is named hashrange."""
+"""Prefixes of variables that Kubernetes sets, besides HASHRANGE_PORT=tcp://…, in pods next to a service `hashrange`."""
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", ""})
 
 
 class Loaded(NamedTuple):
-    """The settings that hold, and what the operator should hear about them."""
+    """The settings that take effect, and warnings about them for the operator."""
 
     settings: Settings
     warnings: list[str]
 
 
 def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], config: str | None = None) -> Loaded:
-    """Merge all sources. `flags` are values by TOML key, as typed or as parsed; raises UsageError.
+    """Merge all sources of settings. `flags`: values by TOML key, typed or parsed. Raises UsageError.
 
-    `config` names the TOML file; else HASHRANGE_CONFIG does; else there is none.
+    `config` names the TOML file, or else HASHRANGE_CONFIG does; without either there is no file.
     """
     by_key = {option.key: option for option in options()}
     chosen: dict[str, Any] = {}
@@ -55,7 +55,7 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
 
 
 def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
-    """Let one source win over those before it; `data_dir` and `in_memory` are two answers to one question."""
+    """Let `found` override earlier sources; `data_dir` replaces `in_memory`. Raises UsageError if both are found."""
     if found.get("in_memory") and "data_dir" in found:
         raise UsageError(f"{source} asks for both in_memory and data_dir ({found['data_dir']}); keep one of them.")
     if "data_dir" in found:
@@ -64,7 +64,7 @@ def _merge(chosen: dict[str, Any], found: dict[str, Any], source: str) -> None:
 
 
 def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
-    """The options of a TOML file."""
+    """The option values in a TOML file; raises UsageError."""
     import tomllib
 
     try:
@@ -88,7 +88,7 @@ def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
 def _read_environment(
     environment: Mapping[str, str], by_key: Mapping[str, Option], warnings: list[str]
 ) -> dict[str, Any]:
-    """The options among HASHRANGE_… variables; an empty variable counts as not set."""
+    """The option values among HASHRANGE_… variables; an empty variable counts as not set. Raises UsageError."""
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
     for variable, text in environment.items():
@@ -105,13 +105,13 @@ def _read_environment(
 
 
 def _variable_hint(variable: str, known: Mapping[str, Option]) -> str:
-    """The variable that was probably meant. What all of them begin with makes any two look alike, so it does not count."""
+    """A sentence with the variable that was probably meant; the common prefix is ignored, as all names share it."""
     told = hint(variable.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
     return told.replace("Did you mean ", f"Did you mean {PREFIX}")
 
 
 def _parsed(option: Option, name: str, value: Any) -> Any:
-    """The value of a flag or variable, which are text unless a flag stands for itself."""
+    """The value of a flag or variable, converted from text; a switch's flag is a boolean. Raises UsageError."""
     if not isinstance(value, str):
         return _checked(option, name, value)
     word = value.strip()
@@ -128,7 +128,7 @@ def _parsed(option: Option, name: str, value: Any) -> Any:
 
 
 def _checked(option: Option, name: str, value: Any) -> Any:
-    """The value, once it is sure to be one that the option takes; words to choose from are understood in capitals too."""
+    """The value, if the option allows it; choices may be in capitals too. Raises UsageError."""
     if option.kind == "choice" and isinstance(value, str):
         chosen = value.strip().lower()
         value = chosen if chosen in option.choices else value
@@ -151,12 +151,12 @@ def _refusal(option: Option, name: str, value: Any) -> UsageError:
 
 
 def _such_as(option: Option) -> str:
-    """A value to copy, where the words alone do not give one."""
+    """An example value for a refusal; empty for options that are no numbers."""
     if option.kind == "integer":
         return f", such as {option.default}"
     return f", such as {option.default:g}" if option.kind == "number" else ""
 
 
 def current_environment() -> Mapping[str, str]:
-    """The process's environment."""
+    """The process's environment variables."""
     return os.environ

@@ -1,4 +1,4 @@
-"""`hashrange tail TABLE`: what changes in a table of a running server? A line for each change, as it comes, from the table's stream."""
+"""`hashrange tail TABLE`: what changes in a running server's table? Prints a line per change, from the table's stream."""
 
 import json
 import select
@@ -24,7 +24,7 @@ ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 PAUSE_SECONDS = 0.25
-"""Between two looks that find nothing: four requests a second for each shard, of the five that the service allows."""
+"""Pause after a look without new records: four requests per second and shard, of the five that the service allows."""
 NAMES_TOLD_MAX = 10
 TRIMMED = (
     "changes of table {table} were missed: they are kept for 24 hours, and this was stopped for longer. Start it again."
@@ -32,7 +32,7 @@ TRIMMED = (
 
 
 def run(words: list[str]) -> int:
-    """Print changes until interrupted, or once; returns the exit code."""
+    """Print changes until interrupted, or once with `--once`; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
     first = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), DEFAULT_ENDPOINT)
@@ -64,7 +64,7 @@ def run(words: list[str]) -> int:
 
 
 def build_parser() -> CommandParser:
-    """The command's arguments."""
+    """The parser of `hashrange tail`."""
     parser = command_parser("tail", "Print the changes of a running server's table, as they come.", EXAMPLE)
     parser.set_defaults(endpoint=None, region=None, is_from_start=False, is_once=False, is_json=False)
     parser.add_argument("table", metavar="TABLE", help="Name of the table.")
@@ -97,7 +97,7 @@ def build_parser() -> CommandParser:
 
 
 def follow(following: Following, options: Any) -> int:
-    """Look, print, wait; returns the exit code."""
+    """Print new records and pause, repeatedly; returns the exit code."""
     while True:
         has_found = False
         for records in following.look():
@@ -112,7 +112,7 @@ def follow(following: Following, options: Any) -> int:
 
 
 def show(records: list[Record], *, is_json: bool) -> None:
-    """A line for each, which can be read at once. Raises OutputError."""
+    """Print a line for each record and flush. Raises OutputError."""
     from hashrange.cli.change_lines import change_line
 
     if records:
@@ -121,25 +121,25 @@ def show(records: list[Record], *, is_json: bool) -> None:
 
 
 def pause() -> None:
-    """Wait a moment; raises OutputError at once when nobody reads the output any more."""
+    """Wait PAUSE_SECONDS; raises OutputError as soon as nobody reads standard output any more."""
     if not hasattr(select, "poll"):
         threading.Event().wait(PAUSE_SECONDS)
         return
     poll = select.poll()
     try:
         poll.register(sys.stdout.fileno(), 0)
-    except (OSError, ValueError):  # a test's output, say, has no descriptor
+    except (OSError, ValueError):  # standard output may lack a descriptor, as in tests
         threading.Event().wait(PAUSE_SECONDS)
         return
     events = poll.poll(PAUSE_SECONDS * 1000)
     if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
         raise OutputError(BrokenPipeError())
-    if events:  # of what cannot be watched, poll says so without waiting
+    if events:  # poll returns at once for a descriptor that it cannot watch
         threading.Event().wait(PAUSE_SECONDS)
 
 
 def find_stream_arn(server: Remote, table_name: str) -> str | None:
-    """ARN of the table's stream; None once it has been said why there is none. Raises RemoteError."""
+    """ARN of the table's stream; None, after printing the reason, if there is none. Raises RemoteError."""
     try:
         table = server.ask("DescribeTable", TableName=table_name)["Table"]
     except RefusedRequest as refusal:
@@ -162,7 +162,7 @@ def find_stream_arn(server: Remote, table_name: str) -> str | None:
 
 
 def others(server: Remote) -> str:
-    """What else could have been meant."""
+    """A sentence that lists the tables, for a wrong table name. Raises RemoteError."""
     names = server.ask("ListTables", Limit=NAMES_TOLD_MAX)["TableNames"]
     if not names:
         return "It has no tables at all; --region names another Region."
@@ -171,5 +171,5 @@ def others(server: Remote) -> str:
 
 
 def ended(table_name: str) -> str:
-    """The sentence of a stream that tells nothing more."""
+    """The sentence for a stream that has ended."""
     return f"the stream of table {table_name} has ended: it was switched off, or the table was deleted."

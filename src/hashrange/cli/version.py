@@ -1,4 +1,4 @@
-"""`hashrange version`: what exactly is running here?"""
+"""`hashrange version`: which versions of Hashrange, Python and libraries run here?"""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -24,7 +24,7 @@ def run(words: list[str]) -> int:
 
 
 def version_of(name: str) -> str:
-    """The installed version of a library, or that there is none."""
+    """The installed version of a library, or `not installed`."""
     try:
         return version(name)
     except PackageNotFoundError:

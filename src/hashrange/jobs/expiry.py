@@ -1,16 +1,16 @@
-"""Who deletes the items whose time to live is over? This job, in the order of their times, a few at a time.
+"""Which job deletes expired items (time to live)? `Expiry`, in the order of their expiry times, a few at a time.
 
-Between two due times it rests: nothing looks again and again.
+Between two due times the job rests; nothing polls.
 """
 
 from hashrange.store.interface import Maintenance
 
 SLICE_ROWS = 64
-"""Some 2 ms for small items without indexes."""
+"""Queue rows per slice: about 2 ms for small items without indexes."""
 
 
 class Expiry:
-    """Deletes what has expired."""
+    """The job that deletes expired items."""
 
     name = "expiry"
     waits_for_service_time = True

@@ -1,7 +1,7 @@
-"""Who makes the entries of an index that was added to a table? This job, oldest table first, one index after the other.
+"""Which job makes the entries of an index added to a table? `IndexBackfill`: oldest table first, one index at a time.
 
-The store does each slice in one commit and remembers how far it came, so a restart goes on where a kill ended it. While the
-table is still UPDATING there is nothing to do: room for the index is being made.
+The store does each slice in one commit and records its progress, so a restart after a kill continues there. While the
+table is still UPDATING the job does nothing: resources for the index are being allocated.
 """
 
 from hashrange.clock import Clock
@@ -10,11 +10,11 @@ from hashrange.store.interface import Maintenance
 from hashrange.tables.states import may_backfill
 
 SLICE_ROWS = 128
-"""Some 1.5 ms; the store ends a slice of large rows earlier."""
+"""Rows per slice: about 1.5 ms. The store ends a slice of large rows earlier."""
 
 
 class IndexBackfill:
-    """Builds every index that is CREATING."""
+    """The job that fills every CREATING index."""
 
     name = "index backfill"
     waits_for_service_time = True
@@ -24,7 +24,7 @@ class IndexBackfill:
         self._clock = clock
 
     async def run_slice(self) -> float | None:
-        """Make the entries of the next items of one index."""
+        """Make the entries of one index for at most 128 more items."""
         ongoing = self._maintenance.backfills()
         if not ongoing:
             return None

@@ -1,16 +1,16 @@
-"""Who writes index entries that were to come later than their items? This job, in the order of the commits.
+"""Which job writes delayed index entries? `IndexDelay`, in the order of the commits that made them.
 
-Only with a delay of index propagation (`index_delay_seconds`), which lets people test against eventual consistency.
+Entries are delayed only if `index_delay_seconds` is set, which lets people test against eventual consistency.
 """
 
 from hashrange.store.interface import Maintenance
 
 SLICE_COMMITS = 128
-"""Some 1 ms."""
+"""Commits per slice whose entries are written: about 1 ms."""
 
 
 class IndexDelay:
-    """Applies what waits, once it is due."""
+    """The job that writes delayed index entries once they are due."""
 
     name = "index delay"
     waits_for_service_time = True
@@ -19,5 +19,5 @@ class IndexDelay:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Write the entries of up to 128 commits."""
+        """Write the due entries of up to 128 commits."""
         return await self._maintenance.apply_delayed(self._maintenance.lease(), SLICE_COMMITS)

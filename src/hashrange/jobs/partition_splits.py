@@ -1,11 +1,11 @@
-"""Who splits partitions that have grown? This job, one at a time, when it is woken."""
+"""Which job splits partitions that have grown? `PartitionSplits`, one at a time, when it is woken."""
 
 from hashrange.jobs.job import AT_ONCE
 from hashrange.store.interface import Maintenance
 
 
 class PartitionSplits:
-    """Splits partitions of tables and indexes."""
+    """The job that splits partitions of tables and indexes."""
 
     name = "partition splits"
     waits_for_service_time = True
@@ -14,5 +14,5 @@ class PartitionSplits:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Split the next one."""
+        """Split the next partition that is too large."""
         return AT_ONCE if await self._maintenance.split_partitions(self._maintenance.lease()) else None

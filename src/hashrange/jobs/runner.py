@@ -1,11 +1,10 @@
-"""Who runs the jobs of a server? A task for each: slice, pause, slice, until the server stops.
+"""How are a server's jobs run? By a `Runner`, in one task per job: slice, pause, slice, until the server stops.
 
-Whoever waited for a slice to end has a turn after it. The more requests had waited, the longer is the pause that follows: a job has
-the server to itself only when nobody else wants it, and then it hardly pauses. A job that fails is tried again a little
-later; nothing it does may end the server.
+Requests that waited for a slice to end run after it. The longer they take, the longer the job then pauses; a job hardly
+pauses only if no request waits. A failed job is tried again a little later; no failure of a job may end the server.
 
-A job rests when it has nothing to do before time passes or something wakes it. Service time that is virtual passes only when
-somebody moves it, which wakes every job; the runner knows when all rest again (`until_at_rest`).
+A job rests when it has nothing to do until time passes or something wakes it. Virtual service time passes only when it
+is moved, which wakes every job; `until_at_rest` returns when all jobs rest again.
 """
 
 import asyncio
@@ -18,14 +17,14 @@ from hashrange.errors import StorageError
 from hashrange.jobs.job import AT_ONCE, Job
 
 NOBODY_WAITED_SECONDS = 0.0001
-"""A turn of the loop that was over so soon had nothing to do."""
+"""If the loop's turns after a slice take less than this, no request was waiting."""
 PAUSE_SECONDS = 0.001
-"""Between two slices of a job that has more to do, when somebody waited."""
+"""Shortest pause between two slices of a job that has more to do, if requests waited."""
 PAUSE_SECONDS_MAX = 0.02
 PAUSE_PER_WAITING = 8
-"""A pause is so many times as long as it took to do what had waited for the slice to end."""
+"""The pause is this many times the time spent on requests that waited for the slice to end."""
 RETRY_SECONDS = 1.0
-"""After a failure, in real time; a wake ends this pause as well."""
+"""Pause after a failed slice, in real time; a wake ends it early."""
 
 JobSlice = Coroutine[Any, Any, float | None]
 InTurns = Callable[[JobSlice], Awaitable[float | None]]
@@ -34,23 +33,23 @@ _log = logging.getLogger("hashrange.jobs")
 
 
 class _Line:
-    """One job, and where it is."""
+    """One job and its state."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.wake = asyncio.Event()
-        """There may be something new to do."""
+        """Set when there may be new work for the job."""
         self.rest = asyncio.Event()
-        """The job waits, and nothing has woken it."""
+        """Set while the job rests."""
         self.failure: Exception | None = None
-        """What the last slice failed with."""
+        """The error of the last slice; None if it succeeded."""
 
 
 class Runner:
     """Runs jobs on the event loop from `start` to `stop`."""
 
     def __init__(self, jobs: Sequence[Job], clock: Clock, in_turns: InTurns = lambda work: work) -> None:
-        """`in_turns` runs a slice so that others have their turn in the midst of it; what it returns is awaited."""
+        """`in_turns` starts a slice so that it gives way to requests while it runs; its result is awaited."""
         self.jobs = jobs
         self._in_turns = in_turns
         self._clock = clock
@@ -60,21 +59,21 @@ class Runner:
         self._stop_listening: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Begin; every job looks for work at once."""
+        """Start all jobs; each looks for work at once."""
         loop = asyncio.get_running_loop()
         self._stop_listening = self._clock.on_advance(self.wake)
         self._tasks = [loop.create_task(self._run(line), name=f"hashrange-{line.job.name}") for line in self._lines]
 
     def wake(self) -> None:
-        """There is something new to do, or time has been moved: let every job look."""
+        """Let every job look for work, because there is new work or time was moved."""
         for line in self._lines:
             line.wake.set()
             line.rest.clear()
 
     async def until_at_rest(self) -> None:
-        """Return once all jobs rest at the same moment, whatever work they made for each other, or the runner has stopped.
+        """Return once all jobs rest at the same time, having done their work for each other, or the runner has stopped.
 
-        Raises what a job failed with, if its last slice did: that one rests until it is tried again.
+        Raises the error of a job whose last slice failed: a failed job rests until it is tried again.
         """
         while self._tasks and not all(line.rest.is_set() for line in self._lines):
             for line in self._lines:
@@ -84,7 +83,7 @@ class Runner:
                 raise line.failure
 
     async def stop(self) -> None:
-        """End all jobs between two slices, or where one waits; returns when they have ended."""
+        """Cancel the jobs' tasks, between two slices or where a slice waits; returns when the tasks have ended."""
         self._stop_listening()
         for task in self._tasks:
             task.cancel()
@@ -94,13 +93,13 @@ class Runner:
             line.rest.set()
 
     async def _run(self, line: _Line) -> None:
-        """One job, for ever."""
+        """Run one job's slices until the task is cancelled."""
         job = line.job
         while True:
             line.wake.clear()
             try:
                 pause_seconds = await self._in_turns(job.run_slice())
-            except Exception as error:  # noqa: BLE001 - whatever failed, the server goes on
+            except Exception as error:  # noqa: BLE001 - a failed job must not end the server
                 if line.failure is None:
                     _log_failure(job, error)
                 line.failure = error
@@ -110,12 +109,12 @@ class Runner:
             if pause_seconds is not None and pause_seconds <= AT_ONCE:
                 await self._give_way()
             elif job.waits_for_service_time and self._clock.is_virtual:
-                await _rest(line, None)  # an advance wakes it
+                await _rest(line, None)  # an advance of the clock wakes the job
             else:
                 await _rest(line, pause_seconds)
 
     async def _give_way(self) -> None:
-        """Let everybody who waits have their turn, and then some."""
+        """Let waiting requests run, then pause in proportion to their time."""
         slice_ended_seconds = self._monotonic()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -125,7 +124,7 @@ class Runner:
 
 
 async def _rest(line: _Line, seconds: float | None) -> None:
-    """Until woken, at most so long; None: however long that takes."""
+    """Rest until woken, or for at most `seconds` if given."""
     if line.wake.is_set():
         return
     line.rest.set()
@@ -136,7 +135,7 @@ async def _rest(line: _Line, seconds: float | None) -> None:
 
 
 def _log_failure(job: Job, error: Exception) -> None:
-    """The operator's failures in one line, ours with their trace."""
+    """Log a StorageError in one line, any other error (a bug) with its traceback."""
     if isinstance(error, StorageError):
         _log.error("The job %s waits: %s", job.name, error)
     else:

@@ -1,10 +1,10 @@
-"""Who has the store put in order when nobody writes? This job: it only looks, the work happens beside the loop."""
+"""Which job merges what writes leave in the store? `Settle`, when writes pause; the merge runs off the event loop."""
 
 from hashrange.store.interface import Maintenance
 
 
 class Settle:
-    """Looks whether writes have paused."""
+    """The job that has the store merge when writes have paused."""
 
     name = "settle"
     waits_for_service_time = False
@@ -13,5 +13,5 @@ class Settle:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """One look."""
+        """Merge if no write came since the last slice."""
         return await self._maintenance.settle()

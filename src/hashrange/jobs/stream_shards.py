@@ -1,10 +1,10 @@
-"""Who lets shards of streams follow each other, and deletes what is too old? This job, one stream at a time."""
+"""Which job replaces stream shards and deletes those that are too old? `StreamShards`, one stream at a time."""
 
 from hashrange.store.interface import Maintenance
 
 
 class StreamShards:
-    """Tends all streams."""
+    """The job that tends the shards of all streams."""
 
     name = "stream shards"
     waits_for_service_time = True
@@ -13,5 +13,5 @@ class StreamShards:
         self._maintenance = maintenance
 
     async def run_slice(self) -> float | None:
-        """Do what is due of one stream."""
+        """Replace and delete shards of one stream."""
         return await self._maintenance.tend_streams(self._maintenance.lease())

@@ -1,7 +1,7 @@
-"""How is service time moved? The clock is moved, and whoever moved it hears when the jobs have done all that this made due.
+"""How is service time moved? `advance` moves the clock and returns when the jobs have done all work that became due.
 
-Time jumps: work that was due in between is done at the new time, in the order in which the jobs do it. Nothing here
-sleeps or looks again and again. Like the jobs, both functions run on the server's event loop.
+Time jumps: work that was due in between is done at the new time, in whatever order the jobs run. Nothing here sleeps or
+polls. Like the jobs, both functions run on the server's event loop.
 """
 
 from hashrange.clock import MovableClock, VirtualClock
@@ -9,9 +9,9 @@ from hashrange.jobs.runner import Runner
 
 
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
-    """Move service time; returns when all is done that is due by then, and all that this made due.
+    """Move service time; returns when all work is done that is due by then, or that became due through such work.
 
-    Raises what a job failed with (StorageError, or an error of ours) after all the others have come to rest.
+    Raises a failed job's error (StorageError, or a bug's exception) after all other jobs have come to rest.
     """
     clock.advance(seconds)
     await jobs.until_at_rest()

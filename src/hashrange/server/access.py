@@ -1,7 +1,8 @@
-"""Who asks, and for which data? A signed request becomes a Scope: one account and Region.
+"""How is a request authenticated? Its signature gives a Scope: one account and Region.
 
-Without credentials, form, date skew and scope of a signature are checked, the signature itself cannot be; the Region is the scope's.
+Without credentials, a signature's form, date skew and scope are checked, but not the signature itself.
 With credentials: unknown key, signature, session token, in that order (signing.md 2, steps 9 to 11).
+The Region is that of the signature's scope.
 """
 
 from collections.abc import Mapping
@@ -23,21 +24,21 @@ PREFIX_BYTES_MAX = 2048
 
 
 class Access:
-    """Lets requests in. `credentials` None: no signature is checked."""
+    """Authenticates requests. With `credentials` None, signatures are not verified."""
 
     def __init__(self, service: Service, credentials: Mapping[str, Credential] | None = None) -> None:
         self._scope_of = service.scope
         self._wall_time = service.clock.wall_time
         self._credentials = credentials
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
-        """Authorization header without its signature → who that is, for which service, with which session token."""
+        """Authorization header without its signature → signer, service, Scope, session token."""
         self._keys: dict[tuple[str, str, str], bytes] = {}
         self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: HttpRequest, service: str) -> Scope:
-        """The scope of the request's sender, who must have signed for the service of this signing name (`dynamodb`).
+        """Return the Scope of the sender, who must have signed for the signing name `service` (such as `dynamodb`).
 
-        Raises the errors of signing.md 3. Under 1 µs without credentials, 5 µs with.
+        Raises the errors of signing.md 3. Takes under 1 µs without credentials, 5 µs with.
         """
         values = request.values
         layout = request.layout
@@ -62,7 +63,7 @@ class Access:
         return scope
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
-        """Every check, in the service's order; what was found sound is kept for the fast path."""
+        """Run every check in the service's order; keep valid results for the fast path."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
         account = ACCOUNT
@@ -75,7 +76,7 @@ class Access:
         return scope
 
     def _check_secret(self, request: HttpRequest, claim: Claim, credentials: Mapping[str, Credential]) -> Credential:
-        """Steps 9 to 11."""
+        """Check key, Region, signature and session token (signing.md 2, steps 9 to 11)."""
         credential = credentials.get(claim.access_key)
         if credential is None:
             raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
@@ -101,7 +102,7 @@ class Access:
         return key
 
     def _remember(self, request: HttpRequest, claim: Claim, credential: Credential | None, scope: Scope) -> None:
-        """Keep what the next request of this client will repeat: only headers that end with the signature, as SDKs send them."""
+        """Keep what this client's next request repeats; only of headers that end with the signature, as SDKs send."""
         authorization = request.header(b"authorization")
         date = request.header(b"x-amz-date")
         seconds = seconds_of(claim.date)

@@ -1,4 +1,4 @@
-"""One line per request, for operators who ask for it. Never on by default: a line costs as much as a request."""
+"""How is a request logged? By one line in the access log, which is off by default: a line costs as much as a request."""
 
 import logging
 import re
@@ -9,20 +9,22 @@ from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.access")
 _exception = re.compile(rb'(?:\{"__type":"[^"#]*#|<)([A-Za-z]+)').match
-"""How a body begins that names an exception: the protocol's JSON, or the XML of a request that is none of it."""
+"""Matches the beginning of a body that names an exception: the protocol's JSON, or the XML sent to other requests."""
 
 NOTHING_USED = "- - -"
 
 Peer = Sequence[object] | None
-"""A client's address as the transport tells it, the host first."""
+"""A client's address as the transport reports it, the host first."""
 
 
 def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str) -> None:
-    """`127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`; what a client sent is quoted by `ascii`.
+    """Log a line: `127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`.
 
-    `used` is the last three: table, units read and units written; empty for a request that did not reach an operation: `… - - -`.
-    Of a refusal with the exception that the client hears at the end: `… 400 128 <request id> music - - ValidationException`.
-    What was refused before it was a request has no more than `127.0.0.1 - - - 400 49 - - - -`.
+    Text of the client is escaped by `ascii`.
+    `used` is the last three fields: table, units read and units written; empty (`… - - -`) for a request that did not
+    reach an operation. An error adds the exception that the client gets:
+    `… 400 128 <request id> music - - ValidationException`. Input refused before it became a request (None) gives
+    only `127.0.0.1 - - - 400 49 - - - -`.
     """
     used = used or NOTHING_USED
     host = peer[0] if peer else "-"
@@ -38,9 +40,9 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
 
 
 def printable(sent: bytes) -> str:
-    """Bytes of a client, safe in one line of a log."""
+    """Return a client's bytes escaped, safe in one line of a log."""
     return ascii(sent.decode("latin-1"))[1:-1]
 
 
 AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]
-"""(request or None for a refusal, status, the reply's body, peer, what was used or nothing)."""
+"""Called with: request (None for a refusal), status, the reply's body, peer, used tables and units (may be empty)."""

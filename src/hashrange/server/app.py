@@ -1,6 +1,6 @@
-"""How does a server come to life, and how does it end? The composition root: settings in, a listening server out.
+"""How does a server start and stop? The composition root: settings in, a listening server out.
 
-The only place that puts a service and a server together. It prints nothing: `on_ready` hears the endpoint.
+This is the only place that connects a service with a server. It prints nothing: `on_ready` gets the endpoint.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ async def serve(
     clock: Clock | None = None,
     operations: Mapping[str, Operation] = ANSWERED,
 ) -> None:
-    """Open the store and serve until SIGTERM or SIGINT; then answer what is open, make everything durable, and let go.
+    """Open the store and serve until SIGTERM or SIGINT; then answer open requests, make everything durable, and close.
 
-    Raises StorageError, CredentialsFileError, TlsFilesError or ListenError when it cannot start; `on_ready` hears the
-    endpoint's URL once it has, and what it raises ends the server.
+    Raises StorageError, CredentialsFileError, TlsFilesError or ListenError if it cannot start. After the start,
+    `on_ready` gets the endpoint's URL; an exception that it raises ends the server.
     """
     clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
     loop = asyncio.get_running_loop()
@@ -50,9 +50,9 @@ async def serve(
 
 
 def run(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """`serve` in a process of its own, on the quickest event loop of this platform; returns when the server has stopped.
+    """Run `serve` in its own process, on the platform's fastest event loop; return when the server has stopped.
 
-    Raises DescriptorsTooFewError too.
+    Raises DescriptorsTooFewError and the errors of `serve`.
     """
 
     def settle(endpoint: str) -> None:

@@ -1,4 +1,4 @@
-"""What is known of the clients of a listener, by whoever answers them? How many there are, and where each is."""
+"""What do protocols know about a listener's clients? The number of open connections, and each client's address."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,20 +7,20 @@ from hashrange.server.incoming import AnsweredConnection, Respond
 
 
 class Clients(NamedTuple):
-    """Those of one listener."""
+    """Access to the clients of one listener."""
 
     count_open: Callable[[], int]
-    """How many connections are open."""
+    """Returns the number of open connections."""
     host_of: Callable[[Respond], str | None]
-    """Address of the client that is answered by this; None when it cannot be told any more."""
+    """Returns the address of the client that this `respond` answers; None if it is no longer known."""
 
 
 def host_of_connection(respond: Respond) -> str | None:
-    """The address, when `respond` is the method of a connection."""
+    """Return the client's address. `respond` must be the bound method of a connection."""
     connection: AnsweredConnection = respond.__self__  # type: ignore[attr-defined]
     peer = connection.peer
     return str(peer[0]) if peer else None
 
 
 IN_THIS_PROCESS = Clients(lambda: 0, lambda respond: "127.0.0.1")
-"""Without a listener: whoever asks is in the same process."""
+"""Clients without a listener: callers in the same process."""

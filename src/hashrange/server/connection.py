@@ -1,8 +1,8 @@
-"""How does a connection live? Bytes in, requests to the front one at a time, replies out in order.
+"""How does a connection handle its client? Bytes in, requests to the front one at a time, replies out in order.
 
-One `Connection` per socket, without a task, in the turns of `incoming.py`. What may happen when is said by `connection_states.py`; here it is done.
-`reading.py` makes requests of the bytes, `deadlines.py` ends slow clients. While a request is in work, further ones of the same connection wait,
-and the client is not listened to: what waits is bounded by one read of the socket, of which no more is parsed than completes a request.
+One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what happens when,
+this file does it. `reading.py` parses requests, `deadlines.py` ends slow clients. While a request is in work, later
+requests wait and the client is not read: one read of the socket may wait, parsed only until it completes a request.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
@@ -38,31 +38,31 @@ class Connection(asyncio.Protocol):
         self.connections = connections
         self.transport: asyncio.Transport = cast("asyncio.Transport", None)
         self.socket_transport: asyncio.Transport | None = None
-        """With TLS, the one below."""
+        """With TLS, the socket's transport; else None."""
         self.receiving = BETWEEN
         self.answering = IDLE
         self.sending = FLOWING
         self.input = LISTENING
         self.unread_bytes = 0
-        """Of long reads that wait for their turn."""
+        """Bytes of long reads that wait to be parsed."""
         self.is_held = False
-        """`long_reads.py` says so: it goes on in a later turn."""
+        """True while `long_reads.py` postpones reading from the client to a later turn."""
         self.reading = Reading()
         self.ready = self.reading.ready
         self.request: HttpRequest | None = None
-        """The one in work while BUSY."""
+        """The request in work while BUSY; else None."""
         self.refusal: Refusal | None = None
-        """What is sent to who is REFUSED."""
+        """The refusal to send while REFUSED."""
         self.last_reply = NONE
         self.reply_bytes = 0
-        """Of its body, which is held as a whole until the client has read the last of it."""
+        """Size of the last reply's body, held as a whole until the client has read all of it."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
         self.share = Share(connections.room)
 
-    # --- the transport's calls ------------------------------------------------------------------
+    # --- transport callbacks --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has connected."""
+        """Register a new client; refuse one too many."""
         self.transport = cast("asyncio.Transport", transport)
         connections = self.connections
         if len(connections.open) < connections.connections_max and not connections.is_stopping:
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone; a reply still pending is dropped when it comes."""
+        """Release what the lost connection holds; a pending reply is dropped when it is made."""
         self.receiving = states.LOSE[self.receiving]
         connections = self.connections
         connections.open.discard(self)
@@ -89,13 +89,13 @@ class Connection(asyncio.Protocol):
             self.request.is_abandoned = True
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the client: they wait for their turn."""
+        """Queue bytes from the client in `incoming.py`."""
         if len(data) > PIECE_BYTES and not self.expect_long(len(data)):
             return
         self.connections.incoming.add(self, data)
 
     def expect_long(self, size_bytes: int) -> bool:
-        """The client is not listened to before this read has had its turn. False: there is no room for it, and it is dropped."""
+        """Pause reading until this long read is parsed. False: no memory is left, and the read is dropped."""
         if not self.connections.room.begin(size_bytes):
             if self.receiving not in states.DEAF:
                 self.refuse(TOO_MUCH_UNFINISHED)
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def eof_received(self) -> bool:
-        """The client sends nothing more: what has come is answered in its turn, then the connection is closed."""
+        """Queue the end of input: what the client has sent is answered, then the connection is closed."""
         self.input = states.END[self.input]
         connections = self.connections
         connections.incoming.add(self, None)
@@ -117,27 +117,27 @@ class Connection(asyncio.Protocol):
         return False
 
     def pause_writing(self) -> None:
-        """The client reads too slowly: no further request is started until it has read on."""
+        """The client reads too slowly: start no further request until `resume_writing`."""
         self.sending = states.BLOCK[self.sending]
         self.listen()
         self.connections.unread.add(self)
 
     def resume_writing(self) -> None:
-        """The client has read on."""
+        """The client reads its replies again: continue."""
         self.sending = states.UNBLOCK[self.sending]
         self.connections.unread.remove(self)
         self.go_on()
 
     def count_unsent_bytes(self) -> int:
-        """How much is held of what is written, because the client has not read it."""
+        """Bytes of written replies that are held because the client has not read them."""
         below = self.socket_transport
         waiting_bytes = self.transport.get_write_buffer_size() + (0 if below is None else below.get_write_buffer_size())
         return max(waiting_bytes, self.reply_bytes) if waiting_bytes else 0
 
-    # --- what comes -----------------------------------------------------------------------------
+    # --- input ----------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Read these bytes, in their turn; `take` is called next."""
+        """Parse bytes from the client; `incoming.py` calls `take` next."""
         is_long = len(data) > PIECE_BYTES
         if is_long:
             self.unread_bytes -= len(data)
@@ -160,11 +160,11 @@ class Connection(asyncio.Protocol):
             self.refuse(outcome)
 
     def reach_end(self) -> None:
-        """The client's end has its turn, behind all that came before; `take` is called next."""
+        """Process the end of input, after all earlier bytes; `incoming.py` calls `take` next."""
         self.input = states.REACH_END[self.input]
 
     def read_on(self) -> None:
-        """Parse on in a long read, unless it waits for room."""
+        """Parse more of a long read, unless its request waits for memory."""
         refusal = self.reading.feed_rest() if self.receiving is not WAITING else None
         if refusal is not None:
             self.refuse(refusal)
@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
             self.listen()
 
     def look_at_progress(self) -> None:
-        """After parsing: is a request whole, or has one begun, which must go on?"""
+        """After parsing: note that a request is complete, or check the unfinished one."""
         if not self.ready:
             self.look_inside()
             return
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
             self.share.complete()
 
     def look_inside(self) -> None:
-        """A read has ended inside a request: start its deadline, and bound what it may hold."""
+        """A read has ended inside a request: start its deadline, and limit its memory."""
         reading = self.reading
         share = self.share
         if self.receiving is BETWEEN:
@@ -205,7 +205,7 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def let_in(self) -> None:
-        """There is room for the body: its time begins anew."""
+        """Memory for the waiting body is free: restart its deadline and continue."""
         self.receiving = states.LET_IN[self.receiving]
         self.since_seconds = self.active_at_seconds = self.connections.tick_seconds
         self.go_on()
@@ -213,7 +213,7 @@ class Connection(asyncio.Protocol):
     # --- requests and replies -------------------------------------------------------------------
 
     def take(self) -> HttpRequest | None:
-        """The next request to be answered, now in work; None while there is one, and while the client leaves replies unread."""
+        """Put the next request in work and return it; None if one is in work, replies are unread, or none is ready."""
         ready = self.ready
         if not ready and (self.reading.rest or self.input is states.ENDED):
             self.take_rest()
@@ -226,11 +226,11 @@ class Connection(asyncio.Protocol):
         return request
 
     def take_rest(self) -> None:
-        """Go on with a long read, or finish. Never raises: others have the same turn."""
+        """Continue a long read, or finish. Never raises, because other connections share the turn."""
         try:
             if self.reading.rest:
                 self.read_on()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+        except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection
             self.lose(error)
             return
         if not self.ready:
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
     def respond(
         self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
     ) -> None:
-        """Answer the request in work; a large reply that is compressed gives way meanwhile. Never raises: others are answered in the same turn."""
+        """Answer the request in work; compressing a large reply gives way. Never raises: others share the turn."""
         request = self.request
         assert request is not None
         connections = self.connections
@@ -255,7 +255,7 @@ class Connection(asyncio.Protocol):
                 reply = connections.writer.ok(request, body, now)
             else:
                 reply = connections.writer.reply(request, status, body, now, content_type, extra)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+        except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection
             self.lose(error)
         self.answering, self.request = ANSWER[self.answering], None
         self.last_reply = LARGE if len(body) >= LARGE_BYTES else SMALL
@@ -268,7 +268,7 @@ class Connection(asyncio.Protocol):
             connections.outgoing.send(self.transport, reply, now, is_alone=len(connections.open) == 1)
             if connections.access_log is not None:
                 connections.access_log(request, status, body, self.peer, used)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and costs this client its connection
+        except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection
             self.lose(error)
             return
         if not request.keeps_alive:
@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
         elif self.input is not LISTENING or self.receiving is not BETWEEN or self.reading.url:
             self.go_on()
 
-    # --- what is next ---------------------------------------------------------------------------
+    # --- the next step --------------------------------------------------------------------------
 
     @property
     def peer(self) -> Peer:
@@ -287,18 +287,18 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_gone(self) -> bool:
-        """The client has left, or is being cut off: nobody waits for a reply."""
+        """True if the client has left or is being cut off: it needs no reply."""
         return self.transport.is_closing()
 
     @property
     def has_more(self) -> bool:
-        """Has anything come that is neither in work nor part of an unfinished request?"""
+        """True if complete requests or parts of long reads wait."""
         return bool(self.ready or self.reading.rest or self.unread_bytes)
 
     def go_on(self) -> None:
-        """After a reply, a pause or an end: do what is next, and listen to the client if the states say so."""
+        """After a reply, a pause or the end of input: take the next step, and read on if the states say so."""
         if self.receiving is BETWEEN and self.reading.url and not self.has_more:
-            self.look_inside()  # the beginning of a request came behind whole ones, which are out of the way now
+            self.look_inside()  # the beginning of a request came behind complete ones, which have been taken
         reading = self.reading
         step = states.next_step(
             self.receiving, self.answering, self.sending, self.input, bool(self.ready), bool(reading.rest), reading.wants_continue
@@ -316,7 +316,7 @@ class Connection(asyncio.Protocol):
         self.listen()
 
     def listen(self) -> None:
-        """Listen to the client exactly while the states say so; once it has ended its input, there is nothing to listen to."""
+        """Pause or resume reading as the states say; nothing happens once input has ended."""
         if self.receiving in states.OVER or self.transport.is_closing():
             return
         has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
@@ -329,14 +329,14 @@ class Connection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def write_now(self, data: bytes) -> None:
-        """Write what is no reply, after the replies that are held."""
+        """Write data other than a reply, after all held replies."""
         self.connections.outgoing.flush()
         self.transport.write(data)
 
-    # --- ends -----------------------------------------------------------------------------------
+    # --- ending ---------------------------------------------------------------------------------
 
     def refuse(self, refusal: Refusal) -> None:
-        """Say why, and close once earlier replies are out; nothing more is read."""
+        """Send `refusal` after earlier replies, then close; nothing more is parsed."""
         self.receiving = states.REFUSE[self.receiving]
         self.refusal = refusal
         self.drop()
@@ -345,7 +345,7 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def send_refusal(self) -> None:
-        """All replies before it are out. What the client still sends is dropped, until it closes or the sweep does."""
+        """Send the refusal: no reply is due. Further input is dropped until the client or the sweep closes."""
         assert self.refusal is not None
         status, body = self.refusal
         connections = self.connections
@@ -362,23 +362,23 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def stop(self) -> None:
-        """The server stops: close now if idle, else after the replies that are due."""
+        """The server stops: close if idle; else `respond` closes after the due reply."""
         if self.answering is IDLE and not self.has_more and self.receiving not in states.OVER:
             self.close()
 
     def drop_request(self) -> None:
-        """The client has left before its request's turn."""
+        """Drop the request in work: its client has left."""
         self.answering, self.request = ANSWER[self.answering], None
         if not self.ready:
             self.share.answer()
 
     def lose(self, error: Exception) -> None:
-        """An error of ours: end this connection, and only this one."""
+        """Log an internal error, and end this connection only."""
         _log.error("a connection met an error of ours; please report it", exc_info=error)
         self.cut_off()
 
     def close(self) -> None:
-        """Close behind what is written; what has come and is not answered is dropped."""
+        """Close after sending what is written; unanswered requests are dropped."""
         self.receiving = states.CLOSE[self.receiving]
         self.since_seconds = self.connections.tick_seconds
         self.drop()
@@ -387,7 +387,7 @@ class Connection(asyncio.Protocol):
         self.transport.close()
 
     def cut_off(self) -> None:
-        """Close at once: what is not written yet is lost too."""
+        """Close at once: unsent replies are lost too."""
         self.receiving = states.CUT_OFF[self.receiving]
         self.since_seconds = self.connections.tick_seconds
         self.drop()
@@ -395,6 +395,6 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
     def drop(self) -> None:
-        """Nothing more is read."""
+        """Stop parsing; release the unfinished request's memory."""
         self.reading.drop()
         self.share.leave()

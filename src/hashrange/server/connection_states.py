@@ -1,25 +1,25 @@
-"""In which states can a connection be, which events lead from one to another, and what does it do next? Pure.
+"""Which states does a connection have, which events change them, and what does it do next? Pure state machines.
 
-Four small machines, one for each question. Their states are independent of each other; what follows from several of them
-together is said by the functions at the end of this file.
+Four state machines, one for each question. They are independent; the functions at the end of this file combine them.
 
-`Receiving`: what is made of the bytes that come?
+`Receiving`: how are received bytes handled?
 
-    BETWEEN    Nothing of the next request has come, or only behind requests that wait to be answered.
-    INSIDE     A read has ended inside a request. Its deadline runs.
-    WAITING    The request has a large body, and there is no room for it yet (`receive_budget.py`). Nothing of it is parsed meanwhile.
-    REFUSED    The client has sent what is no request, or may send no more. Its refusal goes out behind the replies that are due;
-               nothing more is parsed.
-    LINGERING  The refusal is out. What the client still sends is read and dropped, or it might never see the refusal.
-    CLOSING    The server has closed the connection. What is written still goes out; nothing is parsed, answered or written.
+    BETWEEN    Nothing of the next request has come, except behind requests that wait to be answered.
+    INSIDE     A read has ended inside a request. The request's deadline runs.
+    WAITING    The request has a large body, which waits for memory (`receive_budget.py`). It is not parsed meanwhile.
+    REFUSED    The client has sent something that is not a request, or may send no more. The refusal follows all due
+               replies; nothing more is parsed.
+    LINGERING  The refusal is sent. Further bytes are read and dropped, or the client might never see the refusal.
+    CLOSING    The server has closed the connection. Written bytes are still sent; nothing is parsed or answered.
     GONE       The connection is lost. Final.
 
-`Answering`: IDLE, or BUSY with exactly one request. `Sending`: FLOWING, or BLOCKED because the client does not read its replies.
-`Input`: LISTENING to the client, PAUSED, ENDING once the client has said that it sends nothing more, and ENDED when all that came before
-has had its turn. ENDED is final.
+`Answering`: IDLE, or BUSY with exactly one request.
+`Sending`: FLOWING, or BLOCKED because the client does not read its replies.
+`Input`: LISTENING to the client; PAUSED; ENDING once the client has ended its input; ENDED once that end has been
+processed, after everything received before. ENDED is final.
 
-An event is a dict from the states in which it can occur to the states that follow: `state = EVENT[state]`. In any other state it raises
-KeyError: that is a bug of the server, which costs one connection.
+An event is a dict from each state in which it can occur to the next state: `state = EVENT[state]`. Any other state
+raises KeyError: a bug of the server, which costs one connection.
 This file must not know sockets, requests or time.
 """
 
@@ -27,7 +27,7 @@ from enum import StrEnum, auto
 
 
 class Receiving(StrEnum):
-    """What is made of the bytes that come."""
+    """How received bytes are handled."""
 
     BETWEEN = auto()
     INSIDE = auto()
@@ -39,21 +39,21 @@ class Receiving(StrEnum):
 
 
 class Answering(StrEnum):
-    """Is a request in work?"""
+    """Whether a request is in work."""
 
     IDLE = auto()
     BUSY = auto()
 
 
 class Sending(StrEnum):
-    """Does the client read its replies?"""
+    """Whether the client reads its replies."""
 
     FLOWING = auto()
     BLOCKED = auto()
 
 
 class Input(StrEnum):
-    """Is the client listened to?"""
+    """Whether the server reads from the client, and whether input has ended."""
 
     LISTENING = auto()
     PAUSED = auto()
@@ -61,7 +61,7 @@ class Input(StrEnum):
     ENDED = auto()
 
 
-# A member of an enumeration costs 90 ns when it is looked up in its class, and 10 as a name of a module.
+# Looking up an enumeration's member costs 90 ns in its class, and 10 ns as a module's name.
 BETWEEN, INSIDE, WAITING = Receiving.BETWEEN, Receiving.INSIDE, Receiving.WAITING
 REFUSED, LINGERING, CLOSING, GONE = Receiving.REFUSED, Receiving.LINGERING, Receiving.CLOSING, Receiving.GONE
 IDLE, BUSY = Answering.IDLE, Answering.BUSY
@@ -69,81 +69,81 @@ FLOWING, BLOCKED = Sending.FLOWING, Sending.BLOCKED
 LISTENING, PAUSED, ENDING, ENDED = Input.LISTENING, Input.PAUSED, Input.ENDING, Input.ENDED
 
 DEAF = frozenset((REFUSED, LINGERING, CLOSING, GONE))
-"""Nothing that comes is parsed."""
+"""States in which received bytes are not parsed."""
 OVER = frozenset((CLOSING, GONE))
-"""Nothing is written any more either."""
+"""States in which nothing is parsed or written."""
 
 
 # --- Receiving ----------------------------------------------------------------------------------
 
 BEGIN = {BETWEEN: INSIDE}
-"""A read has ended inside a request, and all requests before it are out of the way."""
+"""A read has ended inside a request, and no complete request waits before it."""
 COMPLETE = {INSIDE: BETWEEN}
-"""That request is whole."""
+"""The request being received is complete."""
 WAIT = {INSIDE: WAITING}
-"""There is no room for its body."""
+"""No memory is free for the request's body."""
 LET_IN = {WAITING: INSIDE}
-"""Now there is."""
+"""Memory for the waiting body is free."""
 REFUSE = {BETWEEN: REFUSED, INSIDE: REFUSED, WAITING: REFUSED}
-"""The client has sent what is no request, too much or too slowly, or it is one client too many."""
+"""The client has sent something that is not a request, too much, or too slowly, or there are too many clients."""
 REFUSAL_SENT = {REFUSED: LINGERING}
-"""All replies before the refusal are out, and so is the refusal."""
+"""The refusal, and all replies before it, have been sent."""
 CLOSE = dict.fromkeys((BETWEEN, INSIDE, WAITING, REFUSED, LINGERING), CLOSING)
-"""The server closes the connection behind what is written."""
+"""The server closes the connection after sending what is written."""
 CUT_OFF = dict.fromkeys((BETWEEN, INSIDE, WAITING, REFUSED, LINGERING, CLOSING), CLOSING) | {GONE: GONE}
-"""The server ends the connection at once, for a deadline or for an error of its own; that may be found out when all is over."""
+"""The server aborts the connection for a deadline or internal error, possibly after it was closed or lost."""
 LOSE = dict.fromkeys((BETWEEN, INSIDE, WAITING, REFUSED, LINGERING, CLOSING), GONE)
-"""The transport says that the connection is lost, whoever ended it."""
+"""The transport reports that the connection is lost, whichever side ended it."""
 
 # --- Answering, Sending, Input ------------------------------------------------------------------
 
 TAKE = {IDLE: BUSY}
-"""The next request is taken into work."""
+"""The next request is put in work."""
 ANSWER = {BUSY: IDLE}
-"""Its reply is made; it may still be held for some microseconds (`outgoing.py`)."""
+"""The request's reply is made; it may still be held for some microseconds (`outgoing.py`)."""
 
 BLOCK = {FLOWING: BLOCKED}
-"""More is written than the client reads."""
+"""The client reads its replies too slowly."""
 UNBLOCK = {BLOCKED: FLOWING}
-"""The client has read on."""
+"""The client reads its replies again."""
 
 PAUSE = {LISTENING: PAUSED}
 """`is_listened_to` has become false."""
 RESUME = {PAUSED: LISTENING}
 """`is_listened_to` has become true."""
 END = {LISTENING: ENDING, PAUSED: ENDING}
-"""The client says that it sends nothing more. Under TLS it may say so while it is not listened to."""
+"""The client has ended its input. Under TLS this may happen while reading is paused."""
 REACH_END = {ENDING: ENDED}
-"""Everything that came before the end has had its turn."""
+"""The end of input is processed, after everything received before."""
 
 
-# --- what follows from several states together --------------------------------------------------
+# --- functions of several states ----------------------------------------------------------------
 
 
 def is_listened_to(
     receiving: Receiving, sending: Sending, has_requests: bool, has_long_read: bool, is_held: bool
 ) -> bool:
-    """Should the client be heard? Not while it leaves replies unread, and not while something of what it has sent is in the way.
+    """True if the server should read from the client: not while replies are unread or received data waits.
 
-    `has_requests`: whole requests wait behind the one in work; `has_long_read`: a long read, or the rest of one, waits to be parsed;
-    `is_held`: too much has been read of too many (`long_reads.py`).
+    `has_requests`: complete requests wait behind the one in work; `has_long_read`: a long read, or the rest of one,
+    waits to be parsed; `is_held`: the long reads of all connections have reached their limit (`long_reads.py`).
     """
     return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read and not is_held
 
 
 class ConnectionStep(StrEnum):
-    """What a connection does next, by itself."""
+    """Steps that a connection takes without waiting for an event."""
 
     NOTHING = auto()
     """Wait for an event."""
     ASK_FOR_TURN = auto()
-    """In its turn (`incoming.py`) it takes the next request, or goes on with a long read."""
+    """Queue in `incoming.py`, which then takes the next request or continues a long read."""
     SEND_REFUSAL = auto()
-    """No reply is due before it."""
+    """Send the refusal: no reply is due before it."""
     FINISH = auto()
-    """Close: the client sends nothing more, and has all its replies."""
+    """Close: the client has ended its input and has all its replies."""
     SEND_CONTINUE = auto()
-    """Tell the client to send the body that it holds back."""
+    """Send `100 Continue`: the client holds back its body until then."""
 
 
 NOTHING, ASK_FOR_TURN, SEND_REFUSAL = ConnectionStep.NOTHING, ConnectionStep.ASK_FOR_TURN, ConnectionStep.SEND_REFUSAL
@@ -159,7 +159,7 @@ def next_step(
     has_rest: bool,
     holds_back: bool,
 ) -> ConnectionStep:
-    """The next step, in the order of what has come: requests, the rest of a long read, the refusal, the end.
+    """Return the next step. Order of precedence: requests, the rest of a long read, the refusal, the end of input.
 
     `holds_back`: the client waits for a 100 before it sends its body.
     """

@@ -1,6 +1,6 @@
-"""What do all connections share, and who ends the slow ones? The open ones, what serves them together, and the sweep.
+"""What do all connections share, and how are slow ones ended? The set of open connections, their shared objects, the sweep.
 
-This file must not know how a connection lives (`connection.py`).
+This file must not know how a connection handles its client (`connection.py`).
 """
 
 import asyncio
@@ -20,16 +20,16 @@ from hashrange.server.unread_replies import Unread
 from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
-"""After so long the loop has other turns to give: a sweep over 65,536 connections takes 17 ms, and closing all of them 140."""
+"""Longest time per call for visiting connections: a sweep over 65,536 takes 17 ms, and closing all of them 140 ms."""
 
 
 class OpenConnection(Timed, Protocol):
-    """A connection, as far as this file knows it."""
+    """The members of a connection that sweeping and stopping need."""
 
     transport: asyncio.Transport
 
     def stop(self) -> None:
-        """End it as soon as its replies are out."""
+        """End the connection as soon as its replies are sent."""
 
 
 class Connections:
@@ -46,10 +46,10 @@ class Connections:
         self.unread = Unread()
         self.long_reads = LongReads()
         self.piece = memoryview(bytearray(PIECE_BYTES))
-        """All new connections of this server read into the same bytes, which are copied at once. Another server may be on another thread."""
+        """Buffer for the first read of all connections, copied at once. Servers on other threads have their own."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
-        """Those above the limit that still read why."""
+        """Connections above the limit whose refusal is not read yet."""
         self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log
@@ -58,10 +58,10 @@ class Connections:
         self._unswept: list[OpenConnection] = []
         self._unstopped: list[OpenConnection] = []
         self.tick_seconds = clock.monotonic()
-        """Monotonic time of the last sweep: exact enough for deadlines, and free to read."""
+        """Monotonic time of the last sweep: exact enough for deadlines, and costs nothing to read."""
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, requests are read, and replies written, together at the end of a turn of `loop`."""
+        """From now on, process requests and write replies together at the end of each turn of `loop`."""
         self.incoming.hold(loop)
         self.outgoing.hold(loop)
         self.long_reads.take_turns(loop.call_soon)
@@ -71,7 +71,7 @@ class Connections:
         return [*self.open, *self.turned_away]
 
     def sweep(self) -> bool:
-        """End the connections that passed a deadline, for some milliseconds; True: some are left, to be looked at soon."""
+        """End connections that missed a deadline, for some milliseconds. True: some are left to check."""
         if not self._unswept:
             self.outgoing.flush()
             self.tick_seconds = self.monotonic()
@@ -79,7 +79,7 @@ class Connections:
         return self._visit(self._unswept, lambda connection: end_if_late(connection, self.tick_seconds, self.room))
 
     def stop(self) -> bool:
-        """Close idle connections, and each other one once its replies are out, for some milliseconds; True: some are left."""
+        """Close connections, busy ones after their replies, for some milliseconds. True: some are left."""
         if not self.is_stopping:
             self.incoming.drain()
             self.is_stopping = True
@@ -89,7 +89,7 @@ class Connections:
         return self._visit(self._unstopped, lambda connection: connection.stop())
 
     def _visit(self, left: list[OpenConnection], visit: Callable[[OpenConnection], None]) -> bool:
-        """Visit and take out as many as there is time for."""
+        """Visit and remove connections while time lasts. True: some are left."""
         ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
         while left:
             visit(left.pop())

@@ -1,14 +1,14 @@
-"""Whose keys are good? Reads the credentials file (TOML or JSON) into a table of access keys.
+"""Which access keys are accepted? Reads the credentials file (TOML or JSON) into a table of access keys.
 
     [[credential]]
     access_key = "AKIDEXAMPLE"
     secret_key = "…"
     session_token = "…"            # optional: requests must carry it
-    expires = "2027-01-01T00:00:00Z"  # optional, with a session token: from then on it has expired
+    expires = "2027-01-01T00:00:00Z"  # optional, with a session token: when it expires
     account = "000000000000"        # optional: 12 digits
     regions = ["eu-west-1"]         # optional: without it, every Region
 
-In JSON: `{"credential": [{"access_key": …}, …]}`. The only place that opens this file.
+In JSON: `{"credential": [{"access_key": …}, …]}`. Only this module opens the credentials file.
 """
 
 import re
@@ -22,16 +22,17 @@ import msgspec
 from hashrange.settings import SettingUnusable
 
 ACCOUNT = "000000000000"
-"""The account of a credential that names none, and of everybody while no credentials are configured."""
+"""The account of a credential that names none, and of all clients while no credentials are configured."""
 
 _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
-"""Access keys that can stand in a signature's Credential: ASCII without blanks, commas and slashes, which end one there."""
+"""Matches access keys that can stand in a signature's Credential: ASCII without blanks, commas and slashes, which would
+end the key there."""
 _is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
-"""As `wire.sigv4` reads one out of a signature."""
+"""Matches the names of Regions that `wire.sigv4` accepts in a signature."""
 
 
 class CredentialsFileError(SettingUnusable):
-    """The credentials file cannot be used; the message names the file, the reason and the way out."""
+    """The credentials file cannot be used; the message names the file, the reason and the remedy."""
 
 
 class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +58,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_credentials(path: str) -> dict[str, Credential]:
-    """Access key → credential; raises CredentialsFileError."""
+    """Return the file's credentials by access key. Raises CredentialsFileError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         data = msgspec.json.decode(text) if path.endswith(".json") else tomllib.loads(text)
@@ -78,7 +79,7 @@ def read_credentials(path: str) -> dict[str, Credential]:
 
 
 def _check_use(path: str, credential: Credential) -> None:
-    """Refuse a credential that no request could ever be signed with."""
+    """Raise CredentialsFileError for a credential that no request can be signed with."""
     if not _is_signable(credential.access_key):
         raise CredentialsFileError(
             f'the credentials file {path} has the access key "{credential.access_key}", which cannot stand in a signature.'

@@ -1,15 +1,15 @@
-"""Which connections have passed a deadline, and how do these end? What is looked at depends on their states.
+"""Which connections have missed a deadline, and how are they ended? Each state has a limit.
 
 | state | counted from | at most | then |
 |---|---|---|---|
-| BLOCKED, whatever else | the last bytes that came | `WRITE_SECONDS_MAX` | cut off |
-| BUSY, if not that | | no limit: the server is at work | |
-| BETWEEN | the last bytes that came | `IDLE_SECONDS_MAX` | closed |
-| INSIDE | its beginning | as `bounds.is_too_slow` says | refused |
-| WAITING | the last bytes that came | `ROOM_SECONDS_MAX` | refused |
-| REFUSED | | none: replies are due, so it is BUSY or BLOCKED | |
-| LINGERING | its beginning: the refusal | `LINGER_SECONDS` | cut off |
-| CLOSING | its beginning | `WRITE_SECONDS_MAX` | cut off |
+| BLOCKED, in any other state | the last received bytes | `WRITE_SECONDS_MAX` | cut off |
+| BUSY, not BLOCKED | | no limit: the server is working | |
+| BETWEEN | the last received bytes | `IDLE_SECONDS_MAX` | closed |
+| INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
+| WAITING | the last received bytes | `ROOM_SECONDS_MAX` | refused |
+| REFUSED | | none: replies are due, so the connection is BUSY or BLOCKED | |
+| LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
+| CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
 
 This file must not know sockets.
 """
@@ -35,7 +35,7 @@ from hashrange.server.refusals import TOO_MUCH_UNFINISHED, TOO_SLOW, Refusal
 
 
 class Timed(Protocol):
-    """A connection, as far as this file knows it. Times are monotonic seconds."""
+    """The members of a connection that deadlines depend on. Times are monotonic seconds."""
 
     receiving: Receiving
     answering: Answering
@@ -43,26 +43,26 @@ class Timed(Protocol):
     reading: Reading
     share: Share
     active_at_seconds: float
-    """When its last bytes were read."""
+    """Time at which the client's last bytes were read."""
     since_seconds: float
-    """When it came into the state INSIDE, LINGERING or CLOSING."""
+    """Time at which the connection entered the state INSIDE, LINGERING or CLOSING."""
 
     @property
     def has_more(self) -> bool:
-        """Has anything come that is not in work yet?"""
+        """True if received data waits to be parsed or answered."""
 
     def refuse(self, refusal: Refusal) -> None:
-        """Say why, and close."""
+        """Send `refusal`, then close."""
 
     def close(self) -> None:
-        """Close behind what is written."""
+        """Close after sending what is written."""
 
     def cut_off(self) -> None:
-        """Close at once."""
+        """Close at once; unsent replies are lost."""
 
 
 def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> None:
-    """End `connection` if it has passed the deadline of its states. `room` is what it shares with all others."""
+    """End `connection` if it has missed the deadline of its states. `room` is the memory budget of all connections."""
     receiving = connection.receiving
     silent_seconds = now_seconds - connection.active_at_seconds
     if connection.sending is BLOCKED:
@@ -87,7 +87,7 @@ def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> N
 
 
 def is_request_too_slow(connection: Timed, now_seconds: float, room: ReceiveBudget) -> bool:
-    """Does the request that comes take too long? Sooner if others wait for the room of its body."""
+    """True if the request being received takes too long; limits are tighter while others wait for its body's memory."""
     reading = connection.reading
     is_in_the_way = connection.share.reserved_bytes > 0 and room.is_wanted
     if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:

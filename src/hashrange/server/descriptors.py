@@ -1,6 +1,7 @@
-"""How many connections may be open at a time, so that the engine and the process always find a descriptor?
+"""How many connections may be open at a time? As many as leave file descriptors for the storage engine and the process.
 
-Idle connections cost nothing else, so they are what uses descriptors up; and an engine that finds none fails the requests of all others.
+Idle connections cost nothing but descriptors, so they can use them up; an engine that finds none fails the requests of
+all other clients.
 """
 
 import contextlib
@@ -10,31 +11,32 @@ from hashrange.errors import HashrangeError
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 
 OTHER_FILES = 96
-"""Besides data files and connections. 25 are open on disk: the event loop's, listeners, lock, logs; merges open some more."""
+"""Descriptors besides data files and connections. On disk 25 are open (event loop, listeners, lock, logs); merges open
+some more."""
 TURNED_AWAY_MAX = 32
-"""Connections above the limit that hear why and are given time to read it; further ones are closed as they hear it."""
+"""Connections above the limit that get time to read their refusal; further ones are closed right after sending it."""
 ACCEPTED_MAX = 32
-"""Accepted, but not counted yet: uvloop accepts one in each turn of the loop."""
+"""Connections accepted but not counted yet: uvloop accepts one in each turn of the loop."""
 DESCRIPTORS_MIN = 256
-"""With fewer, nothing worth serving is left for connections."""
+"""With fewer descriptors, too few are left for connections."""
 FEW_CONNECTIONS = 1024
-"""With a limit below this, a crowd of clients may meet it, so the operator is warned."""
+"""Below this limit of connections the operator is warned, because a crowd of clients may reach it."""
 LIMIT_TRIES = 8
 
 _log = logging.getLogger("hashrange.server")
 
 
 class DescriptorsTooFewError(HashrangeError):
-    """The process may open too few files; the message names the limit and the way out."""
+    """The process may open too few files; the message names the limit and the remedy."""
 
 
 def reserve_of(descriptors: int | None) -> int:
-    """How many descriptors connections leave to all else."""
+    """Descriptors kept for uses other than connections."""
     return open_files_max(descriptors) + OTHER_FILES + TURNED_AWAY_MAX + ACCEPTED_MAX
 
 
 def connections_within(connections_max: int, descriptors: int | None) -> int:
-    """How many connections may be open at a time, of so many descriptors; raises DescriptorsTooFewError."""
+    """How many connections may be open at a time with this many descriptors. Raises DescriptorsTooFewError."""
     if descriptors is None:
         return connections_max
     if descriptors < DESCRIPTORS_MIN:
@@ -46,9 +48,9 @@ def connections_within(connections_max: int, descriptors: int | None) -> int:
 
 
 def take_descriptors(connections_max: int) -> int:
-    """Let the process open as many files as it needs to serve so many connections; returns how many it can serve.
+    """Raise the process's limit of open files for this many connections; return how many it can serve.
 
-    Says so when the machine allows fewer. Raises DescriptorsTooFewError.
+    Logs when the machine allows fewer. Raises DescriptorsTooFewError.
     """
     _raise_limit(connections_max + reserve_of(None))
     descriptors = descriptors_max()
@@ -73,7 +75,7 @@ def _raise_limit(wanted: int) -> None:
         return
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
-    for _ in range(LIMIT_TRIES):  # macOS names no limit, and refuses what is above the kernel's own
+    for _ in range(LIMIT_TRIES):  # macOS reports no limit, but refuses values above the kernel's own
         if soft >= wanted:
             return
         with contextlib.suppress(OSError, ValueError):

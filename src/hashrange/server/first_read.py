@@ -1,7 +1,7 @@
-"""How much is read of a client of whom nothing is known? A piece, whatever it sends; then its connection reads for itself.
+"""How much of a new client's data does the first read take? One piece; later reads go directly to its `Connection`.
 
-The library reads up to 256 KB of each connection that has something, all in one pass: 300 new clients that send 400 KB each
-would hold the loop for 80 ms. A piece of each takes 1 ms, and tells whose requests are long (`long_reads.py`).
+The event loop's library reads up to 256 KB of each readable connection in one pass: 300 new clients that send 400 KB
+each would hold the loop for 80 ms. A piece of each takes 1 ms, and shows whose requests are long (`long_reads.py`).
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from hashrange.server.reading import PIECE_BYTES
 
 
 class FirstRead(asyncio.BufferedProtocol):
-    """A connection until its client has sent something."""
+    """Protocol of a connection until its client has sent something."""
 
     __slots__ = ("_connection",)
 
@@ -24,15 +24,15 @@ class FirstRead(asyncio.BufferedProtocol):
         self._connection.connection_made(transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the piece goes."""
+        """Return the shared buffer for a first piece."""
         return self._connection.connections.piece
 
     def buffer_updated(self, nbytes: int) -> None:
-        """The client has sent its first bytes: from now on, its connection is the protocol."""
+        """Pass the first bytes to the Connection, which becomes the transport's protocol."""
         connection = self._connection
         transport = connection.transport
         data = bytes(connection.connections.piece[:nbytes])
-        transport.pause_reading()  # for protocols with and without buffers are not changed while one of them reads
+        transport.pause_reading()  # buffered and other protocols must not be exchanged while reading
         transport.set_protocol(connection)
         transport.resume_reading()
         connection.data_received(data)
@@ -40,7 +40,7 @@ class FirstRead(asyncio.BufferedProtocol):
             connection.connections.long_reads.note(connection, nbytes)
 
     def eof_received(self) -> bool:
-        """The client has sent nothing."""
+        """The client has ended without sending anything."""
         return self._connection.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -48,9 +48,9 @@ class FirstRead(asyncio.BufferedProtocol):
         self._connection.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The client does not read why it was refused."""
+        """The client does not read its refusal."""
         self._connection.pause_writing()
 
     def resume_writing(self) -> None:
-        """It has read on."""
+        """The client reads its refusal again."""
         self._connection.resume_writing()

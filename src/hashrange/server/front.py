@@ -1,13 +1,13 @@
-"""Which protocol does a request speak, and when does it begin? Requests in, calls of the service out, in the groups in which they came.
+"""Which protocol handles a request, and when does the request begin? Requests in, calls of the service out, in groups as received.
 
-A protocol is a file or folder below `protocols`, and a class of the shape of `WireProtocol`. A request whose target a protocol
-names goes there; for any other the protocols are asked in their order, and the last one claims all that is left. Each listener has a
-front of its own.
+A protocol is a file or folder below `protocols`, with a class that implements `WireProtocol`. A request goes to the
+protocol that names its target. If none does, the protocols are asked in order, and the last claims everything. Each
+listener has its own front.
 
-Requests that are quick, small ones for a single item, begin before all others: the smallest at once, but while a crowd waits behind them only
-those that read. The rest begins in its order while the turn's slice of time lasts,
-and then as there is time in later turns: three hundred transactions that arrive together take half a second, and nobody's GetItem waits
-for more than one of them. Only so many are in work at a time, for a request takes thirty times as much memory in work as it does before.
+Quick requests, small ones for a single item, begin first: the smallest at once, but only reads while a crowd waits
+behind them. Others begin in order while the turn's time slice lasts, and then in later turns: three hundred
+transactions that arrive together take half a second, and no GetItem waits for more than one of them. The number of
+requests in work is limited, because a request in work takes thirty times as much memory as before.
 """
 
 from collections import deque
@@ -24,31 +24,34 @@ from hashrange.wire.http import HttpRequest
 QUICK_BYTES = 8 * 1024
 """The longest body of a quick request."""
 QUICKEST_BYTES = 1024
-"""The longest body of one that begins at once: three hundred of 3 KB that write sets of numbers take 150 ms."""
+"""The longest body of a request that begins at once: three hundred of 3 KB that write sets of numbers take 150 ms."""
 CROWD = 32
-"""So many other requests behind a group are a crowd."""
+"""More requests than this behind a group are a crowd."""
 PREPARED_TOGETHER = 16
-"""So many go through the stages together, as in `incoming.py`."""
+"""Queued requests that go through the stages together, as in `incoming.py`."""
 IN_WORK_MAX = 64
-"""So many requests that have given way are in work while others, which are not quick, are to begin."""
+"""While this many requests that have given way are in work, only quick requests begin."""
 
 
 class WireProtocol(Protocol):
-    """One way to ask, as far as this file knows it."""
+    """One protocol: the members that the front uses."""
 
     @property
     def targets(self) -> "Mapping[bytes, Prepare]":
-        """The values of X-Amz-Target that are its own, and what prepares their requests, as `prepare`."""
+        """The protocol's values of X-Amz-Target, each with the `prepare` function for its requests."""
 
     @property
     def quick_targets(self) -> Mapping[bytes, bool]:
-        """Those of them whose small requests take well under a millisecond; True for those that only read."""
+        """Targets whose small requests take well under a millisecond; True for targets that only read."""
 
     def claims(self, request: HttpRequest) -> bool:
-        """Is this request for it, by its method, host, path, content type or signing scope?"""
+        """True if the request is for this protocol, by method, host, path, content type or signing scope."""
 
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
-        """Of a request that it claims: a call for the service; None: the request is answered without one, now or later. Never raises; may give way."""
+        """Return the call of a claimed request, or None: it is answered without one, now or later.
+
+        Never raises; may give way.
+        """
 
 
 Prepare = Callable[[HttpRequest, Respond], Call | None]
@@ -56,7 +59,7 @@ Arrived = tuple[Prepare, HttpRequest, Respond]
 
 
 class _Target(msgspec.Struct, frozen=True, gc=False):
-    """Who prepares the requests of one target. A struct only because its members are read in half the time of a tuple's."""
+    """How to prepare requests of one target. A struct, because its members are read in half the time of a tuple's."""
 
     prepare: Prepare
     is_quick: bool
@@ -64,7 +67,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Line:
-    """Requests that have not begun, in order of arrival: those that are not prepared yet, and those that are."""
+    """Queue of requests that have not begun, in order of arrival: first not prepared (`arrived`), then `prepared`."""
 
     __slots__ = ("arrived", "prepared")
 
@@ -91,13 +94,13 @@ class Front:
         self._is_turn_due = False
 
     def look_behind(self, count_behind: Callable[[], int]) -> None:
-        """From now on, ask how much has come that is not handed over yet."""
+        """Set the function that counts data not yet handed to the front, to recognise a crowd."""
         self._count_behind = count_behind
 
     def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:
         """Answer these requests, stage by stage: calls each one's `respond` once, now or later.
 
-        A request that takes long gives way where it stands, and the others go on without it.
+        A long request gives way, and the others continue without it.
         """
         if not requests:
             return
@@ -117,20 +120,20 @@ class Front:
         return self._count_behind() > CROWD
 
     def _choose(self, request: HttpRequest) -> Prepare:
-        """Of a request whose target is none that is known."""
+        """Return `prepare` of the first protocol that claims a request of unknown target."""
         return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
 
-    # --- quick ones -----------------------------------------------------------------------------
+    # --- quick requests -------------------------------------------------------------------------
 
     def _share_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """To as many workers as it takes: nobody waits for one that has given way."""
+        """Run the stages in as many workers as needed: no request waits for a worker that has given way."""
         while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
     def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """The stages, for whatever no other worker has taken; what is not quick waits."""
+        """Run the stages for requests that no other worker took: the smallest, then queues if no crowd waits."""
         self._sort_out(requests, calls)
         if calls:
             self._service.run_in_worker(calls)
@@ -140,7 +143,10 @@ class Front:
                     self._serve(line)
 
     def _sort_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Prepare what is to begin at once. A function of its own: what it has at hand must not be kept by a worker that gives way later."""
+        """Prepare requests that begin at once, and queue the others.
+
+        A separate function, so that a worker that gives way later keeps none of its variables alive.
+        """
         targets = self._targets
         quick, others = self._quick.arrived, self._others.arrived
         is_crowd = self._is_crowd()
@@ -161,10 +167,10 @@ class Front:
                     (calls if target.is_read else behind).append(call)
         calls += behind
 
-    # --- all others -----------------------------------------------------------------------------
+    # --- queued requests ------------------------------------------------------------------------
 
     def _begin_waiting(self) -> None:
-        """Begin what waits while there is time, of either line one at least; the rest in later turns."""
+        """Begin queued requests while the slice lasts, at least one of each queue; the rest in later turns."""
         workers = self._service.workers
         self._is_turn_due = False
         for line in (self._quick, self._others):
@@ -177,31 +183,31 @@ class Front:
             self._begin_later()
 
     def _begin_later(self) -> None:
-        """In the next turn."""
+        """Begin queued requests in the next turn."""
         self._is_turn_due = True
         self._service.workers.run_next(self._begin_waiting)
 
     def _may_begin(self, line: _Line) -> bool:
-        """Is there anything in it, and are few enough in work? What is quick need not ask."""
+        """True if the queue has requests, and few enough are in work; the quick queue has no limit."""
         has_more = line.arrived or line.prepared
         return bool(has_more) and (line is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
     def _serve(self, line: _Line) -> None:
-        """The stages for some of a line, while there is time. What gives way here leaves the rest to the next worker."""
+        """Prepare and run queued requests while the slice lasts; if one gives way, other workers run the rest."""
         self._prepare_some(line)
         self._service.run_while_there_is_time(line.prepared)
 
     @staticmethod
     def _prepare_some(line: _Line) -> None:
-        """A function of its own, as `_sort_out`."""
+        """Prepare some queued requests; a separate function for the same reason as `_sort_out`."""
         arrived, prepared = line.arrived, line.prepared
         while arrived and len(prepared) < PREPARED_TOGETHER:
             prepare, request, respond = arrived.popleft()
             if request.is_abandoned:
-                respond(500, b"")  # to nobody
+                respond(500, b"")  # the client has left
                 continue
             call = prepare(request, respond)
             if call is not None:
                 prepared.append(call)
             if len(request.body) > QUICK_BYTES:
-                break  # decoded, it takes thirty times as much memory
+                break  # a large body takes thirty times as much memory when decoded

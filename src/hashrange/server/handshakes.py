@@ -1,9 +1,9 @@
-"""How does a connection come by TLS without holding up the others? Records of all handshakes wait in one line.
+"""How does a connection get TLS without delaying others? Records of all handshakes wait in one queue, served for 2 ms per turn.
 
-The signature of a handshake takes 1 to 6 ms of CPU, cannot be left halfway, and costs a client nothing. So until its handshake is done, what a
-connection brings stops here, and is handed to TLS one record at a time, a slice of time in each turn of the loop. The next record of
-a connection comes a turn later, so that none behind the handshake's last one is handed on before the connection has its transport.
-Afterwards TLS reads from the socket directly, as if it had from the beginning. This file must not know HTTP.
+The signature of a handshake takes 1 to 6 ms of CPU, cannot be interrupted, and costs a client nothing. So until its
+handshake is done, a connection's input stops here. TLS gets it one record at a time, for a limited time in each turn of
+the loop. A connection's next record follows a turn later, so that no record behind the handshake's last one is passed
+on before the connection has its transport. Afterwards TLS reads from the socket directly. This file must not know HTTP.
 """
 
 import asyncio
@@ -20,21 +20,20 @@ from hashrange.server.slow_clients import HEAD_SECONDS_MAX
 from hashrange.server.tls_sending import TlsProtocol
 
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
-"""So long a client may take until its first record is whole, and again from its turn until the handshake is done."""
+"""Longest time until a client's first record is complete, and again from the start of TLS to the handshake's end."""
 TLS_END_SECONDS_MAX = 1.0
-"""So long a client may take to end TLS in turn; those that hold idle connections never do. Until then a connection with TLS is not among those
-that are counted."""
+"""Longest time that a client may take to end TLS after the server has; clients with idle connections never do."""
 SLICE_SECONDS_MAX = 0.002
-"""After so long in a turn, no further record is handed on."""
+"""After this long in a turn, no further record is passed to TLS."""
 RECORD_TYPES = frozenset((20, 21, 22, 23))
-"""The first byte of a TLS record (RFC 8446, 5.1)."""
+"""Possible first bytes of a TLS record (RFC 8446, 5.1)."""
 RECORD_HEAD_BYTES = 5
 
 _log = logging.getLogger("hashrange.server")
 
 
 class Handshake(asyncio.Protocol):
-    """One connection from its beginning until its TLS handshake is done."""
+    """Protocol of one connection until its TLS handshake is done."""
 
     __slots__ = (
         "_connection",
@@ -52,9 +51,9 @@ class Handshake(asyncio.Protocol):
         self._handshakes = handshakes
         self._connection: Connection | None = None
         self._transport: asyncio.Transport = cast("asyncio.Transport", None)
-        """Of the socket, below TLS."""
+        """The socket's transport, below TLS."""
         self._tls: asyncio.BufferedProtocol | None = None
-        """The library's side of TLS, once it has begun."""
+        """The event loop's protocol for TLS, once TLS has begun."""
         self._task: asyncio.Task[None] | None = None
         self._received = bytearray()
         self._has_ended = False
@@ -63,18 +62,18 @@ class Handshake(asyncio.Protocol):
 
     @property
     def has_begun(self) -> bool:
-        """Has TLS begun? It does with the first whole record."""
+        """True once TLS has begun, with the first complete record."""
         return self._task is not None
 
-    # --- the transport's calls ------------------------------------------------------------------
+    # --- transport callbacks --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has connected."""
+        """Register the handshake of a new client."""
         self._transport = cast("asyncio.Transport", transport)
         self._handshakes.admit(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the client: a whole record waits in line."""
+        """Keep the client's bytes, and queue once they hold a complete record."""
         self._received += data
         if self._share.count(len(self._received)):
             self._look()
@@ -82,7 +81,7 @@ class Handshake(asyncio.Protocol):
             self.end()
 
     def eof_received(self) -> bool:
-        """The client sends nothing more: that has its turn behind what came before."""
+        """The client has ended its input: process that after earlier records."""
         self._has_ended = True
         if self._task is None:
             return False
@@ -90,7 +89,7 @@ class Handshake(asyncio.Protocol):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone before its handshake was done."""
+        """Clean up: the connection is lost before its handshake was done."""
         self._leave()
         if self._tls is not None:
             self._tls.connection_lost(exc)
@@ -98,9 +97,9 @@ class Handshake(asyncio.Protocol):
     # --- turns ----------------------------------------------------------------------------------
 
     def take_turn(self) -> None:
-        """Begin TLS, or hand one record to it."""
+        """Begin TLS, or pass one record to it."""
         if self._transport.is_closing() or self._transport.get_protocol() is not self:
-            return  # it is gone, or its handshake is done
+            return  # the connection is gone, or its handshake is done
         if self._task is None:
             self._begin()
             return
@@ -112,7 +111,7 @@ class Handshake(asyncio.Protocol):
             self._transport.abort()
 
     def end(self) -> None:
-        """Close at once."""
+        """Close the connection at once."""
         self._leave()
         if self._task is None:
             self._transport.abort()
@@ -120,7 +119,7 @@ class Handshake(asyncio.Protocol):
             self._task.cancel()
 
     def _look(self) -> None:
-        """With a whole record, or the end, wait for a turn, and listen to the client no longer; else listen."""
+        """With a complete record, or the end of input, pause reading and queue; otherwise read from the client."""
         if self._transport.is_closing():
             return
         if self._has_ended or record_bytes(self._received):
@@ -137,7 +136,7 @@ class Handshake(asyncio.Protocol):
         loop.call_soon(self._come_between)
 
     async def _shake_hands(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Raises OSError when the handshake fails."""
+        """Do the TLS handshake, then hand over the connection. Raises OSError if the handshake fails."""
         self._connection = Connection(self._handshakes.connections)
         transport = await loop.start_tls(
             self._transport,
@@ -151,16 +150,16 @@ class Handshake(asyncio.Protocol):
             self._hand_over(transport)
 
     def _come_between(self) -> None:
-        """TLS has made itself the socket's protocol, and is told of the connection, and listens to it, in the next turn."""
+        """Replace TLS, which has just become the socket's protocol; TLS starts in the next turn, before `_look`."""
         protocol = self._transport.get_protocol()
-        if protocol is self:  # it was ended before it began
+        if protocol is self:  # the handshake was ended before TLS began
             return
         self._tls = cast("asyncio.BufferedProtocol", protocol)
         self._transport.set_protocol(self)
         asyncio.get_running_loop().call_soon(self._look)
 
     def _hand_on(self, size_bytes: int) -> None:
-        """Let TLS read so many bytes."""
+        """Pass this many received bytes to TLS."""
         assert self._tls is not None
         received = self._received
         while size_bytes:
@@ -173,12 +172,12 @@ class Handshake(asyncio.Protocol):
         self._share.count(len(received))
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
-        """The handshake is done: from now on, TLS reads from the socket, first what has come already."""
+        """The handshake is done: TLS reads the bytes received already, then from the socket."""
         assert self._connection is not None
         assert self._tls is not None
         self._leave()
         if not self._has_ended:
-            self._transport.pause_reading()  # for protocols with and without buffers are not changed while one of them reads
+            self._transport.pause_reading()  # buffered and other protocols must not be exchanged while reading
         self._transport.set_protocol(TlsProtocol(self._tls, self._connection, (transport, self._transport)))
         if not self._has_ended:
             self._transport.resume_reading()
@@ -189,15 +188,15 @@ class Handshake(asyncio.Protocol):
             self._transport.close()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
-        """The handshake is done or has failed. Its task is let go of, which holds what failed, and with it this object."""
+        """Clean up after the handshake. Drop the task, whose exception refers to this object."""
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is None and self._connection is None and not task.cancelled():
-            return  # it has been handed over
+            return  # the connection has been handed over
         if error is not None and not isinstance(error, OSError):
             _log.error("a TLS handshake met an error of ours; please report it", exc_info=error)
         if self._connection is not None:
-            self._connection.reading.close()  # nobody will tell it that it is lost
+            self._connection.reading.close()  # its `connection_lost` is never called
         self._transport.abort()
 
     def _leave(self) -> None:
@@ -206,7 +205,7 @@ class Handshake(asyncio.Protocol):
 
 
 class Handshakes:
-    """All connections whose handshake is not done, and the line of those that have brought a record."""
+    """All connections whose handshake is not done, and the queue of those with a complete record."""
 
     __slots__ = (
         "_all",
@@ -225,19 +224,19 @@ class Handshakes:
         self.context = context
         self._all: set[Handshake] = set()
         self._silent: OrderedDict[Handshake, asyncio.TimerHandle] = OrderedDict()
-        """Those whose first record is not whole, longest first, and what ends them."""
+        """Handshakes without a complete first record, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
         self._new: deque[Handshake] = deque()
-        """They begin behind those that have begun: a crowd would else take turns until all of them are late."""
+        """Queued handshakes that have not begun, served after `_begun`: otherwise a whole crowd would be late."""
         self._is_turn_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, connections come, on `loop`."""
+        """Use `loop` for turns and timers from now on."""
         self._call_soon = loop.call_soon
         self._call_later = loop.call_later
 
     def admit(self, handshake: Handshake) -> None:
-        """One more. With too many connections of all kinds, the one that has been silent for longest is ended."""
+        """Add a handshake. With too many connections of all kinds, end the handshake that has been silent longest."""
         self._all.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections
@@ -246,18 +245,18 @@ class Handshakes:
             next(iter(self._silent)).end()
 
     def is_silent_no_more(self, handshake: Handshake) -> None:
-        """Its first record is whole, or it is gone."""
+        """Cancel a handshake's timer: its first record is complete, or its connection is gone."""
         timer = self._silent.pop(handshake, None)
         if timer is not None:
             timer.cancel()
 
     def forget(self, handshake: Handshake) -> None:
-        """Its handshake is done, or it is gone."""
+        """Remove a handshake that is done, or whose connection is gone."""
         self._all.discard(handshake)
         self.is_silent_no_more(handshake)
 
     def ask_for_turn(self, handshake: Handshake) -> None:
-        """It has a whole record, or an end."""
+        """Queue a handshake that has a complete record or the end of input."""
         if handshake.is_in_line:
             return
         handshake.is_in_line = True
@@ -265,17 +264,17 @@ class Handshakes:
         self._ask_loop()
 
     def stop(self) -> None:
-        """End them all."""
+        """End all handshakes."""
         for handshake in list(self._all):
             handshake.end()
 
     def turn(self) -> None:
-        """As many as there is time for; one that has begun, and one that has not, at least."""
+        """Serve queued handshakes while time lasts: at least one that has begun, and one that has not."""
         self._is_turn_due = False
         monotonic = self.connections.monotonic
         ends_seconds = monotonic() + SLICE_SECONDS_MAX
         for line in (self._begun, self._new):
-            for _ in range(len(line)):  # whoever asks again meanwhile has the next turn
+            for _ in range(len(line)):  # a handshake that is queued meanwhile waits for the next turn
                 handshake = line.popleft()
                 handshake.is_in_line = False
                 handshake.take_turn()
@@ -291,7 +290,10 @@ class Handshakes:
 
 
 def record_bytes(received: bytearray) -> int:
-    """Size of the first record, with its head; 0 while it is not whole. What is no record is as large as all that has come, and TLS refuses it."""
+    """Size of the first record with its head; 0 while it is incomplete.
+
+    Bytes that begin no record count as one record, which TLS refuses.
+    """
     if received and received[0] not in RECORD_TYPES:
         return len(received)
     if len(received) < RECORD_HEAD_BYTES:

@@ -1,6 +1,6 @@
-"""What should the operator know about clients that were pointed here by mistake? Hints in the log, each once.
+"""How does the operator learn of clients that were pointed here by mistake? By hints in the log, each given once.
 
-Some speak HTTPS to the plain port; others were pointed here with every service that they use.
+Some clients speak HTTPS to the plain port; others send the requests of every service that they use.
 """
 
 import logging
@@ -12,22 +12,22 @@ from hashrange.wire.http import HttpRequest
 HINTS_MAX = 1000
 
 TLS_HANDSHAKE = b"\x16\x03"
-"""How a client's first TLS record begins (RFC 8446, 5.1): no HTTP request does."""
+"""First bytes of a client's first TLS record (RFC 8446, 5.1); no HTTP request begins with them."""
 
 _log = logging.getLogger("hashrange.server")
 _signed_service = re.compile(rb"Credential=[^/,\s]+/[0-9]+/[^/,\s]*/([a-z0-9-]{1,64})/aws4_request").search
 
 
 class OtherServiceHint:
-    """Says once for each service that its requests are not answered here."""
+    """Logs once for each other service that its requests are not answered here."""
 
     def __init__(self, served: Collection[str]) -> None:
-        """`served` are the signing names of what is answered."""
+        """`served`: signing names of the services that are answered here."""
         self._served = frozenset(served)
         self._given: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> None:
-        """`request` was refused: was it meant for another service?"""
+        """Log a hint if the refused `request` was signed for another service."""
         found = _signed_service(request.header(b"authorization") or b"")
         if found is None or len(self._given) >= HINTS_MAX:
             return
@@ -42,13 +42,13 @@ class OtherServiceHint:
 
 
 class HttpsHint:
-    """Says once that a client speaks HTTPS to a port that serves HTTP."""
+    """Logs once that a client speaks HTTPS to a port that serves HTTP."""
 
     def __init__(self) -> None:
         self._is_given = False
 
     def __call__(self) -> None:
-        """A client's first bytes were `TLS_HANDSHAKE`."""
+        """Log the hint: a client's first bytes were `TLS_HANDSHAKE`."""
         if not self._is_given:
             self._is_given = True
             _log.warning(

@@ -1,9 +1,10 @@
-"""When are requests answered? Those of many connections together, stage by stage, once a turn of the loop.
+"""When are requests answered? Once per turn of the loop, those of many connections together, stage by stage.
 
-What one pass over the sockets has brought is parsed, then judged and decoded, then run, then answered: each stage finds its own code
-still in the processor's caches from the request before, which saves a tenth to a fifth of all CPU. The only connection of a server
-is answered at once. Connections that are new are answered behind those that are known, and those whose last reply was large behind these: a
-hundred that each ask for 1 MB take half a second. Last come long reads: a hundred take 50 ms. Figures: docs/adr/0019-turns.md.
+All input that one pass over the sockets brings is parsed, then authenticated and decoded, then run, then answered. Each
+stage finds its code in the processor's caches from the request before, which saves a tenth to a fifth of all CPU. The
+only connection of a server is answered at once. New connections are answered after known ones, and connections whose
+last reply was large after these: a hundred requests for 1 MB each take half a second. Long reads come last: a hundred
+take 50 ms. Measurements: docs/adr/0019-turns.md.
 """
 
 from collections import deque
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
     from hashrange.server.outgoing import Outgoing
 
 GROUP_MAX = 16
-"""So many requests go through the stages together: with more, the first would wait, and their data would crowd the caches."""
+"""Requests that go through the stages together: more would delay the first, and their data would fill caches."""
 TURN_SECONDS_MAX = 0.005
-"""After so long the loop has other turns to give; what is left goes on in the next one."""
+"""Longest time per turn, because the loop has other callbacks; the rest continues in the next turn."""
 
 Respond = Callable[..., None]
-"""respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was handed with, and never raises.
+"""respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was passed with.
 
-`used` is what the access log tells of tables and units (`access_log.py`)."""
+Never raises. `used`: tables and units for the access log (`access_log.py`)."""
 Handle = Callable[[Sequence[tuple[HttpRequest, Respond]]], None]
-"""Answers every one of these requests, now or later."""
+"""Answers every request of a group, now or later."""
 
 
 class LastReply(StrEnum):
-    """What a connection was answered last, which tells what its next request is likely to cost."""
+    """Size of a connection's last reply, which predicts what its next request costs."""
 
     NONE = auto()
     SMALL = auto()
@@ -45,40 +46,40 @@ NONE, SMALL, LARGE = LastReply.NONE, LastReply.SMALL, LastReply.LARGE
 
 
 class AnsweredConnection(Protocol):
-    """A connection, as far as this file knows it."""
+    """The members of a connection that are needed to answer its requests."""
 
     last_reply: LastReply
 
     @property
     def is_gone(self) -> bool:
-        """Nobody waits for its reply any more."""
+        """True if the client no longer waits for a reply."""
 
     @property
     def peer(self) -> Sequence[object] | None:
-        """The client's address as the transport tells it, the host first."""
+        """The client's address as the transport reports it, the host first."""
 
     @property
     def respond(self) -> Respond:
-        """Answers the request in work."""
+        """The function that answers the request in work."""
 
     def receive(self, data: bytes) -> None:
-        """Read what the client has sent."""
+        """Parse bytes that the client has sent."""
 
     def reach_end(self) -> None:
-        """The client's end has its turn, behind all that it has sent."""
+        """Process the end of the client's input, after all that it has sent."""
 
     def lose(self, error: Exception) -> None:
-        """End the connection: it met an error of ours."""
+        """End the connection after an internal error."""
 
     def take(self) -> HttpRequest | None:
-        """The next request, which is then in work; None while another one is, or when none is complete."""
+        """Put the next request in work and return it; None while another one is in work, or if none is complete."""
 
     def drop_request(self) -> None:
-        """The request in work is not answered: nobody waits for it any more."""
+        """Drop the request in work without an answer, because the client has left."""
 
 
 class Incoming:
-    """What the sockets have brought, of all connections, in order."""
+    """The received input of all connections, in order."""
 
     __slots__ = (
         "_call_soon",
@@ -104,23 +105,23 @@ class Incoming:
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._waiting: deque[tuple[AnsweredConnection, bytes | None]] = deque()
         self._long: dict[AnsweredConnection, list[bytes | None]] = {}
-        """Long reads, begun or not, and what came of their connections behind them. Nobody listens to these until all of it is parsed."""
+        """Long reads, begun or not, and the input behind them. Their connections are not read until all is parsed."""
         self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
-        """Requests of new connections, which go behind those of known ones."""
+        """Requests of new connections, answered after those of known ones."""
         self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
-        """Requests of connections whose last reply was large, which go behind all others."""
+        """Requests of connections whose last reply was large, answered after all others."""
         self._is_turning = False
         self._is_due = False
-        """A turn goes on, or will."""
+        """True while `turn` runs or is scheduled."""
 
     def hold(self, loop: "asyncio.AbstractEventLoop") -> None:
-        """From now on, wait for the end of a turn of `loop`."""
+        """From now on, process input at the end of each turn of `loop`."""
         self._call_soon = loop.call_soon
 
     def add(self, connection: AnsweredConnection, data: bytes | None, *, is_long: bool = False) -> None:
-        """Read `data` and answer what it completes, soon; at once when no other connection is open.
+        """Queue `data`, to be parsed and its requests answered; at once if no other connection is open.
 
-        No data: only look for requests, or, if it `is_long`, go on with a long read. None: the client sends nothing more.
+        Empty data: only look for requests or, with `is_long`, continue a long read. None: the client's input has ended.
         """
         if is_long or (data and len(data) > PIECE_BYTES) or (self._long and connection in self._long):
             self._long.setdefault(connection, []).append(data)
@@ -135,16 +136,16 @@ class Incoming:
             self._call_soon(self.turn)
 
     def count_behind(self) -> int:
-        """How much waits behind the group that is being answered."""
+        """Number of inputs that wait behind the group being answered."""
         return len(self._waiting)
 
     def drain(self) -> None:
-        """Answer everything that has come, now."""
+        """Answer all received input now."""
         while self._has_more() and not self._is_turning:
             self.turn()
 
     def turn(self) -> None:
-        """Go round until nothing waits or, on a loop, others must have their turn."""
+        """Process input until none waits or, on a loop, the time of this turn is over."""
         call_soon = self._call_soon
         ends_seconds = self._monotonic() + TURN_SECONDS_MAX if call_soon is not None else inf
         self._is_turning = self._is_due = True
@@ -163,7 +164,7 @@ class Incoming:
         return bool(self._waiting or self._new or self._dear or self._long)
 
     def _go_round(self, ends_seconds: float) -> None:
-        """A group after the other until then; one new request, one dear one, and one long read at least."""
+        """Process groups until `ends_seconds`; at least one request each of `_new` and `_dear`, and one long read."""
         monotonic = self._monotonic
         waiting = self._waiting
         while waiting:
@@ -186,12 +187,12 @@ class Incoming:
                 break
 
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
-        """Parse what some connections have sent, and have the requests answered of those that are known not to cost much."""
+        """Parse the input of some connections. Answer requests of those whose last reply was small; queue others."""
         for connection, data in group:
             if data:
                 try:
                     connection.receive(data)
-                except Exception as error:  # noqa: BLE001 - the others of the group have their turn all the same
+                except Exception as error:  # noqa: BLE001 - the other connections of the group must be served
                     connection.lose(error)
             elif data is None:
                 connection.reach_end()

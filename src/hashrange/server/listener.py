@@ -23,37 +23,37 @@ from hashrange.settings import Settings, SettingUnusable
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
-"""So long open requests may take after the server was asked to stop."""
+"""Longest time that open requests may take after the server was asked to stop."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
-"""What the kernel keeps of a connection that is not listened to, half of what it takes: left to itself it keeps 6 MB, and closing a hundred such
-connections takes 0.15 s."""
+"""Bytes that the kernel keeps of a connection that is not read; they take twice as much memory. By default it keeps
+6 MB, and closing a hundred such connections takes 0.15 s."""
 
 
 class TlsFilesError(SettingUnusable):
-    """Certificate and key cannot be used; the message names the files, the reason and the way out."""
+    """Certificate and key cannot be used; the message names the files, the reason and the remedy."""
 
 
 class ListenError(HashrangeError):
-    """The address cannot be had; the message names it, the reason and the way out."""
+    """The server cannot listen on its address; the message names it, the reason and the remedy."""
 
 
 class Secrets(NamedTuple):
-    """What the settings name files for, read before anything is opened."""
+    """Credentials and TLS context, read from the settings' files before anything is opened."""
 
     credentials: Mapping[str, Credential] | None
     tls: ssl.SSLContext | None
 
 
 def read_secrets(settings: Settings) -> Secrets:
-    """Raises CredentialsFileError and TlsFilesError when those files cannot be used."""
+    """Read credentials and TLS files. Raises CredentialsFileError or TlsFilesError if they are unusable."""
     credentials = read_credentials(settings.credentials) if settings.credentials is not None else None
     return Secrets(credentials, tls_context(settings))
 
 
 class Server:
-    """A listening server before a service."""
+    """A listening server in front of a service."""
 
     def __init__(self, service: Service, secrets: Secrets) -> None:
         self.service = service
@@ -70,7 +70,7 @@ class Server:
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self) -> str:
-        """Listen; returns the endpoint's URL. Raises ListenError when the address cannot be had."""
+        """Listen; return the endpoint's URL. Raises ListenError if it cannot listen on the address."""
         settings = self.settings
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
@@ -83,7 +83,7 @@ class Server:
             self._listener = await loop.create_server(
                 protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
-        except (OSError, UnicodeError) as error:  # the latter for names that DNS cannot carry
+        except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot carry
             raise ListenError(listen_failure(settings, error)) from error
         try:
             for listening in self._listener.sockets:
@@ -91,16 +91,16 @@ class Server:
             self._turn()
             self.service.start_jobs()
         except BaseException:
-            await self.stop()  # a loop with a listener on it would not close
+            await self.stop()  # a loop with an open listener would not close
             raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
-        """Accept nothing more, answer what is open, and close all connections; the store stays open.
+        """Accept nothing more, answer open requests, and close all connections; the store stays open.
 
-        What takes longer than STOP_SECONDS_MAX is left as it stands.
+        Requests that take longer than STOP_SECONDS_MAX are abandoned.
         """
         if self._listener is not None:
             self._listener.close()
@@ -120,7 +120,7 @@ class Server:
         self.service.workers.abandon()
 
     def _turn(self) -> None:
-        """Sweep, again and again."""
+        """Sweep the connections, and schedule the next sweep."""
         has_more = self.connections.sweep()
         if not self.connections.open:
             collector.look_at_all()
@@ -128,28 +128,28 @@ class Server:
 
 
 def bound_receive_buffer(descriptor: int) -> None:
-    """Connections inherit it from the listening socket."""
+    """Set a listening socket's receive buffer, which its connections inherit."""
     with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """TLS as configured; None without a certificate. Raises TlsFilesError for unusable files."""
+    """Return the configured TLS context; None without a certificate. Raises TlsFilesError for unusable files."""
     if settings.tls_cert is None:
         return None
 
     def refuse_passphrase() -> str:
-        """Without this, OpenSSL asks for it on the terminal, and a service would wait there."""
+        """Refuse a locked key: otherwise OpenSSL asks for the passphrase on the terminal, and a service would wait."""
         raise TlsFilesError(
             f"the private key {settings.tls_key} is locked with a passphrase, which a server cannot be told."
             f" Unlock it: openssl pkey -in {settings.tls_key} -out unlocked.pem."
         )
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.options |= ssl.OP_NO_RENEGOTIATION  # a further handshake would not wait in line (`handshakes.py`)
+    context.options |= ssl.OP_NO_RENEGOTIATION  # a second handshake would bypass the queue (`handshakes.py`)
     try:
         context.load_cert_chain(settings.tls_cert, settings.tls_key, refuse_passphrase)
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         raise TlsFilesError(
             f"TLS cannot start with {settings.tls_cert} and {settings.tls_key}: {error.strerror or error}."
             " Both must be readable PEM files that belong together."
@@ -158,7 +158,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
 
 
 def listen_failure(settings: Settings, error: OSError | UnicodeError) -> str:
-    """Why the server could not listen, and what to do about it."""
+    """Why the server could not listen, and the remedy."""
     address = f"{settings.host}:{settings.port}"
     if isinstance(error, UnicodeError):
         return f"the server cannot listen on {address}: that is no name of a host. Mend --host."

@@ -1,52 +1,52 @@
-"""How much of what clients send at length is read in one turn? The rest stays in the sockets for later turns.
+"""How much of long requests is read in one turn? 2 MB over all connections; the rest stays in the sockets for later turns.
 
-One pass over the sockets reads up to 256 KB of each that has something: 300 clients that send 400 KB each hold the loop 80 ms, most of it
-for fresh pages of memory. So connections that have ever sent a long read are known here. Once one pass has read 2 MB of them, the server
-stops listening to all of them, and in each later turn it listens to eight of them again, in the order of their last reads. It listens to
-all other connections meanwhile. Of a connection of which nothing is known yet, only a piece is read (`first_read.py`).
-This file must not know sockets or requests.
+One pass over the sockets reads up to 256 KB of each readable one: 300 clients that send 400 KB each hold the loop
+80 ms, mostly to allocate memory. So this file remembers connections that have ever sent a long read. Once one pass has
+read 2 MB of them, the server stops reading from all of them; in each later turn it reads from eight of them again, in
+the order of their last reads. Other connections are read meanwhile. Of a new connection, the first read takes only a
+piece (`first_read.py`). This file must not know sockets or requests.
 """
 
 from collections.abc import Callable
 from typing import Protocol
 
 TURN_BYTES = 2 * 1024 * 1024
-"""So much is read of them in one turn before they are held: some 2 ms."""
+"""Bytes of long reads in one turn after which their connections are held: some 2 ms."""
 RELEASED_TOGETHER = 8
-"""So many are listened to again in each later turn; what they send then is 2 MB at most."""
+"""Held connections that are read again in each later turn; they bring at most 2 MB."""
 
 
 class Sender(Protocol):
-    """A connection, as far as this file knows it."""
+    """The members of a connection that the limit on long reads needs."""
 
     is_held: bool
-    """Do not listen to the client, whatever else happens."""
+    """True: do not read from the client, whatever the connection's other states."""
 
     def listen(self) -> None:
-        """Listen to it, or do not: `is_held` has changed."""
+        """Pause or resume reading from the client: `is_held` has changed."""
 
 
 class LongReads:
-    """Connections that have sent long reads, and how much of these one turn has brought."""
+    """Connections that have sent long reads, and the bytes of long reads in this turn."""
 
     __slots__ = ("_call_soon", "_held", "_is_turn_due", "_listened", "_turn_bytes", "_turn_bytes_max")
 
     def __init__(self, turn_bytes: int = TURN_BYTES) -> None:
-        """Until `take_turns`, nobody is held."""
+        """No connection is held before `take_turns` is called."""
         self._turn_bytes_max = turn_bytes
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._listened: dict[Sender, None] = {}
-        """In the order of their last long reads, the latest last."""
+        """Connections that are not held, by their last long reads, the latest last."""
         self._held: dict[Sender, None] = {}
         self._turn_bytes = 0
         self._is_turn_due = False
 
     def take_turns(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
-        """From now on, count by turns of the loop whose `call_soon` this is."""
+        """Count per turn of the event loop from now on, with the `call_soon` of that loop."""
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:
-        """It has sent a long read; this turn may be too full for more of them."""
+        """Count a long read. If this turn has brought too much, hold all senders of long reads."""
         if self._call_soon is None:
             return
         self._turn_bytes += size_bytes
@@ -62,7 +62,7 @@ class LongReads:
                 each.listen()
 
     def forget(self, sender: Sender) -> None:
-        """Its connection is lost."""
+        """Remove a sender whose connection is lost."""
         self._listened.pop(sender, None)
         self._held.pop(sender, None)
 
@@ -73,7 +73,7 @@ class LongReads:
             self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Another turn has begun: some of those that are held are listened to again."""
+        """A new turn has begun: read from some of the held connections again."""
         self._is_turn_due = False
         self._turn_bytes = 0
         for _ in range(min(RELEASED_TOGETHER, len(self._held))):

@@ -1,8 +1,8 @@
-"""When do replies leave? A few together, at the end of a turn of the loop.
+"""When are replies written? A few together, at the end of a turn of the loop.
 
-A client that waits for its reply sleeps, and a write to its socket wakes it, which costs the writer's CPU some 8 µs on a virtual
-machine. Replies that leave one right after the other find the client awake. So replies are held until the loop has
-read what every socket had for it, or until the first of them has waited long enough. Figures: docs/adr/0017-held-replies.md.
+A client that waits for its reply sleeps, and a write to its socket wakes it, which costs the server's CPU some 8 µs on
+a virtual machine. Replies written right after one another find the client awake. So replies are held until the loop has
+read all sockets, or until the first reply has waited long enough. Measurements: docs/adr/0017-held-replies.md.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from hashrange.wire.http import HttpReply
 HELD_MAX = 16
 HELD_SECONDS_MAX = 0.0005
 LARGE_BYTES = 64 * 1024
-"""A body of this size is worth a wake-up, and too large to lie about, or to be copied behind its head."""
+"""A body of at least this size is written at once: too large to hold in memory, or to copy behind its head."""
 
 
 class Outgoing:
-    """The replies that are held, of all connections, in order."""
+    """The held replies of all connections, in order."""
 
     __slots__ = ("_call_soon", "_held", "_since_seconds")
 
@@ -27,11 +27,11 @@ class Outgoing:
         self._since_seconds = 0.0
 
     def hold(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, hold replies until the end of a turn of `loop`."""
+        """From now on, hold replies until the end of each turn of `loop`."""
         self._call_soon = loop.call_soon
 
     def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
-        """Write `reply` soon and after what was sent before; at once when its connection is the only one."""
+        """Write `reply` soon, after earlier replies; at once if its connection is the only one."""
         head, body = reply
         held = self._held
         if len(body) >= LARGE_BYTES:
@@ -50,7 +50,7 @@ class Outgoing:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held, now."""
+        """Write all held replies now."""
         held = self._held
         if not held:
             return

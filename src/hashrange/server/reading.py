@@ -1,7 +1,7 @@
 """How do a connection's bytes become requests? One message after the other, by httptools' parser.
 
-Of a long read no more is parsed in a row than completes a request. This file bounds what a message holds. It must not know transports,
-replies, states of connections or time: whoever feeds it hears what has to be refused.
+A long read is parsed only as far as it completes a request. This file limits the size of a message. It must not know
+transports, replies, states of connections or time: it returns refusals to its caller.
 Source of limits: operations.md 1.1.
 """
 
@@ -18,23 +18,24 @@ from hashrange.server.slow_clients import Framing, head_bytes
 from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest, Layout, layout_of
 
 PIECE_BYTES = 8 * 1024
-"""A longer read is parsed in such pieces, until one has completed a request: as many as fit into it take 0.7 ms, into a whole read 23 ms."""
+"""Longer reads are parsed in such pieces, until one completes a request. All requests that fit into a piece take
+0.7 ms, into a whole read 23 ms."""
 PIECES_MAX = 4
-"""So many pieces of a long read are parsed in a row when none of them completes a request."""
+"""Pieces of a long read that are parsed in a row if none of them completes a request."""
 
 
 class Stop(Enum):
-    """Why the parser stops before the end of what it is fed, though all is well."""
+    """Reasons, other than errors, why the parser stops before the end of its input."""
 
     OFFER = auto()
-    """A client offers to go on in another protocol, as Java's does. The offer is passed over."""
+    """The client offers a protocol upgrade, as Java's does. The offer is ignored."""
 
 
 OFFER: Final = Stop.OFFER
 
 
 class Reading:
-    """The message that comes, and the requests that have come. The methods `on_…` are called by the parser."""
+    """The message being received, and the complete requests. The parser calls the methods `on_…`."""
 
     __slots__ = (
         "body", "framing", "head_names", "head_values", "layout", "message_bytes", "on_header", "parser", "ready", "refusal", "rest",
@@ -54,33 +55,33 @@ class Reading:
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
         self.layout: Layout | None = None
-        """None until the head is whole."""
+        """None until the head is complete."""
         self.framing: Framing | None = None
-        """Of a body in chunks."""
+        """Framing of a chunked body; None for others."""
         self.body: bytes | bytearray = b""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
-        """Of a long read: what is not parsed yet."""
+        """Part of a long read that is not parsed yet."""
         self.message_bytes = 0
         """Bytes received of a request that is not complete yet."""
         self.refusal = MALFORMED
-        """What the parser's error is answered with."""
+        """Refusal to return when the parser raises an error."""
         self.wants_continue = False
 
     def drop(self) -> None:
-        """Nothing more is parsed; requests that are whole stay."""
+        """Drop all unfinished input; complete requests stay."""
         self.rest = self.body = b""
         self.wants_continue = False
 
     def close(self) -> None:
-        """Without the parser, nothing refers to this object but its connection."""
+        """Drop the parser, so that only the connection refers to this object."""
         self.drop()
         self.ready.clear()
         self.on_header = None  # type: ignore[assignment]
         self.parser = None  # type: ignore[assignment]
 
     def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Make requests of these bytes. None if they are fit for it; after `OFFER`, go on with `rest`; after a Refusal, with nothing."""
+        """Parse bytes into requests. Returns None, `OFFER` if `rest` is to be parsed next, or a final Refusal."""
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -92,7 +93,7 @@ class Reading:
         return None
 
     def feed_rest(self) -> Refusal | None:
-        """Parse on in a long read until a request is whole, or some pieces of it: then others have their turn."""
+        """Parse a long read until a request is complete, at most `PIECES_MAX` pieces. Returns any Refusal."""
         for _ in range(PIECES_MAX):
             if self.ready or not self.rest:
                 break
@@ -104,7 +105,7 @@ class Reading:
         return None
 
     def _begin_again(self, behind: bytes | memoryview) -> Refusal | Stop:
-        """The parser has stopped before the body of a request with an offer: the request is to be read again, without it."""
+        """Restart parsing, which stopped at an upgrade offer before the body: read the request without the offer."""
         request = self.ready.pop()
         if request.method == b"CONNECT":
             return MALFORMED
@@ -114,14 +115,14 @@ class Reading:
         return OFFER
 
     def next_bytes(self) -> int:
-        """How much may be parsed at once: what is missing of a body of known length is not looked at."""
+        """Bytes that may be parsed at once: a piece or, if longer, the rest of a body of known length (only copied)."""
         layout = self.layout
         if layout is None or layout.content_length < 0:
             return PIECE_BYTES
         return max(PIECE_BYTES, int(self.head_values[layout.content_length] or b"0") - len(self.body))
 
     def large_body_bytes(self) -> int:
-        """What the body that comes may hold in all; 0 while it is a small one."""
+        """Largest size that the unfinished body may have; 0 for a small one."""
         layout = self.layout
         if layout is None:
             return 0
@@ -131,21 +132,21 @@ class Reading:
         return BODY_BYTES_MAX if len(self.body) > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
-        """Asked when a read has ended inside a message: does it hold more than it may, besides the data of its body?"""
+        """True if an unfinished message exceeds the limits of its head or framing; called after a read."""
         layout = self.layout
         if layout is None:
             return self.message_bytes > HEAD_BYTES_MAX
         trailers = len(self.head_names) - len(layout.names)
         return self.framing is not None and self.framing.is_too_large(self.message_bytes, len(self.body), trailers)
 
-    # --- the parser's calls ---------------------------------------------------------------------
+    # --- parser callbacks -----------------------------------------------------------------------
 
     def on_url(self, url: bytes) -> None:
-        """A piece of the request line's target."""
+        """Keep a piece of the request line's target."""
         self.url += url
 
     def on_headers_complete(self) -> None:
-        """The head is whole: refuse what is too large before its body comes."""
+        """The head is complete: refuse a request that is too large before its body comes."""
         names = self.head_names
         values = self.head_values
         layout = self.layout = layout_of(tuple(names))
@@ -161,7 +162,7 @@ class Reading:
             self.wants_continue = True
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
+        """Keep a piece of the body, unless it is too large."""
         if not self.body:
             self.body = body
             return
@@ -172,7 +173,7 @@ class Reading:
             self._refuse(BODY_TOO_LARGE)
 
     def on_chunk_complete(self) -> None:
-        """A chunk is whole; the last one's trailers too."""
+        """A chunk is complete: refuse trailers that are too large."""
         assert self.layout is not None
         assert self.framing is not None
         if len(self.head_names) > len(self.layout.names):
@@ -181,7 +182,7 @@ class Reading:
                 self._refuse(MALFORMED)
 
     def on_message_complete(self) -> None:
-        """The request is whole: it waits for its turn."""
+        """Append the complete request to `ready`."""
         parser = self.parser
         values = self.head_values.copy()
         layout = self.layout
@@ -207,6 +208,6 @@ class Reading:
         self.wants_continue = False
 
     def _refuse(self, refusal: Refusal) -> None:
-        """End the parsing: the parser turns this into an error of its own."""
+        """End parsing: the parser turns the ValueError into its own error."""
         self.refusal = refusal
         raise ValueError(refusal[1])

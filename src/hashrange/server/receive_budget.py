@@ -1,9 +1,9 @@
-"""How much of what clients have sent may wait in memory, of all connections together?
+"""How much received data may wait in memory, over all connections? Large bodies reserve memory; other input is counted.
 
-A large body is read once there is room for the whole of it: until then its connection is not listened to, in the order of arrival.
-So those that are being read can always be finished, and what waits holds one read of its socket. A body whose length is not
-known reserves the largest there may be. Small bodies never wait. What has come of all other unfinished requests is counted,
-and beyond a sum that no ordinary load comes near, whoever brings more is refused.
+A large body is read once memory for all of it is reserved. Until then its connection waits, in order of arrival, and is
+not read. So every body that is being read can be finished, and a waiting connection holds one read of its socket.
+A body of unknown length reserves the largest size allowed. Small bodies never wait. The bytes of all other unfinished
+requests are counted; above a sum that no ordinary load approaches, more input is refused.
 This file must not know sockets or requests.
 """
 
@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 MIB = 1024 * 1024
 ROOM_BYTES = 128 * MIB
-"""For large bodies, until they are answered: eight of the largest, thousands of usual ones."""
+"""Memory for large bodies until they are answered: eight of the largest, thousands of usual ones."""
 SMALL_BYTES = 64 * 1024
-"""A body of this size never waits."""
+"""A body of this size never waits for memory."""
 BEGINNINGS_BYTES_MAX = 128 * MIB
-"""Of unfinished requests without room of their own, and of reads that are not parsed yet: 500 of the longest reads."""
+"""Limit for unfinished requests without a reservation, and for unparsed reads: 500 of the longest reads."""
 
 
 class ReceiveBudget:
-    """What all connections share. Sizes are in bytes."""
+    """Memory for received data, shared by all connections. Sizes are in bytes."""
 
     __slots__ = ("_beginnings_bytes", "_free_bytes", "_waiting")
 
@@ -29,23 +29,23 @@ class ReceiveBudget:
         self._beginnings_bytes = 0
 
     def begin(self, size_bytes: int) -> bool:
-        """Count so much more of what has no room of its own; False, and nothing is counted, if that is too much in sum."""
+        """Count more bytes without a reservation. False, and nothing is counted, if the sum would be too large."""
         if size_bytes > 0 and self._beginnings_bytes + size_bytes > BEGINNINGS_BYTES_MAX:
             return False
         self._beginnings_bytes += size_bytes
         return True
 
     def end(self, size_bytes: int) -> None:
-        """So much of it is complete, has room of its own now, or is dropped."""
+        """Stop counting bytes that are complete, have a reservation now, or are dropped."""
         self._beginnings_bytes -= size_bytes
 
     @property
     def is_wanted(self) -> bool:
-        """Does anybody wait for room?"""
+        """True if a body waits for memory."""
         return bool(self._waiting)
 
     def ask(self, share: "Share", size_bytes: int, let_in: Callable[[], None]) -> bool:
-        """Take so much, behind all who wait already; False: `share` now waits too, until `let_in` is called."""
+        """Reserve memory, after all waiting shares. False: `share` waits too, until `let_in` is called."""
         if not self._waiting and size_bytes <= self._free_bytes:
             self._free_bytes -= size_bytes
             return True
@@ -53,7 +53,7 @@ class ReceiveBudget:
         return False
 
     def give_back(self, size_bytes: int) -> None:
-        """So much is free again: whoever waits goes in."""
+        """Free reserved memory, and give it to waiting shares in their order."""
         self._free_bytes += size_bytes
         while self._waiting:
             share, (wanted_bytes, let_in) = next(iter(self._waiting.items()))
@@ -65,13 +65,13 @@ class ReceiveBudget:
             let_in()
 
     def forget(self, share: "Share") -> None:
-        """If it waits, it does no longer; those behind it may fit."""
+        """Remove `share` if it waits; shares behind it may fit now."""
         if self._waiting.pop(share, None) is not None:
             self.give_back(0)
 
 
 class Share:
-    """What one connection has of the room: for the body that is being read, and for those that are being answered."""
+    """Memory that one connection has reserved: for the body being read, and for bodies being answered."""
 
     __slots__ = ("_counted_bytes", "_room", "answering_bytes", "reserved_bytes")
 
@@ -82,37 +82,37 @@ class Share:
         self.answering_bytes = 0
 
     def count(self, come_bytes: int) -> bool:
-        """So much has come of a request that is not complete, and has no room of its own; False if that is too much in sum."""
+        """Count the bytes of an unfinished request without a reservation. False: the sum is too large."""
         if not self._room.begin(come_bytes - self._counted_bytes):
             return False
         self._counted_bytes = come_bytes
         return True
 
     def reserve(self, size_bytes: int, let_in: Callable[[], None]) -> bool:
-        """Room for a body of that size; False: it waits, and `let_in` is called once there is."""
+        """Reserve memory for a body. False: it waits, and `let_in` is called once it is reserved."""
         has_room = self._room.ask(self, size_bytes, let_in)
         if has_room:
             self.take(size_bytes)
         return has_room
 
     def take(self, size_bytes: int) -> None:
-        """The body has that room; what has come of it counts no longer."""
+        """Note the reservation of a body, and stop counting its received bytes."""
         self.reserved_bytes = size_bytes
         self._uncount()
 
     def complete(self) -> None:
-        """The request is whole: a large body keeps its room until it is answered."""
+        """The request is complete: a large body keeps its reservation until it is answered."""
         self.answering_bytes += self.reserved_bytes
         self.reserved_bytes = 0
         self._uncount()
 
     def answer(self) -> None:
-        """All requests that were whole are answered."""
+        """All complete requests are answered: free their reservations."""
         freed_bytes, self.answering_bytes = self.answering_bytes, 0
         self._room.give_back(freed_bytes)
 
     def leave(self) -> None:
-        """Nothing more of the request is read."""
+        """Nothing more of the request is read: free its reservation."""
         self._uncount()
         self._room.forget(self)
         freed_bytes, self.reserved_bytes = self.reserved_bytes, 0

@@ -1,4 +1,4 @@
-"""What is a client told whose bytes do not become a request? Status and text, before the server closes the connection.
+"""How is input refused that does not become a request? With a status and a text; then the server closes the connection.
 
 Source: operations.md 1.1.
 """
@@ -9,7 +9,7 @@ from hashrange.messages import http as sentences
 
 
 class Refusal(NamedTuple):
-    """A reply to what is no request."""
+    """Reply that is sent before the server closes the connection."""
 
     status: int
     body: bytes
@@ -17,7 +17,7 @@ class Refusal(NamedTuple):
 
 MALFORMED = Refusal(400, sentences.MALFORMED_REQUEST)
 SPEAKS_TLS = Refusal(400, sentences.MALFORMED_REQUEST)
-"""The same to the client; the operator has a hint in the log."""
+"""Same reply as MALFORMED; the operator also gets a hint in the log."""
 BODY_TOO_LARGE = Refusal(413, sentences.BODY_TOO_LARGE)
 TOO_SLOW = Refusal(408, sentences.REQUEST_TOO_SLOW)
 TOO_MANY_CONNECTIONS = Refusal(503, sentences.TOO_MANY_CONNECTIONS)

@@ -1,7 +1,8 @@
-"""Does a client with TLS read its replies? The socket's transport tells, for there they wait.
+"""How does the server notice that a TLS client does not read replies? It watches the socket's transport.
 
-TLS encrypts at once whatever is written, and hands it on: its own transport tells of a pause only with a second reply, and knows of the
-first one no longer. So this stands between the socket's transport and TLS. It must not know what is sent.
+TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only at
+the second reply, and no longer counts the first. So `TlsProtocol` stands between the socket's transport and TLS.
+It must not know what is sent.
 """
 
 import asyncio
@@ -9,11 +10,11 @@ import asyncio
 from hashrange.server.connection import Connection
 
 NEVER_BYTES = 1 << 30
-"""TLS itself tells of no pause, or the connection would be told twice."""
+"""Write-buffer limit that the TLS transport never reaches: otherwise the connection would get each pause twice."""
 
 
 class TlsProtocol(asyncio.BufferedProtocol):
-    """What the socket's transport calls once the handshake is done. What it reads goes to TLS without a further step."""
+    """Protocol of the socket's transport after the handshake. Its read methods are those of TLS: no extra call."""
 
     def __init__(
         self,
@@ -21,7 +22,7 @@ class TlsProtocol(asyncio.BufferedProtocol):
         connection: Connection,
         transports: tuple[asyncio.Transport, asyncio.Transport],
     ) -> None:
-        """`transports` are those of TLS and of the socket."""
+        """`transports`: the TLS transport, then the socket's transport."""
         transport, socket_transport = transports
         transport.set_write_buffer_limits(high=NEVER_BYTES)
         connection.socket_transport = socket_transport
@@ -41,7 +42,7 @@ class TlsProtocol(asyncio.BufferedProtocol):
         self._tell()
 
     def resume_writing(self) -> None:
-        """It has read on; what TLS has ready may make the transport pause again at once."""
+        """The client reads again; pending output of TLS may make the transport pause at once."""
         self._is_paused = False
         self._tls.resume_writing()
         self._tell()

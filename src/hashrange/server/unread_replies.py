@@ -1,27 +1,27 @@
-"""How much may wait for clients that do not read their replies, all together?
+"""How much memory may unread replies take, over all connections? Above a limit, the longest blocked ones are aborted.
 
-One connection holds no more than a reply and some small ones, for it is not served while it does not read. But there may be
-thousands of them, and a reply may have 16 MB.
+One connection holds at most a reply and some small ones, because it is not served while its client does not read. But
+there may be thousands of connections, and a reply may have 16 MB.
 """
 
 import asyncio
 from typing import Protocol
 
 UNREAD_BYTES_MAX = 256 * 1024 * 1024
-"""200 clients that leave a whole page of a Scan unread."""
+"""Enough for 200 clients that leave a whole page of a Scan unread."""
 
 
 class ReplyingConnection(Protocol):
-    """A connection, as far as this file knows it."""
+    """The members of a connection that the limit on unread replies needs."""
 
     transport: asyncio.Transport
 
     def count_unsent_bytes(self) -> int:
-        """How much is held of what is written, because its client has not read it."""
+        """Bytes of written replies that are held because the client has not read them."""
 
 
 class Unread:
-    """The connections whose clients have stopped reading, longest first, and what waits for each of them."""
+    """Connections whose clients have stopped reading, the earliest first, and the unread bytes of each."""
 
     __slots__ = ("_bytes", "_sizes")
 
@@ -30,7 +30,7 @@ class Unread:
         self._bytes = 0
 
     def add(self, reader: ReplyingConnection) -> None:
-        """Its client has stopped reading; with too much unread in sum, those who stopped first are cut off."""
+        """Add a connection whose client has stopped reading. Above the limit, abort those that stopped first."""
         self.remove(reader)
         size_bytes = self._sizes[reader] = reader.count_unsent_bytes()
         self._bytes += size_bytes
@@ -40,5 +40,5 @@ class Unread:
             longest.transport.abort()
 
     def remove(self, reader: ReplyingConnection) -> None:
-        """Its client reads again, or is gone."""
+        """Remove a connection whose client reads again or is gone."""
         self._bytes -= self._sizes.pop(reader, 0)

@@ -1,8 +1,8 @@
-"""What does the service know of a request? A call: who asks, for which operation, with which members, and how it hears the end.
+"""How does the service represent a request? As a call: scope, operation, members, and the methods that get the outcome.
 
-Each protocol has a class of its own below this one. The service runs the operation and tells the call what became of it, in this
-order: `done` or `refuse`, in the turn in which the operation ended, where the protocol writes the reply; then `tell`, once what the
-reply depends on would survive a power cut, where the protocol sends it. `fail` stands for all three when something of ours failed.
+Each protocol has its own subclass. The service runs the operation and then calls, in this order: `done` or `refuse`, in
+the turn in which the operation ended, where the protocol writes the reply; then `tell`, once everything that the reply
+depends on would survive a power cut, where the protocol sends it. `fail` replaces all three after an internal error.
 """
 
 from typing import Any
@@ -16,39 +16,39 @@ from hashrange.operations.reply import Reply
 
 
 class Call(msgspec.Struct, gc=False, eq=False):
-    """One request. A struct only because it is made in a third of the time of a class."""
+    """One request to the service. A struct, because it is made in a third of the time of a class."""
 
     scope: Scope
     operation: Operation
     request: Any
-    """The operation's struct, which has passed its constraints."""
+    """The operation's request struct, which has passed its constraints."""
     meter: Meter
-    """What the operation has used so far."""
+    """Capacity that the operation has consumed so far."""
     position: int
-    """The commit that the reply depends on; 0 when it depends on none that is not durable."""
+    """Number of the commit that the reply waits for; 0 if everything that the reply depends on is durable."""
     is_explained: bool
-    """True once the request has been read leniently: its own form has no fault that can be worded."""
+    """True once the slow path has read the request leniently and found no fault in its form that it can word."""
 
     def done(self, reply: Reply | None) -> None:
-        """The operation has succeeded: write this reply, None for an operation that has no output. May give way."""
+        """Write the reply of an operation that succeeded; None if it has no output. May give way."""
         raise NotImplementedError
 
     def refuse(self, error: ApiError) -> None:
-        """The operation has refused: write that."""
+        """Write the error of an operation that refused."""
         raise NotImplementedError
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """What is to be told instead of `error`, when the request itself has a fault that comes earlier in the service's order.
+        """The error to report: a fault of the request that precedes `error` in the service's order, else `error`.
 
-        `Malformed` is never told: the protocol finds the fault, or reads the request more leniently, puts that in `request` and
-        returns None, and the operation is run once more.
+        `Malformed` is never reported: the protocol finds the fault, or reads the request more leniently, puts that in
+        `request` and returns None; then the operation runs once more.
         """
         raise NotImplementedError
 
     def tell(self) -> None:
-        """Send what was written. May give way."""
+        """Send the written reply. May give way."""
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:
-        """Our side failed: log the error, and send that there was one. Called in place of the others, or of `tell`."""
+        """Log an internal error, and report that there was one. Replaces the other methods, or `tell`."""
         raise NotImplementedError

@@ -1,8 +1,8 @@
-"""How does a coroutine run without a task? Stepped once at once; if it waits for something, stepped again when that is done.
+"""How does a coroutine run without a task? It is stepped at once, and again whenever what it waits for is done.
 
-On the embedded store an operation rarely suspends, and its first step is its last. One that does suspend yields None
-("go on in a later turn of the loop") or a future ("go on when it is done"): then a `Driver` goes on, still without a task, so
-`asyncio.current_task()` is None inside operations and they must not use `asyncio.timeout`.
+On the embedded store an operation rarely suspends: its first step is its last. A suspended operation yields None (to
+continue in a later turn of the loop) or a future (to continue when that is done). A `Driver` then continues it, still
+without a task, so `asyncio.current_task()` is None inside operations and they must not use `asyncio.timeout`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from hashrange.service.workers import Workers
 
 T = TypeVar("T")
 WhenEnded = Callable[[Any, BaseException | None], None]
-"""ended(result, None) or ended(None, error)."""
+"""Called as ended(result, None) or ended(None, error)."""
 
 
 class Driver:
@@ -30,20 +30,20 @@ class Driver:
         self.wait(waits_for)
 
     def wait(self, waits_for: object) -> None:
-        """Arrange the next step."""
+        """Schedule the next step: in a later turn, or when the future is done."""
         if waits_for is None:
             self.workers.run_later(self.step)
             return
         assert asyncio.isfuture(waits_for), f"an operation yielded {waits_for!r}"
-        waits_for._asyncio_future_blocking = False  # noqa: SLF001 - what a task does with a future that it is given
+        waits_for._asyncio_future_blocking = False  # noqa: SLF001 - a task does the same with a yielded future
         waits_for.add_done_callback(self.resume)
 
     def resume(self, _future: object) -> None:
-        """What was waited for is done; its result or error reaches the coroutine through the future itself."""
+        """The future is done: take the next step. The coroutine gets result or error from the future itself."""
         self.workers.run(self.step)
 
     def step(self) -> None:
-        """One step."""
+        """Run until the coroutine suspends or ends."""
         try:
             waits_for = self.coroutine.send(None)
         except StopIteration as stop:
@@ -55,7 +55,10 @@ class Driver:
 
 
 def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers) -> "asyncio.Future[T]":
-    """Run it as operations are run, so that its long work gives way to them; done when it has ended. Nobody waits once that is cancelled."""
+    """Run a coroutine like an operation, so that long work gives way. Returns a future of its result.
+
+    Cancelling the future does not stop the coroutine.
+    """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def ended(result: T, error: BaseException | None) -> None:

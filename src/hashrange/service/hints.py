@@ -1,6 +1,7 @@
-"""What should the operator know about requests that were refused? Hints in the log, each once.
+"""How does the operator learn why requests were refused? By hints in the log, each given once.
 
-Clients see only their own account and Region, and a Region configured by mistake is the commonest reason for a missing table.
+Clients see only their own account and Region; a Region configured by mistake is the commonest reason for a missing
+table.
 """
 
 import logging
@@ -18,14 +19,14 @@ _log = logging.getLogger("hashrange.server")
 
 
 class Hints:
-    """Remembers what was said."""
+    """Logs each hint once."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._given: set[tuple[str, ...]] = set()
 
     def table_not_found(self, scope: Scope, names: Iterable[str]) -> None:
-        """Look at every table that a request names which met ResourceNotFoundException; `names` may be ARNs."""
+        """After a ResourceNotFoundException, log tables found in another account or Region; `names` may be ARNs."""
         here = (scope.account, scope.region)
         for name in map(bare_name, names):
             if len(self._given) >= HINTS_MAX:
@@ -44,7 +45,7 @@ class Hints:
             )  # fmt: skip
 
     def not_supported(self, operation_name: str) -> None:
-        """A request asked for what this operation does not do yet: libraries often hide the sentence from their users."""
+        """Log that an operation refused a request as unsupported: libraries often hide the message from their users."""
         if (operation_name, _NOT_SUPPORTED) in self._given:
             return
         self._given.add((operation_name, _NOT_SUPPORTED))

@@ -1,4 +1,4 @@
-"""How does a service come to life from its settings? The store is opened, and everything that its options ask for is put behind it."""
+"""How is a service opened from its settings? The store is opened, and table states that would not end are ended."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
 async def open_service(settings: Settings, clock: Clock, operations: Mapping[str, Operation] = ANSWERED) -> Service:
-    """A service over the store of these settings, on the running loop; its jobs do not run yet. Raises StorageError.
+    """Open a service over the store of these settings, on the running loop; jobs do not run yet. Raises StorageError.
 
-    Whoever opens it closes its store in the end.
+    The caller has to close the service's store.
     """
     index_delay_seconds = settings.index_delay_seconds
     index_delay = (lambda: index_delay_seconds) if index_delay_seconds else None

@@ -1,6 +1,6 @@
-"""Is a table that was not found there after all? With a catalog whose view may be late, its name is looked up, and the operation run once more.
+"""Does a table that was not found exist after all? If the catalog may be late, look its name up and run the operation again.
 
-Nothing of it exists where the view is never late, as on one machine: operations are then run as they are.
+If the catalog is never late, as on one machine, operations run unchanged.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from hashrange.store.interface import Catalog
 
 
 def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> Mapping[str, Operation]:
-    """The operations, each of which looks again where the catalog may be late."""
+    """The operations, wrapped to look missing tables up if the catalog may be late."""
     if not catalog.is_late:
         return operations
     return {
@@ -27,9 +27,10 @@ def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> M
 
 
 def _looking_again(operation: Operation, catalog: Catalog) -> Run:
-    """The operation's `run`; once more if it did not find a table that has appeared since.
+    """The operation's `run`, repeated if it did not find a table that has appeared since.
 
-    What refused because a table was missing has done nothing, or has put and deleted whole items of a batch, which it may do again.
+    An operation that lacked a table has done nothing, or has put and deleted whole items of a batch, which may be
+    repeated.
     """
     run = operation.run
 

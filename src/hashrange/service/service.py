@@ -1,9 +1,10 @@
-"""How does a call become a reply? The service behind every protocol: it owns store, clock, settings and jobs, and knows no wire.
+"""How does a call become a reply? The service behind every protocol owns store, clock, settings and jobs, and knows no wire format.
 
-Calls come in groups, and run one after the other; what they reply is told at the end of the group. Whatever depends on commits that
-a power cut would still undo is held until they are durable, and all that a turn of the loop holds waits for one sync. That is
-every reply, refusals too (a failed condition may rest on an unsynced write), but for eventually consistent reads, and for reads of tables
-of which everything is durable. Figures: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
+Calls come in groups and run one after the other; their replies are sent at the end of the group. A reply that depends
+on commits that a power cut would undo is held until they are durable; all held replies of a turn wait for one sync.
+This holds for every reply, refusals too (a failed condition may rest on an unsynced write), except eventually
+consistent reads, and reads of tables of which everything is durable.
+Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 """
 
 import asyncio
@@ -38,14 +39,14 @@ from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 
 HELD_SECONDS_MAX = 0.0005
-"""So long the first reply of a group may wait for the others of the group."""
+"""Longest time that the first reply of a group waits for the others of the group."""
 SCOPES_MAX = 4096
 SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
-"""Where all data is with `--shared-db`."""
+"""Account and Region that hold all data with `--shared-db`."""
 
 
 class Service:
-    """Runs calls over an open store. Without a loop (before `take_turns`), a call runs to its end, giving way to nobody."""
+    """Runs calls over an open store. Without a loop (before `take_turns`), a call never gives way."""
 
     def __init__(
         self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings
@@ -62,28 +63,28 @@ class Service:
         self._durable_position = store.durable_position
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._held: list[Call] = []
-        """What has ended in this turn."""
+        """Calls that have ended in this turn."""
         self._ready: deque[Call] = deque()
-        """What may be told now."""
+        """Calls whose replies may be sent now."""
         self._put_off: deque[Call] = deque()
-        """What begins anew once fewer large replies wait to be made."""
+        """Calls that are run again once fewer large replies wait to be made."""
         self._is_beginning_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, work gives way to `loop`, on which this is called."""
+        """From now on, work gives way to `loop`, the running loop."""
         self.workers.take_turns(loop)
 
     def start_jobs(self) -> None:
-        """Begin what happens without a request, on the running loop."""
+        """Start the background jobs on the running loop."""
         self.store.on_work(self.jobs.wake)
         self.jobs.start()
 
     async def stop_jobs(self) -> None:
-        """End it; returns when it has ended. The store stays open."""
+        """Stop the background jobs, and wait for their end. The store stays open."""
         await self.jobs.stop()
 
     def scope(self, account: str, region: str) -> Scope:
-        """What operations of this account and Region use; with `--shared-db` all have one. 0.1 µs."""
+        """Return the Scope of this account and Region; with `--shared-db` all share one. Takes 0.1 µs."""
         scope = self._scopes.get((account, region))
         if scope is None:
             if self.settings.shared_db and (account, region) != (SHARED_ACCOUNT, SHARED_REGION):
@@ -97,9 +98,10 @@ class Service:
     # --- running --------------------------------------------------------------------------------
 
     def run(self, calls: deque[Call]) -> None:
-        """Run these calls, taking each out of the group when it begins; all hear their ends, now or later.
+        """Run these calls, removing each from the group when it begins; each gets its outcome, now or later.
 
-        A call that takes long gives way where it stands, and the others go on without it; what has not begun when the turn is over begins in the next one.
+        A long call gives way, and the others continue without it. Calls that have not begun when the turn's slice is
+        over begin in the next turn.
         """
         while not self.workers.run(self.run_while_there_is_time, calls):
             self.release()
@@ -109,13 +111,13 @@ class Service:
             self.workers.run_next(partial(self.run, calls))
 
     def run_in_worker(self, calls: deque[Call]) -> None:
-        """The same, called by the work of a worker: it is part of that work."""
+        """Run these calls within the current worker; the rest begin in the next turn."""
         self.run_while_there_is_time(calls)
         if calls:
             self.workers.run_next(partial(self.run, calls))
 
     def run_while_there_is_time(self, calls: deque[Call]) -> None:
-        """Run calls, one at least, until the turn's slice of time is over; what has not begun by then stays in the group."""
+        """Run at least one call, and more until the turn's slice is over; the others stay in the group."""
         monotonic = self._monotonic
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while calls:
@@ -129,7 +131,7 @@ class Service:
         self.release()
 
     def _begin(self, call: Call) -> None:
-        """Run the operation; on the embedded store it ends at its first step."""
+        """Run a call's operation; on the embedded store it ends at its first step."""
         operation = call.operation
         soon: Any
         try:
@@ -145,13 +147,13 @@ class Service:
             reply = soon
         except StopIteration as stop:
             reply = stop.value
-        except Exception as error:  # noqa: BLE001 - the one place that hears what operations raise
+        except Exception as error:  # noqa: BLE001 - the one place that handles what operations raise
             self._refuse(call, error)
             return
         self._succeed(call, reply)
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
-        """An operation that had suspended has ended."""
+        """Handle the end of an operation that had suspended."""
         if error is None:
             self._succeed(call, reply)
         else:
@@ -159,7 +161,7 @@ class Service:
         self.release()
 
     def _begin_put_off(self) -> None:
-        """Begin anew while there is time, and few enough wait."""
+        """Run postponed calls again, while the slice lasts and few enough large replies wait to be made."""
         put_off, workers = self._put_off, self.workers
         while put_off and not workers.is_crowded:
             self.run(deque((put_off.popleft(),)))
@@ -171,7 +173,7 @@ class Service:
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
         if self.workers.is_crowded and _is_packed_item(call, reply):
-            self._put_off.append(call)  # without its item: a thousand that wait for their turn would hold a gigabyte
+            self._put_off.append(call)  # without its item: the items of a thousand waiting calls would take a gigabyte
             if not self._is_beginning_due:
                 self._is_beginning_due = True
                 self.workers.run_next(self._begin_put_off)
@@ -181,17 +183,17 @@ class Service:
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
             call.done(reply)
-            # Both may hold on to items, and those of a whole group would crowd the caches.
+            # Meter and request may keep items alive, and the items of a whole group would fill the caches.
             call.meter = NOTHING_USED
             if call.operation.is_eventual is None:
                 call.request = None
-        except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
+        except Exception as failure:  # noqa: BLE001 - any other error is internal
             call.fail(failure)
         else:
             self._held.append(call)
 
     def _refuse(self, call: Call, error: BaseException) -> None:
-        """The operation raised."""
+        """Handle an operation's error."""
         try:
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
@@ -207,7 +209,7 @@ class Service:
             elif isinstance(error, UnsupportedOperationException):
                 self._hints.not_supported(call.operation.name)
             call.refuse(error)
-        except Exception as failure:  # noqa: BLE001 - of ours, whatever it is
+        except Exception as failure:  # noqa: BLE001 - any other error is internal
             call.fail(failure)
         else:
             self._held.append(call)
@@ -215,7 +217,7 @@ class Service:
     # --- the commit barrier ---------------------------------------------------------------------
 
     def release(self) -> None:
-        """Tell what has ended in this turn: at once, or once all that it depends on is durable."""
+        """Send the replies of this turn's ended calls: at once, or once all they depend on is durable."""
         held = self._held
         if not held:
             return
@@ -228,7 +230,7 @@ class Service:
         self._tell_ready()
 
     def _hold_back(self, held: list[Call], position: int, durable_position: int) -> list[Call]:
-        """Those that depend on nothing that is not durable; the others are told together once it is."""
+        """The calls that depend only on durable commits; the others are answered once theirs are durable."""
         waiting = []
         free = []
         for call in held:
@@ -242,7 +244,7 @@ class Service:
         return free
 
     def _is_durable(self, call: Call, durable_position: int) -> bool:
-        """Has everything been synced that the reply can tell, whatever else has not? Others' large writes then hold up nobody."""
+        """True if every commit that the reply can reveal is durable, so that large writes of others do not delay it."""
         operation, tables = call.operation, call.scope.tables
         if operation.is_eventual is None:
             return False
@@ -264,13 +266,13 @@ class Service:
             call.fail(error)
 
     def _tell_ready(self) -> None:
-        """In order; whoever gives way meanwhile leaves the rest to the next one who comes here."""
+        """Send the ready replies in order. If one gives way, the next caller of this method sends the rest."""
         ready = self._ready
         while ready:
             ready.popleft().tell()
 
 
 def _is_packed_item(call: Call, reply: Reply | None) -> bool:
-    """Is it a GetItem's reply, whose JSON is much longer than its row? Reading it once more changes nothing."""
+    """True for a GetItem's reply whose JSON is much longer than its row. Reading the row once more changes nothing."""
     item = None if reply is None else reply.get("Item")
     return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))

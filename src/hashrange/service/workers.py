@@ -1,10 +1,10 @@
-"""How does long work give others their turn? It runs in a worker, a stack of its own that can be left and entered again anywhere.
+"""How does long work give way to other requests? It runs in a worker, a greenlet that can stop anywhere and continue later.
 
-Work that the server was asked for runs in a worker, a greenlet: usually to its end at once. When a walk finds that its slice
-of time is over (`hashrange.items.steps`), the worker is left as it stands and the event loop goes on; it is entered again in a later turn.
-What has been left waits in one line, of which each turn of the loop serves as much as fits a slice, so many long requests
-together hold others no longer than one does. All of it happens on the loop's thread: no locks, no other thread, and the order is always
-the same. Must not know what the work is. Figures: docs/adr/0023-giving-way.md.
+Requested work runs in a worker, usually to its end at once. When a walk finds that its time slice is over
+(`hashrange.items.steps`), the worker gives way: it stops there, the event loop continues, and the worker continues in a
+later turn. These workers wait in one queue, of which each turn serves as much as fits a slice, so many long requests
+together delay others no longer than one does. Everything happens on the loop's thread: no locks, no other thread,
+always the same order. This file must not know what the work is. Measurements: docs/adr/0023-giving-way.md.
 """
 
 import asyncio
@@ -20,18 +20,19 @@ from hashrange.items.steps import LARGE_BYTES
 from hashrange.service import collector
 
 SLICE_SECONDS = 0.002
-"""So much long work is done in one turn of the loop."""
+"""Time for long work in one turn of the loop."""
 SHARE_SECONDS = 0.0005
-"""So much may be done for each of the other requests of a turn whose slice is used up."""
+"""Time for each of the other requests of a turn whose slice is used up."""
 LARGE_TOGETHER_BYTES = 4 * 1024 * 1024
-"""So much JSON of large pieces is in work at a time, or one piece of any size; others wait before they decode theirs. Decoded, it takes 30 times as much at worst."""
+"""Size of large pieces of JSON that are in work at a time, or one piece of any size; other workers wait before they
+decode theirs. Decoded, JSON takes 30 times as much memory at worst."""
 LARGE_WAITING_MAX = 64
-"""So many may wait before they make a large piece, each with what it is made of; others had better begin anew later."""
+"""Workers that may wait to make a large piece, each with its input; further calls had better run again later."""
 IDLE_WORKERS_MAX = 4
 
 
 class Worker(greenlet):
-    """A stack on which one piece of work after the other runs."""
+    """A greenlet that runs one piece of work after the other."""
 
     __slots__ = ("failure", "large_bytes", "workers")
 
@@ -39,25 +40,25 @@ class Worker(greenlet):
         super().__init__(self._serve, workers.hub)
         self.workers = workers
         self.large_bytes = 0
-        """Of the largest piece that it holds, if that is large."""
+        """Size of the worker's largest piece, if it is large; else 0."""
         self.failure: Exception | None = None
-        """What the work raised, until whoever entered has taken it: it may hold on to very much."""
+        """Error of the work, until `_enter` takes it: it may keep much memory alive."""
         self.switch()
 
     def _serve(self) -> None:
-        """Wait for work, which `switch` hands over, do it, and wait for more. What it raises is raised where it was handed over."""
+        """Wait for work, which `switch` passes, do it, and wait for more. `Workers._enter` raises the work's errors."""
         hub = self.workers.hub
         while True:
             work, arguments = hub.switch(True)
             try:
                 work(*arguments)
-            except Exception as error:  # noqa: BLE001 - it is raised again by whoever entered
+            except Exception as error:  # noqa: BLE001 - `_enter` raises it again
                 self.failure = error
-            work = arguments = None  # nothing is kept while this waits
+            work = arguments = None  # keep nothing alive while this worker waits
 
 
 class Workers:
-    """Runs work on the loop, a slice at a time. Without a loop, work runs to its end, giving way to nobody."""
+    """Runs work on the loop, a slice at a time. Without a loop, work runs to its end and never gives way."""
 
     def __init__(self, clock: Clock) -> None:
         self.hub = getcurrent()
@@ -65,16 +66,16 @@ class Workers:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: list[Worker] = []
         self._left: deque[Worker | Callable[[], None]] = deque()
-        """What goes on in a later turn, oldest first."""
+        """Workers and functions for later turns, oldest first."""
         self._next: deque[Callable[[], None]] = deque()
-        """What is called before, without a worker; oldest first."""
+        """Functions to call in the next turn before `_left`, without a worker; oldest first."""
         self._queued: deque[Worker] = deque()
         """Workers that wait until fewer hold large pieces."""
         self._large_bytes = 0
         self._large_waiting = 0
-        """So many workers are about to make a large piece."""
+        """Number of workers about to make a large piece."""
         self.is_crowded = False
-        """Are these as many as should be?"""
+        """True while at least `LARGE_WAITING_MAX` workers are about to make a large piece."""
         self._collects = True
         self._ends_seconds = 0.0
         self._is_turn_due = False
@@ -82,14 +83,14 @@ class Workers:
         steps.install(_look, _queue)
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on, work may give way to `loop`, on which this is called."""
+        """From now on, work may give way to `loop`, the running loop."""
         self._loop = loop
         self.hub = getcurrent()
 
     def run(self, work: Callable[..., None], *arguments: Any) -> bool:
-        """Do the work now; True when it has ended, False when it has given way and goes on later. Raises what it raises.
+        """Do the work now. Returns True if it has ended, False if it gave way and continues later. Raises its errors.
 
-        Called by the work of a worker, it is simply part of that work. 0.6 µs.
+        Within a worker, it is part of that worker's work. Takes 0.6 µs.
         """
         if self._loop is None or getcurrent() is not self.hub:
             work(*arguments)
@@ -98,37 +99,40 @@ class Workers:
         return self._enter(self._idle.pop() if self._idle else Worker(self), work, arguments)
 
     def run_later(self, work: Callable[[], None]) -> None:
-        """Do the work in a later turn of the loop, after what has been left before."""
+        """Do the work in a later turn of the loop, after work that has given way before."""
         self._left.append(work)
         self._call_turn()
 
     def run_next(self, work: Callable[[], None]) -> None:
-        """In the next turn of the loop, before what has been left, call what has work done: for what had no share of this one."""
+        """Call `work` in the next turn, before work that has given way: it had no share of this turn.
+
+        It is called without a worker, and itself calls `run`.
+        """
         self._next.append(work)
         self._call_turn()
 
     def begin_turn(self) -> None:
-        """A turn of the loop begins: its requests have a slice of time together."""
+        """Start the slice that the requests of this turn of the loop share."""
         self._ends_seconds = self._monotonic() + SLICE_SECONDS
 
     def is_over(self, now_seconds: float) -> bool:
-        """Is the slice of this turn used up, so that what has not begun had better be done later?"""
+        """True if the slice of this turn is used up, so that new work had better begin later."""
         return self._loop is not None and now_seconds >= self._ends_seconds
 
     def abandon(self) -> None:
-        """From now on, leave for ever what has given way, and what gives way later: nobody waits for it any more."""
+        """From now on, never continue work that has given way or gives way later: no client waits for it."""
         self._is_abandoned = True
         if self._large_bytes and self._collects:
             collector.go_on()
 
     def count_left(self) -> int:
-        """How much has given way, and goes on later."""
+        """Number of workers and functions that wait for later turns."""
         return len(self._left) + len(self._queued)
 
     # --- entering and leaving -------------------------------------------------------------------
 
     def _enter(self, worker: Worker, *handed: Any) -> bool:
-        """Let the worker go on until it has ended its work (True) or gives way."""
+        """Run the worker until its work ends (True) or gives way (False). Raises the work's error."""
         has_ended: bool = worker.switch(*handed)
         if not has_ended:
             return False
@@ -137,7 +141,7 @@ class Workers:
             worker.large_bytes = 0
             if not self._large_bytes and self._collects:
                 collector.go_on()
-            self._left += self._queued  # they look again, in their order
+            self._left += self._queued  # they check again, in their order
             self._queued.clear()
             self._call_turn()
         if len(self._idle) < IDLE_WORKERS_MAX:
@@ -148,14 +152,14 @@ class Workers:
         return True
 
     def look(self, worker: Worker) -> None:
-        """The worker asks whether it may go on."""
+        """Make the worker give way if the slice is over."""
         if self._monotonic() >= self._ends_seconds:
             self._leave(worker, self._left)
 
     def queue(self, worker: Worker, size_bytes: int) -> None:
-        """The worker is about to do what cannot be left halfway: first, the others.
+        """Let others run before the worker makes a piece that cannot be interrupted.
 
-        While something large is made the collector rests (`collector.py`).
+        While something large is made, the garbage collector is off (`collector.py`).
         """
         more_bytes = size_bytes - worker.large_bytes
         if size_bytes < LARGE_BYTES or more_bytes <= 0:
@@ -176,7 +180,7 @@ class Workers:
         self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
-        """Wait in line until entered again."""
+        """Make the worker wait in `line`."""
         line.append(worker)
         self._call_turn()
         steps.note_way_given()
@@ -185,7 +189,7 @@ class Workers:
     # --- turns ----------------------------------------------------------------------------------
 
     def _call_turn(self, *, is_late: bool = False) -> None:
-        """Have what waits served in the next turn of the loop; behind what the sockets have brought, if this one took long."""
+        """Schedule `_turn` for the next turn of the loop; if this turn took long (`is_late`), behind sockets' input."""
         if (self._left or self._next) and not self._is_turn_due and not self._is_abandoned:
             self._is_turn_due = True
             self._call_soon(self._step_back if is_late else self._turn)
@@ -194,11 +198,11 @@ class Workers:
         (self._loop or asyncio.get_running_loop()).call_soon(callback)
 
     def _step_back(self) -> None:
-        """What the sockets have brought meanwhile stands behind this in the loop's own line, and before the next call."""
+        """Schedule `_turn` behind the sockets' input, which the loop has queued after this callback."""
         self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Serve what waits, each once at most, until a slice of time is over; of both kinds the oldest at least."""
+        """Serve `_next` and `_left` until a slice is over: at least the oldest of each, and each one at most once."""
         if self._is_abandoned:
             return
         monotonic = self._monotonic

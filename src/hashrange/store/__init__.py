@@ -1,1 +1,1 @@
-"""Rows by key, committed atomically: the interface, and the stores behind it."""
+"""Where are rows kept? In a store: its interface, the embedded store, and wrappers for tests."""

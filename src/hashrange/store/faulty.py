@@ -1,6 +1,6 @@
-"""What if a store fails? A wrapper of a store whose calls fail by a seed, or where a test says so, before anything is done.
+"""How do operations take a store's errors? For tests: a wrapper of a store whose calls fail by a seed, or on request, before they do anything.
 
-For what stands above a store: how operations take its errors. How an engine fails, halfway and torn, is tested below.
+Engines that fail halfway are tested below the store's interface.
 """
 
 import random
@@ -19,18 +19,18 @@ P = ParamSpec("P")
 
 
 class FaultyStore(WrappedStore):
-    """A store over another one."""
+    """A wrapper of a store whose calls may fail."""
 
     def __init__(self, inner: WholeStore, seed: int = 0, busy_probability: float = 0.0) -> None:
-        """So often, drawn from the seed, does a call find the store busy."""
+        """`busy_probability`: share of calls, drawn from `seed`, that raise StorageBusy."""
         super().__init__(inner)
         self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
         self._busy_probability = busy_probability
         self._faults: dict[str, tuple[int, HashrangeError]] = {}
         self.calls: Counter[str] = Counter()
-        """How often each method was called."""
+        """Number of calls of each method."""
         self.faults = 0
-        """How many calls failed."""
+        """Number of calls that failed."""
         self.catalog = inner.catalog
         self.get, self.page = self._may_fail("get", inner.get), self._may_fail("page", inner.page)
         self.mutate = self._may_fail("mutate", inner.mutate)
@@ -38,11 +38,11 @@ class FaultyStore(WrappedStore):
         self.snapshot_get = self._may_fail("snapshot_get", inner.snapshot_get)
 
     def fail(self, method: StoreMethod, error: HashrangeError, *, after_calls: int = 0) -> None:
-        """Let so many calls of the method, of those from the beginning, go well, and each that follows raise `error`."""
+        """Make each call of the method raise `error`, except the first `after_calls` since the wrapper was made."""
         self._faults[method] = (after_calls, error)
 
     def mend(self) -> None:
-        """From now on nothing fails."""
+        """Let all further calls succeed."""
         self._faults.clear()
         self._busy_probability = 0.0
 

@@ -1,17 +1,18 @@
-"""What does a store promise? The seam between one machine and many.
+"""What does a store promise? This interface, the same on one machine and on many.
 
-Three promises, which one object may keep: `Store` for operations, `Durability` for whoever answers, `Maintenance` for jobs.
+`Store` is for operations, `Durability` for the code that sends replies, `Maintenance` for jobs.
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` returns, and is durable once `durable_position()` has reached the `position()` read after it; a reply whose
-content depends on a commit is held until then. Sharing: one process, one event loop. An embedded store never
-suspends between reading the old row and committing the new one; other stores may, and may call a plan again.
+content depends on a commit is held until then. Sharing: one process, one event loop. Between reading the old row and
+committing the new one a store may let other requests run, and may call the plan again; the embedded store does so only
+if the plan gives way or the engine is stalled.
 
-Outcomes: a store that does not hear what became of a commit finds it out itself, by the commit's request id, and returns what took
-place, or lets it take place: once. Only when it cannot within its time does it raise OutcomeUnknown.
+Outcomes: a store that loses the reply of a commit finds the outcome by its request id, or carries the commit out,
+exactly once. It raises OutcomeUnknown only if that does not succeed within its time limit.
 
-Errors: everything here raises only `StorageError` (the operator's) and whatever a plan raises; writes and transactions that
-meet a transaction going on for the same item raise the service's own errors, which no embedded store has cause to.
+Errors: besides those named at each method, only `StorageError` (for the operator) and the errors of a plan are raised.
+Writes to an item of a running transaction raise the service's own errors; the embedded store never does.
 """
 
 import math
@@ -34,13 +35,13 @@ from hashrange.tables.streams import Shard, Stream
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """Rows of a span, in order, and where they end."""
+    """Rows of a span, in order."""
 
     rows: list[Row]
     size_bytes: int
     """Sum of the DynamoDB item sizes of `rows`."""
     last_key: Key | None
-    """Key of the last row when a limit ended the page, be it at the very last row, or its rows were long; None at the end of the span."""
+    """Key of the last row if a limit or the rows' length ended the page, even at the span's end; else None."""
 
 
 class TransactionStep(NamedTuple):
@@ -48,36 +49,36 @@ class TransactionStep(NamedTuple):
 
     table: OpenTable
     key: Key | None
-    """None: there is no such key, and the plan, called with None, only refuses."""
+    """None if the action's key does not fit the table; the plan is then called with None, and refuses."""
     plan: Plan
 
 
 class IdempotencyToken(NamedTuple):
-    """Makes a transaction happen once, however often it is asked for: a row of the same commit."""
+    """Makes repeated requests execute a transaction only once. Stored in the transaction's commit."""
 
     name: bytes
-    """Whose token it is, and which: account, Region and the client's own text."""
+    """Account, Region and the client's token text, as one key."""
     digest: bytes
-    """Hash of what is asked for; the same token with another one is refused."""
+    """Hash of the request; the same token with another digest is refused."""
     now_seconds: float
-    """Service time."""
+    """Service time of the request."""
     expires_at_seconds: float
-    """Service time from which on the token means a new transaction."""
+    """Service time from which the same token starts a new transaction."""
     report: Callable[[Sequence[Change]], bytes]
-    """What a replay must be able to tell of the committed changes. Pure."""
+    """Encodes the part of the committed changes that a replay must return. Pure."""
 
 
 class Transacted(NamedTuple):
-    """A transaction that took place: now, or when its token was first used."""
+    """A transaction that took place, now or when its token was first used."""
 
     changes: Sequence[Change]
-    """One for each step, in order; those with `old == new` only looked. Empty for a replay."""
+    """One change for each step, in order; a change with `old == new` wrote nothing. Empty for a replay."""
     report: bytes | None = None
-    """Of a replay: what `IdempotencyToken.report` told of the changes then."""
+    """For a replay: the earlier result of `IdempotencyToken.report`."""
 
 
 class TransactionRefused(HashrangeError):
-    """Some steps of a transaction refused, and nothing was done: the reasons, one for each step, None for the willing."""
+    """Steps of a transaction refused, so nothing was done. `reasons`: one for each step, None if it did not refuse."""
 
     def __init__(self, reasons: list[ApiError | None]) -> None:
         super().__init__(reasons)
@@ -85,87 +86,87 @@ class TransactionRefused(HashrangeError):
 
 
 class Backfill(NamedTuple):
-    """Something that is being filled from a table's rows, such as a new index."""
+    """A structure that is being filled from a table's rows, such as a new index."""
 
     table: Table
     source_id: bytes
-    """The 6 bytes that name it."""
+    """6-byte source id of what is filled."""
 
 
 class Backfilled(NamedTuple):
-    """What one slice of a backfill did."""
+    """The result of one slice of a backfill."""
 
     row_count: int
-    """Items looked at; some have no entry."""
+    """Items read; some have no entry."""
     is_complete: bool
-    """True once it is filled (an index is ACTIVE), or gone."""
+    """True once the backfill has ended: the index is ACTIVE, or deleted."""
 
 
 class Lease(NamedTuple):
-    """The right to work at a range, which nobody else has until then."""
+    """The exclusive right to do maintenance on a range of hashes, until `ends_at_seconds`."""
 
     hashes: HashRange
     ends_at_seconds: float
-    """Service time."""
+    """Service time at which the lease ends."""
 
 
 WHOLE_FOR_EVER = Lease(WHOLE, math.inf)
-"""What a server has that is alone with its store."""
+"""The lease of a store's only server."""
 
 
 class Statistics(NamedTuple):
-    """Statistics of one source."""
+    """Item count and size of one source."""
 
     item_count: int
     size_bytes: int
 
 
 class Catalog(Protocol):
-    """The tables, by (account, Region, name). Reads are in memory; writes are compare-and-set and durable as rows are.
+    """The tables, by (account, Region, name). Reads are from memory; writes are compare-and-set, durable like rows.
 
-    The view may be late: where tables are made by others too, it may lack one for a while, or have one that is gone. What was done
-    through this catalog is in its view at once; a write that was refused leaves in it what is stored.
+    The view may be out of date: if other servers change tables, it may lack a new table, or have a deleted one, for a
+    while. Changes through this catalog are in its view at once; a refused change updates the view.
     """
 
     @property
     def is_late(self) -> bool:
-        """True where others make tables too, so that a name that the view lacks is worth looking up."""
+        """True if other servers create tables too, so that a missing name is worth a `look_up`."""
         ...
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
-        """The table, whatever its state; None when there is none."""
+        """The table, in any state; None if there is none."""
         ...
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
-        """A live, read-only view: name → table, of one account and Region."""
+        """A live, read-only view: name → table."""
         ...
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """(account, Region) of every table of that name: for the operator's hint."""
+        """(account, Region) of every table of that name, for the operator's hint."""
         ...
 
     def all_tables(self) -> Sequence[OpenTable]:
-        """Every table, of all accounts and Regions, by table id: for operators."""
+        """Every table of all accounts and Regions, in order of table id, for operators."""
         ...
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Ask what these names stand for now; True if there is a table that the view did not have, and now has."""
+        """Refresh the view for these names; True if that added a table to it."""
         ...
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """Store `make(table_id)` under the next table id; None (nothing done) when its name is taken."""
+        """Store `make(table_id)` under the next table id; None (nothing done) if its name is taken."""
         ...
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Swap `old` for `new`; False (nothing done) when `old` is no longer what is stored.
+        """Replace `old` by `new`; False (nothing done) if `old` is no longer what is stored.
 
-        An index that is new, and CREATING, has no entries until `Maintenance.backfill` has made them. The entries of one that is
-        DELETING or gone go in the same commit.
+        A new, CREATING index has no entries until `Maintenance.backfill` has made them. The entries of an index that is
+        DELETING or removed are deleted in the same commit.
         """
         ...
 
     async def delete(self, table: Table) -> bool:
-        """Remove the table and all its rows in one commit; False when it is no longer what is stored."""
+        """Delete the table and all its rows in one commit; False (nothing done) if it is no longer what is stored."""
         ...
 
 
@@ -179,15 +180,15 @@ class Store(Protocol):
 
     @property
     def streams(self) -> "Streams":
-        """What is told of their changes."""
+        """The streams of this store's tables."""
         ...
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
-        """The row at `key`. `source_id` is a table's or index's 6-byte id (`Table.source`)."""
+        """The row at `key`, or None. `source_id`: 6-byte id of a table or index."""
         ...
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
-        """Rows of `span` until one of the limits is reached; the row that reaches it is included. Long rows may end a page earlier."""
+        """Rows of `span` up to the row that reaches a limit, which is included. Long rows may end a page earlier."""
         ...
 
     def mutate(
@@ -195,58 +196,57 @@ class Store(Protocol):
     ) -> Soon[Change]:
         """Replace the row at `key` by `plan(old row)`, with everything derived from the change, in one commit.
 
-        `request_id` names this call and no other: by it the store finds out what became of it. None: the store gives it one.
-        `table` may be out of date: what is derived is what the catalog's table asks for. Raises ResourceNotFoundException
-        when there is none any more, TransactionConflictException when a transaction is going on for the item,
-        ItemCollectionSizeLimitExceededException when the item collection would grow beyond its limit.
+        `request_id` identifies this call alone, so that the store can look for a lost outcome. None: the store assigns
+        one. `table` may be out of date: the current table of the catalog decides what is derived. Raises
+        ResourceNotFoundException if the table no longer exists, TransactionConflictException if a transaction is
+        running for the item, ItemCollectionSizeLimitExceededException if the item collection would exceed its limit.
         """
         ...
 
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
-        """Replace the rows of all steps, over tables and partitions, in one commit, or none.
+        """Replace the rows of all steps, across tables and partitions, in one commit, or none of them.
 
-        Every plan is called with its row as of one point in time; if one refuses, nothing is done and TransactionRefused holds
-        all refusals. Then ValidationException is raised for a transaction of more than 4 MB; last, the steps that make an item collection
-        grow beyond its limit are refused in the same way as by plans. A token that was used for the same digest and has
-        not expired makes it a replay: no plan is called; for another digest IdempotentParameterMismatchException is raised,
-        and TransactionInProgressException while its first use is still going on.
+        Every plan is called with its row as of one point in time; if one refuses, nothing is done and
+        TransactionRefused has all refusals. Next, ValidationException is raised for a transaction of more than 4 MB.
+        Last, TransactionRefused is raised for steps that would make an item collection exceed its limit. A token used
+        before with the same digest, and not expired, makes the call a replay: no plan is called. For another digest
+        IdempotentParameterMismatchException is raised, and TransactionInProgressException while the first use runs.
         """
         ...
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
-        """The rows at all these places, in their order, as of one point in time.
+        """The rows at all these places, in order, as of one point in time.
 
-        Behind the row with which their item sizes exceed `limit_bytes`, or the rows themselves REPLY_JSON_MAX_BYTES, nothing is read,
-        and None stands for it.
-        Raises TransactionRefused when a transaction is going on for one of them.
+        After the row that makes the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no row
+        is read: None stands for each. Raises TransactionRefused if a transaction is running on one of them.
         """
         ...
 
     async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
-        """Size of the item collection that `key` belongs to, of a table with local indexes; exact, as of the last commit."""
+        """Size of the item collection of `key`, in a table with local indexes; exact, as of the last commit."""
         ...
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
-        """Item count and size of each of these sources, as of a recent moment; on one machine exact, as of the last commit."""
+        """Item count and size of each source, as of a recent moment; on one machine exact, as of the last commit."""
         ...
 
 
 class RecordPage(NamedTuple):
-    """Records of a shard, in order."""
+    """Consecutive records of a shard."""
 
     records: Sequence[tuple[SequenceNumber, bytes]]
     """Sequence number and record (`tables/stream_records.py`) of each."""
     is_end: bool
-    """True when none were left behind the last one."""
+    """True if the shard has no further records."""
 
 
 class Streams(Protocol):
-    """The streams of tables, and what they hold. A stream outlives its table by a day. The view is as late as the catalog's."""
+    """The streams of tables, and their records; as up to date as the catalog. A stream outlives its table by a day."""
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
-        """The stream of that table with that label, also after it has ended; None when there is none."""
+        """The stream of that table with that label, even after it has ended; None if there is none."""
         ...
 
     def of(self, account: str, region: str) -> Sequence[Stream]:
@@ -254,26 +254,26 @@ class Streams(Protocol):
         ...
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
-        """Those of the stream that can be read, oldest first; none when it is gone."""
+        """The readable shards of the stream, oldest first; none if the stream has been deleted."""
         ...
 
     def last(self) -> SequenceNumber:
-        """The sequence number that was given out last; every later record has a greater one."""
+        """The sequence number that was assigned last; every later record has a greater one."""
         ...
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from `first` on, until one of the limits is reached, one at least; also those past their retention.
+        """Records of a shard from `first` on, at least one if there is any, until a limit is reached.
 
-        What is returned may still be before it is durable.
+        Records past their retention are included. The records returned may not be durable yet.
         """
         ...
 
 
 class Durability(Protocol):
-    """How far commits would survive a power cut."""
+    """Which commits would survive a power cut."""
 
     def position(self) -> int:
-        """Number of the last commit: it grows with each, over restarts too, and no two commits have the same."""
+        """Number of the last commit. It grows with each commit, across restarts too; no two commits share a number."""
         ...
 
     def position_of(self, table: OpenTable) -> int:
@@ -285,82 +285,86 @@ class Durability(Protocol):
         ...
 
     def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
-        """Call `callback` on the event loop once `durable_position() >= position`, or with the error that prevents it."""
+        """Call `callback` on the loop once `durable_position() >= position`, or with the error that prevents it."""
         ...
 
 
 class Maintenance(Protocol):
-    """What a store does that no request asks for: it fills new indexes and empties queues, as jobs and operators ask it to."""
+    """Work of a store outside of requests, such as filling new indexes and emptying queues; called by jobs.
+
+    With a `lease`, only what falls into its range is handled.
+    """
 
     def lease(self) -> Lease:
-        """What this server may work at now."""
+        """The range that this server may maintain now."""
         ...
 
     def backfills(self) -> Sequence[Backfill]:
-        """What is being filled, oldest table first."""
+        """The backfills in progress, oldest table first."""
         ...
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
-        """Make what follows from the next rows, such as the entries of a CREATING index, in one commit; after the last row that is ACTIVE.
+        """Fill what `source_id` names, such as a CREATING index, from the table's next rows, in one commit.
 
-        Only what falls into the range of `lease`, which the method of that name gave; so too below.
-        The rows are walked in order of their keys. Writes behind the last one maintain the index, those ahead of it are left to
-        the walk: so an index holds, at any time, the entries of all items up to there, and nothing else.
+        After the last row the index is ACTIVE. Rows are walked in key order. A write to a row that the walk has passed
+        maintains the index, a write to a later row leaves it alone. So the index always holds exactly the entries of
+        the items that the walk has passed.
         """
         ...
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
-        """Write index entries that were to come later than their items, of at most so many commits whose time has come.
+        """Write the delayed index entries of at most `limit_rows` commits that are due, in the order of the commits.
 
-        In the order of the commits. Returns the seconds of service time until more are due; None when nothing waits.
+        Returns the seconds of service time until more are due; None if nothing waits.
         """
         ...
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
-        """Delete items whose time to live is over, of at most so many rows of the queue; each is looked at again before.
+        """Delete expired items, at most `limit_rows` rows of the queue; each item is checked again first.
 
-        Each is a commit of its own, with the origin `ttl`. Returns the seconds of service time until more are due; None when nothing waits.
+        The deletions have the origin `ttl`; small items may share a commit. Returns the seconds of service time until
+        more are due; None if nothing waits.
         """
         ...
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
-        """Delete all items whose time to live is over, of one table or of all, whatever delay `expire` observes.
+        """Delete all items of one table (None: of all) that have expired by the service time of the call.
 
-        Over means: by the service time of the call. Returns how many items this call deleted; those that `expire` deletes meanwhile are not
-        among them. Only tables whose time to live is ENABLED take part.
+        Ignores the delay of `expire`, and tables whose time to live is not ENABLED. Returns how many items were
+        deleted, not counting those that `expire` deletes meanwhile.
         """
         ...
 
     async def tend_streams(self, lease: Lease) -> float | None:
-        """Let shards that have been open long enough be followed by others, and delete what is too old to be read, of one stream.
+        """For one stream, replace shards that have been open long enough, and delete those too old to be read.
 
-        Returns the seconds of service time until there is more to do, 0 when something was done; None when there is no stream.
+        Returns the seconds of service time until there is more to do, 0 if something was done; None without a stream.
         """
         ...
 
     async def split_partitions(self, lease: Lease) -> bool:
-        """Split a partition of a source that has grown; False when there was none."""
+        """Split one partition of a source that has outgrown its partitions; False if there was none."""
         ...
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
-        """Split this partition, of more than one hash, in two halves; False (nothing done) when it does not exist any more."""
+        """Split this partition, of more than one hash, into two halves; False (nothing done) if it no longer exists."""
         ...
 
     async def settle(self) -> float:
-        """Put in order what writes have left, if none came since the last call, so that reads are quicker.
+        """Merge what writes have left behind, to make reads faster, if no write came since the last call.
 
         Returns the seconds until the next call. Raises StorageError.
         """
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill`, `apply_delayed`, `expire`, `tend_streams` or `split_partitions`, or to do sooner than they told."""
+        """Register `wake`, to be called when a method with a lease has new work, or has it sooner than it returned."""
         ...
 
 
 class WholeStore(Store, Durability, Maintenance, Protocol):
-    """All of it in one object, as on one machine; whoever uses it asks for the part that it needs."""
+    """All three interfaces in one object, as on one machine. Users of a store require only the one they need."""
 
     async def close(self) -> None:
-        """Make everything durable and let go of the folder."""
+        """Make all commits durable and release the data folder."""
         ...

@@ -1,7 +1,7 @@
-"""What if tables are made elsewhere? A wrapper of a store whose catalog hears late of what others did to tables, for tests.
+"""What if other servers change tables? For tests: a wrapper of a store whose catalog learns late of changes made through other wrappers.
 
-Several wrappers of one store stand for several servers. Each has a view of its own: what was done through it is in it at
-once, what was done through another comes with some call, drawn from a seed, or when it is looked up. Rows are those of the store.
+Several wrappers of one store stand for several servers, each with its own view. A view has the wrapper's own changes
+at once, others with some later call, drawn from a seed, or after a look-up. Rows are those of the store.
 """
 
 import random
@@ -14,14 +14,14 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 HEARING_PROBABILITY = 0.05
-"""So often does a call bring what others did."""
+"""Probability that a call refreshes the catalog's view."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class LateCatalog:
-    """A view of the inner catalog."""
+    """A view, maybe out of date, of the inner catalog."""
 
     is_late = True
 
@@ -29,32 +29,32 @@ class LateCatalog:
         self._inner = inner
         self._views: dict[tuple[str, str], dict[str, OpenTable]] = {}
         self.look_ups = 0
-        """How often names were looked up, for tests that want to know."""
+        """Number of calls of `look_up`, for tests."""
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
-        """The table as it was heard of."""
+        """The table of that name in this view."""
         return self.tables(account, region).get(name)
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
-        """A live view; it begins with all that there is."""
+        """A live view; it begins with all current tables."""
         return self._view(account, region)
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """As the inner catalog."""
+        """Delegates to the inner catalog."""
         return self._inner.elsewhere(name)
 
     def all_tables(self) -> Sequence[OpenTable]:
-        """As the inner catalog."""
+        """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Take these names over; True if a table has appeared."""
+        """Refresh these names in the view; True if that added a table."""
         self.look_ups += 1
         have_appeared = [self._refresh(account, region, name) for name in names]
         return any(have_appeared)
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """As the inner catalog; what has the name, be it another's table, is then in the view."""
+        """Create the table; the view then has the table of that name, even another server's."""
         wanted: list[Table] = []
 
         def make_noted(table_id: int) -> Table:
@@ -66,19 +66,19 @@ class LateCatalog:
         return table
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """As the inner catalog; what is stored is then in the view."""
+        """Replace the table; the view then has what is stored."""
         is_done = await self._inner.replace(old, new)
         self._refresh(old.account, old.region, old.name)
         return is_done
 
     async def delete(self, table: Table) -> bool:
-        """As the inner catalog, likewise."""
+        """Delete the table; the view then has what is stored."""
         is_done = await self._inner.delete(table)
         self._refresh(table.account, table.region, table.name)
         return is_done
 
     def hear(self) -> None:
-        """Take over all that others did."""
+        """Refresh all names in all views."""
         for (account, region), view in self._views.items():
             for name in {*view, *self._inner.tables(account, region)}:
                 self._refresh(account, region, name)
@@ -90,7 +90,7 @@ class LateCatalog:
         return view
 
     def _refresh(self, account: str, region: str, name: str) -> bool:
-        """Take one name over; True if there is a table that the view did not have."""
+        """Refresh one name in the view; True if that added a table."""
         view = self._view(account, region)
         seen, table = view.get(name), self._inner.find(account, region, name)
         if table is None:
@@ -101,7 +101,7 @@ class LateCatalog:
 
 
 class LateCatalogStore(WrappedStore):
-    """A store over another one, of which others may be wrappers too."""
+    """A wrapper, with a LateCatalog, of a store that other wrappers may share."""
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)
@@ -112,7 +112,7 @@ class LateCatalogStore(WrappedStore):
         self.snapshot_get = self._heard(inner.snapshot_get)
 
     def _heard(self, method: Callable[P, T]) -> Callable[P, T]:
-        """The method, a call of which brings, now and then, what others did to tables."""
+        """Wrap `method` so that a call sometimes refreshes the catalog first."""
 
         def call(*arguments: P.args, **options: P.kwargs) -> T:
             if self._chance() < HEARING_PROBABILITY:

@@ -1,8 +1,8 @@
-"""What became of a commit whose reply was lost? It is looked for by its request id, until it is known.
+"""What became of a commit whose reply was lost? Its outcome is looked for by the commit's request id until it is known.
 
-For stores whose commits happen elsewhere; here, by a seed, some requests and some replies are lost on purpose. What was found is
-told as if its reply had come; what never took place is carried out again. Why no write happens twice: an outcome is kept with
-its commit, and a look that finds none is final, because nothing is on its way any more.
+For stores whose commits happen elsewhere; here, a seed decides which requests and replies are lost. An outcome that is
+found is returned like a reply; a commit that never took place is carried out again. No write happens twice: an outcome
+is kept with its commit, and a look that finds none is final, because no request is still on its way.
 """
 
 import random
@@ -16,29 +16,32 @@ from hashrange.tables.change import Change
 
 LOST_PROBABILITY = 0.25
 NEVER_TOOK_PLACE_PROBABILITY = 0.5
-"""Of what is lost, so much is lost on its way to the commit; of the rest, the reply."""
+"""Share of the lost commits whose request was lost; of the others, the reply was lost."""
 UNANSWERED_LOOK_PROBABILITY = 0.5
 OUTCOMES_KEPT = 256
-"""So many commits later an outcome is forgotten; by then nobody looks for it, with far fewer requests at a time."""
+"""Number of latest outcomes that are kept. Far fewer requests run at a time, so nobody looks for an older outcome."""
 
 Outcome = Change | Transacted
 T = TypeVar("T", Change, Transacted)
 
 
 class Outcomes:
-    """The outcomes of late, and how lost ones are found."""
+    """The latest outcomes of a store, and the search for lost ones."""
 
     def __init__(self, chance: random.Random, suspend: Callable[[], Awaitable[None]], look_limit: int | None) -> None:
-        """`suspend` is called before each look; `look_limit` looks are taken at most, None: as many as it takes."""
+        """`suspend` is awaited before each look; `look_limit`: most looks for one outcome, None for no limit."""
         self._chance = chance.random
         self._suspend = suspend
         self._look_limit = look_limit
         self._kept: dict[RequestId, Outcome] = {}
         self.lost = 0
-        """How many requests and replies were lost."""
+        """Number of requests and replies lost."""
 
     async def carry_out(self, request_id: RequestId, what: str, commit: Callable[[], Awaitable[T]]) -> T:
-        """What `commit` returns, of the one time that it took place. Raises what it raises, and OutcomeUnknown, which tells `what`."""
+        """Make `commit` take place once and return its result.
+
+        Raises the errors of `commit`, and OutcomeUnknown, whose message names `what`.
+        """
         assert request_id not in self._kept, "two writes have one request id"
         while True:
             if self._chance() >= LOST_PROBABILITY:
@@ -50,13 +53,13 @@ class Outcomes:
                 try:
                     self._keep(request_id, await commit())
                 except (ApiError, TransactionRefused):
-                    pass  # that was the reply: nothing took place
+                    pass  # the lost reply was a refusal: nothing took place
             found = await self._look(request_id, what)
             if found is not None:
                 return found  # type: ignore[return-value] # an id names one call, and a call has one kind of outcome
 
     async def _look(self, request_id: RequestId, what: str) -> Outcome | None:
-        """The outcome, or None if the commit did not take place. Raises OutcomeUnknown when no look was answered."""
+        """The outcome, or None if the commit did not take place. Raises OutcomeUnknown if no look was answered."""
         looks = 0
         while self._look_limit is None or looks < self._look_limit:
             looks += 1

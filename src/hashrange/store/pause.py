@@ -1,22 +1,23 @@
-"""How does a coroutine hand the event loop back, and after how much work? By one bare yield; after more of it while nobody else is there.
+"""How does a coroutine hand the event loop back, and after how much work? By `await PAUSE`; after longer slices while nobody else waits.
 
-The server drives an operation's coroutine once, without a task, and usually has the answer. A coroutine that must
-suspend yields None first: whoever drives it by hand then wraps it into a task, in which any awaitable may follow.
+The server steps an operation's coroutine once, without a task, and usually has the reply. A coroutine that must suspend
+yields None (continue in a later turn) or a future (continue when it is done); `service/drive.py` steps it again, still
+without a task: awaitables that need a current task, such as `asyncio.timeout`, do not work.
 """
 
 from collections.abc import Callable, Generator
 from threading import Event
 
 FIRST_SLICE = 128
-"""Rows or spans before a read hands the loop back at all, which is where most reads end: 30 µs for rows that are only read."""
+"""Rows or spans before a read first hands the loop back; most reads end earlier. 30 µs for rows that are only read."""
 SLICE_MIN = 24
-"""Between two hand-backs while others have work for the loop; 10 µs for rows that are only read."""
+"""Rows or spans between two hand-backs while other work waits for the loop; 10 µs for rows that are only read."""
 QUIET_PAUSE_SECONDS = 0.00003
-"""A hand-back that took no longer has served nobody."""
+"""A hand-back that took no longer than this has let nothing else run."""
 
 
 class Pause:
-    """`await PAUSE` lets everything else that is ready run once."""
+    """`await PAUSE` lets other ready work run once."""
 
     __slots__ = ()
 
@@ -29,9 +30,9 @@ PAUSE = Pause()
 
 
 async def hand_back(monotonic: Callable[[], float], length: int, longest: int) -> int:
-    """Let everything else run that is ready, behind a slice of so many rows or spans; returns how many the next slice may have.
+    """Let other work run after a slice of `length` rows or spans; return the length of the next slice.
 
-    Twice as many, up to `longest`, when there was nobody; few when somebody had something to do.
+    The next slice is twice as long, at most `longest`, if no other work was ready; else SLICE_MIN.
     """
     paused_at_seconds = monotonic()
     await PAUSE
@@ -40,5 +41,5 @@ async def hand_back(monotonic: Callable[[], float], length: int, longest: int) -
 
 
 def wait_here(seconds: float) -> None:
-    """Let nothing run meanwhile: only for what stands before anybody is served."""
+    """Block the event loop's thread. Only for use while a store opens and no request is served."""
     Event().wait(seconds)

@@ -1,7 +1,8 @@
-"""By what is a write known, so that its outcome can be asked for? By a request id, unlike any other that a server gives, before or after a restart.
+"""How is a write identified, so that its outcome can be looked for? By a request id that no server assigns twice, even across restarts.
 
-A random prefix per process and a counter, so that an id costs 0.1 µs and sorts by age among those of its process. It is not the
-id that clients hear (`wire/identifiers.py`): a batch has one such id, and each of its writes its own request id.
+An id is a random prefix per process and a counter, so it costs 0.1 µs, and the ids of one process sort by age. It is
+not the id that clients receive (`wire/identifiers.py`): a batch has one of those, and each of its writes its own
+request id.
 """
 
 import secrets
@@ -13,11 +14,11 @@ REQUEST_ID_BYTES = 16
 COUNTER_BYTES = 6
 
 RequestId = NewType("RequestId", bytes)
-"""Names one call of `Store.mutate` or `Store.transact`, however often the store has to carry it out."""
+"""Identifies one call of `Store.mutate` or `Store.transact`, however often the store has to carry it out."""
 
 _PREFIX = secrets.token_bytes(REQUEST_ID_BYTES - COUNTER_BYTES)
-"""The part that all ids of this process share: two of a million processes have the same once in a million million times."""
+"""Part that all ids of this process share. Two of a million processes have the same with a probability of 1 in 10¹²."""
 _FIRST = int.from_bytes(_PREFIX + bytes(COUNTER_BYTES))
 
 new_request_id = cast(Callable[[], RequestId], map(int.to_bytes, count(_FIRST), repeat(REQUEST_ID_BYTES)).__next__)
-"""new_request_id() → an id that no write has had."""
+"""new_request_id() returns an id that no write has had."""

@@ -1,6 +1,6 @@
-"""What if a read may come late? A wrapper of a store whose reads, unless they are consistent, now and then tell the row before its last change, for tests.
+"""What if an eventually consistent read is stale? For tests: a wrapper of a store whose reads sometimes return the row before its last change.
 
-Which ones do is drawn from a seed. Only single rows are read late; pages are those of the store.
+A seed decides which reads do. Only reads of single rows are stale; pages are those of the store.
 """
 
 import random
@@ -19,7 +19,7 @@ REMEMBERED_CHANGES_MAX = 64
 
 
 class StaleReads(WrappedStore):
-    """A store over another one, through which all its writes go."""
+    """A wrapper of a store; all writes to that store must go through it."""
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)
@@ -28,12 +28,12 @@ class StaleReads(WrappedStore):
         self._before: dict[tuple[bytes, Key], Row | None] = {}
         """Source and key → the row before its last change."""
         self.stale_reads = 0
-        """How many reads told another row than the present one, for tests that want to know."""
+        """Number of reads that returned a row other than the current one, for tests."""
         self.catalog = inner.catalog
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
 
     async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
-        """The row, or sometimes the one before the last change when `consistent` is false."""
+        """The row at `key`; if `consistent` is false, sometimes the row before its last change."""
         row = await settled(self._inner.get(source_id, key, consistent=consistent))
         if consistent or self._chance() >= STALE_READ_PROBABILITY:
             return row
@@ -44,7 +44,7 @@ class StaleReads(WrappedStore):
     async def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
-        """As the inner store; the old row may be read for a while."""
+        """Write to the inner store; later reads may return the old row."""
         change = await settled(self._inner.mutate(table, key, plan, request_id, origin))
         self._remember(change)
         return change
@@ -52,7 +52,7 @@ class StaleReads(WrappedStore):
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
-        """As the inner store; likewise."""
+        """Transact in the inner store; later reads may return old rows."""
         transacted = await self._inner.transact(steps, token, request_id)
         for change in transacted.changes:
             self._remember(change)

@@ -1,13 +1,12 @@
-"""What would a distributed store do? A wrapper that suspends at every call, for tests of everything above the store.
+"""How would a distributed store behave? For tests of everything above the store: a wrapper that suspends at every call.
 
-It yields to the loop at each call and lets concurrent requests overtake each other by a seed; now and then a commit
-loses its race, so that the plan is called again; now and then its reply is lost, and it is looked for (`outcomes.py`).
-It catches plans that change something: a second call on the same row must give the same result. With a
-`SuspendingTime`, entries of global indexes come later than their items, each by a random time. What else a distributed store
-does has wrappers of its own: `stale_reads.py`, `late_catalog.py`, `faulty.py`.
+A seed decides how concurrent requests overtake each other. Sometimes a commit loses its race, so that the plan is
+called again; sometimes its reply is lost, and its outcome is looked for (`outcomes.py`). Plans with side effects are
+caught: a second call on the same row must give the same result. With a `SuspendingTime`, entries of global indexes come
+later than their items. Other behaviour has wrappers of its own: `stale_reads.py`, `late_catalog.py`, `faulty.py`.
 
-A transaction marks its items as ongoing and suspends before it is committed: whoever else writes one of them meanwhile is refused,
-as is a second use of its token.
+A transaction marks its items as ongoing and suspends before it is committed. Meanwhile other writes to these items are
+refused, as is a second use of its token.
 """
 
 import random
@@ -48,14 +47,14 @@ from hashrange.tables.streams import Shard
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
 PROPAGATED_ROWS = 16
-"""Commits whose entries are written at once when everything is to be propagated."""
+"""Commits whose delayed entries `propagate` writes with one call."""
 
 RowPlace = tuple[bytes, Key]
-"""Source and key of a row."""
+"""Source id and key of a row."""
 
 
 class SuspendingCatalog:
-    """The inner store's catalog, each change of which suspends first."""
+    """The inner store's catalog; look-ups and changes suspend first."""
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._store = store
@@ -63,28 +62,28 @@ class SuspendingCatalog:
         self.is_late = self._inner.is_late
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
-        """As the inner catalog."""
+        """Delegates to the inner catalog."""
         return self._inner.find(account, region, name)
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
-        """As the inner catalog."""
+        """Delegates to the inner catalog."""
         return self._inner.tables(account, region)
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """As the inner catalog."""
+        """Delegates to the inner catalog."""
         return self._inner.elsewhere(name)
 
     def all_tables(self) -> Sequence[OpenTable]:
-        """As the inner catalog."""
+        """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """As the inner catalog, after a pause."""
+        """Look up after a pause."""
         await self._store.suspend()
         return await self._inner.look_up(account, region, names)
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """As the inner catalog, after a pause; `make` is sometimes called once more."""
+        """Create a table after a pause; `make` is sometimes called once more."""
         await self._store.suspend()
         if self._store.chance(LOST_RACE_PROBABILITY):
             make(1)
@@ -92,18 +91,18 @@ class SuspendingCatalog:
         return await self._inner.create(make)
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """As the inner catalog, after a pause."""
+        """Replace a table after a pause."""
         await self._store.suspend()
         return await self._inner.replace(old, new)
 
     async def delete(self, table: Table) -> bool:
-        """As the inner catalog, after a pause."""
+        """Delete a table after a pause."""
         await self._store.suspend()
         return await self._inner.delete(table)
 
 
 class SuspendingStreams:
-    """The inner store's streams; who asks for records waits."""
+    """The inner store's streams; reading records suspends."""
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._store = store
@@ -112,7 +111,7 @@ class SuspendingStreams:
         self.find, self.of, self.shards, self.last = inner.find, inner.of, inner.shards, inner.last
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
-        """As the inner store, between pauses."""
+        """Read records between two pauses."""
         await self._store.suspend()
         page = await self._records(shard, first, limit_records, limit_bytes)
         await self._store.suspend()
@@ -120,39 +119,39 @@ class SuspendingStreams:
 
 
 class SuspendingStore:
-    """A store over another one; the same seed gives the same interleaving."""
+    """A wrapper of a store; the same seed gives the same interleaving."""
 
     def __init__(
         self, inner: WholeStore, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
     ) -> None:
-        """`time` is the clock and the index delay that `inner` was made with; None: its entries do not wait for this store.
+        """`time`: the clock and index delay that `inner` was opened with; None: this wrapper does not advance its time.
 
-        So many times at most does it look for a lost outcome; None: until it has found it.
+        `look_limit`: most looks for a lost outcome; None: it is looked for until it is found.
         """
         self.inner = inner
         self._time = time
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
-        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - likewise
+        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311 - reproducible, not secret
         self._ongoing: set[RowPlace] = set()
-        """What transactions are about to write or look at."""
+        """Rows that running transactions will write or check."""
         self._writing: Counter[RowPlace] = Counter()
-        """What single writes are about to write."""
+        """Row → number of running single writes to it."""
         self._tokens: set[bytes] = set()
-        """Tokens of transactions that are going on."""
+        """Names of the tokens of running transactions."""
         self.lost_races = 0
-        """How many commits were made to lose, for tests that want to know."""
+        """Number of commits that were made to lose a race, for tests."""
         self.conflicts = 0
-        """How many writes and transactions were refused for a conflict."""
+        """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
         self.streams = SuspendingStreams(self)
 
     @property
     def lost_outcomes(self) -> int:
-        """How many writes and transactions, or their replies, were lost and had to be looked for."""
+        """Number of lost requests and replies of writes and transactions."""
         return self._outcomes.lost
 
     async def suspend(self) -> None:
-        """Let others overtake: one to three turns of the loop."""
+        """Suspend for one to three turns of the loop."""
         for _ in range(self._random.randint(1, PAUSES_MAX)):
             await PAUSE
         if self._time is not None:
@@ -163,14 +162,14 @@ class SuspendingStore:
         return self._random.random() < probability
 
     async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
-        """As the inner store, between pauses."""
+        """Read a row between two pauses."""
         await self.suspend()
         row = await settled(self.inner.get(source_id, key, consistent=consistent))
         await self.suspend()
         return row
 
     async def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
-        """As the inner store, between pauses."""
+        """Read a page between two pauses."""
         await self.suspend()
         page = await settled(self.inner.page(source_id, span, limit_rows, limit_bytes, consistent=consistent))
         await self.suspend()
@@ -179,7 +178,7 @@ class SuspendingStore:
     async def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
-        """As the inner store, but a plan may first be called for commits that then lose their race, and for lost ones."""
+        """Write between pauses; the plan may also be called for commits that lose their race, or are lost."""
         request_id = request_id or new_request_id()
         await self.suspend()
         place = (table.source_id, key)
@@ -205,7 +204,7 @@ class SuspendingStore:
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
-        """As the inner store, between pauses, its items marked meanwhile; plans may first be called for nothing."""
+        """Transact between pauses, items marked; plans may also be called for commits that lose a race, or are lost."""
         request_id = request_id or new_request_id()
         await self.suspend()
         if token is not None and token.name in self._tokens:
@@ -222,7 +221,7 @@ class SuspendingStore:
                     None if key is None else await settled(self.inner.get(table.source_id, key, consistent=True))
                     for table, key, _ in steps
                 ]
-                # These rows are of no one point in time, or it is a replay.
+                # A refusal does not count here: the rows are not of one point in time, or the call is a replay.
                 with suppress(ApiError, TransactionRefused):
                     plan_steps(steps, rows)
                 self.lost_races += 1
@@ -240,7 +239,7 @@ class SuspendingStore:
         return transacted
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
-        """As the inner store, between pauses; refused while a transaction is about to write one of the rows."""
+        """Read rows between two pauses; refused while a transaction is about to write one of them."""
         await self.suspend()
         self._refuse_conflicts([(table.source_id, key) in self._ongoing for table, key in places])
         rows = await self.inner.snapshot_get(places, limit_bytes)
@@ -248,63 +247,63 @@ class SuspendingStore:
         return rows
 
     def backfills(self) -> Sequence[Backfill]:
-        """As the inner store."""
+        """Delegates to the inner store."""
         return self.inner.backfills()
 
     def lease(self) -> Lease:
-        """As the inner store."""
+        """Delegates to the inner store."""
         return self.inner.lease()
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
-        """As the inner store, between pauses."""
+        """Do one slice of a backfill between two pauses."""
         await self.suspend()
         built = await self.inner.backfill(source_id, lease, limit_rows)
         await self.suspend()
         return built
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.apply_delayed(lease, limit_rows)
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.expire(lease, limit_rows)
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.expire_now(lease, table)
 
     async def tend_streams(self, lease: Lease) -> float | None:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.tend_streams(lease)
 
     async def split_partitions(self, lease: Lease) -> bool:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.split_partitions(lease)
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.split_partition(lease, partition)
 
     async def settle(self) -> float:
-        """As the inner store, between pauses."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.settle()
 
     async def propagate(self) -> None:
-        """Let time pass until no entry of a global index waits any more: what a client can only hope for."""
+        """Advance time until no entry of a global index is delayed any more. Clients have no such means."""
         while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_ROWS)) is not None:
             if self._time is not None:
                 self._time.advance(pause_seconds)
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """As the inner store."""
+        """Delegates to the inner store."""
         self.inner.on_work(wake)
 
     def _is_taken(self, place: RowPlace) -> bool:
@@ -319,38 +318,38 @@ class SuspendingStore:
             raise TransactionRefused(reasons)
 
     async def _lose_race(self, table: OpenTable, key: Key, plan: Plan) -> None:
-        """Plan against the row of now, throw the result away. A refusal stands: its commit would not have raced."""
+        """Call the plan on the current row and discard the result. A refusal stands."""
         row = await settled(self.inner.get(table.source_id, key, consistent=True))
         _planned(plan, row)
         self.lost_races += 1
         await self.suspend()
 
     async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
-        """As the inner store, after a pause."""
+        """Calls the inner store, after a pause."""
         await self.suspend()
         return await self.inner.collection_size_bytes(table, key)
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
-        """As the inner store, between pauses."""
+        """Read statistics between two pauses."""
         await self.suspend()
         statistics = await self.inner.statistics(sources)
         await self.suspend()
         return statistics
 
     def position(self) -> int:
-        """As the inner store."""
+        """Delegates to the inner store."""
         return self.inner.position()
 
     def position_of(self, table: OpenTable) -> int:
-        """As the inner store."""
+        """Delegates to the inner store."""
         return self.inner.position_of(table)
 
     def durable_position(self) -> int:
-        """As the inner store."""
+        """Delegates to the inner store."""
         return self.inner.durable_position()
 
     def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
-        """As the inner store."""
+        """Delegates to the inner store."""
         self.inner.when_durable(position, callback)
 
     async def close(self) -> None:
@@ -359,12 +358,12 @@ class SuspendingStore:
 
 
 def _twice(plan: Plan) -> Plan:
-    """The same plan, called twice whenever it is called."""
+    """A plan that calls `plan` twice, requiring equal results."""
     return lambda row: _planned(plan, row)
 
 
 def _planned(plan: Plan, row: Row | None) -> Planned | Row | None:
-    """The plan's result; fails when two calls on the same row differ: a plan must be a function of its row."""
+    """The plan's result. Fails if two calls on the same row differ: a plan must be a function of its row."""
     first = plan(row)
     second = plan(row)
     assert first == second, "a plan gave two results for one row: it depends on being called once"

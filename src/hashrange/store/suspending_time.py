@@ -1,7 +1,7 @@
-"""How late do entries of global indexes come in a store that suspends? By a random time of its own, drawn from a seed.
+"""How late do entries of global indexes come in a store that suspends? Each commit's by a random virtual time, drawn from a seed.
 
-That time is virtual: it goes on only while the store suspends, so nothing sleeps, and a test that nobody else disturbs sees
-the same entries at the same request. It tells nobody when it goes on, for a job that it woke would suspend, and be woken again.
+Virtual time advances only while the store suspends, so nothing sleeps, and an undisturbed test sees the same entries at
+the same request. No listener is called: a job woken by the advance would suspend, and be woken again.
 """
 
 import random
@@ -10,11 +10,11 @@ from hashrange.clock import VIRTUAL_START_SECONDS, SystemClock
 
 DELAY_SECONDS_MAX = 3.0
 SUSPENSION_SECONDS_MAX = 0.2
-"""So long at most, in virtual time, does a suspension last: an entry waits for some dozens of them."""
+"""Longest virtual time of one suspension: an entry waits for some dozens of suspensions."""
 
 
 class SuspendingTime(SystemClock):
-    """The clock of the store below, and its delays: `open_store(…, clock=time, index_delay=time.delay)`."""
+    """Clock and index delay of the inner store: `open_store(…, clock=time, index_delay=time.delay)`."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
@@ -25,13 +25,13 @@ class SuspendingTime(SystemClock):
         return self._now_seconds
 
     def delay(self) -> float:
-        """By how many virtual seconds the entries of the next commit come later."""
+        """Draw the delay, in virtual seconds, of the next commit's index entries."""
         return self._random.uniform(0, DELAY_SECONDS_MAX)
 
     def suspended(self) -> None:
-        """The store has suspended once."""
+        """Advance the time for one suspension of the store."""
         self._now_seconds += self._random.uniform(0, SUSPENSION_SECONDS_MAX)
 
     def advance(self, seconds: float) -> None:
-        """Let so many virtual seconds pass."""
+        """Advance the time by that many virtual seconds."""
         self._now_seconds += seconds

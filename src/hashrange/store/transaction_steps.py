@@ -1,4 +1,4 @@
-"""What do the steps of a transaction come to? Their changes, or all their refusals. Pure; the same for every store."""
+"""What do the steps of a transaction change, or why is it refused? All changes, or all refusals. Pure; used by every store."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,11 +23,12 @@ def plan_steps(
     position: int = 0,
     origin: Origin = "client",
 ) -> list[Change]:
-    """The changes of all steps, index entries included; `rows` are the old ones, taken one by one. Raises TransactionRefused.
+    """The changes of all steps, index entries included. Raises TransactionRefused if a step refuses.
 
-    Raises ValidationException when no step refuses and what the transaction reads and writes, its updates applied, is larger than it may be, or takes
-    more room, or when the items that the refusals tell are. What cannot take place any more is planned to its end, but not kept: a hundred items
-    of the largest size would be.
+    `rows`: the old rows, taken one by one. Raises ValidationException if no step refuses and the items read and
+    written, updates applied, or the bytes to commit exceed their limit, or if the items that refusals return do. Once
+    the transaction has failed, its remaining steps are planned but not kept: they may hold a hundred items of the
+    largest size.
     """
     changes: list[Change] = []
     reasons: list[ApiError | None] = []
@@ -72,7 +73,7 @@ def plan_steps(
 
 
 def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
-    """Of a large item only what participants may ask for: one of 400 KB can have 200,000 members, and take 50 MB."""
+    """The item, but of a large one only what participants may need: 400 KB can have 200,000 members and take 50 MB."""
     if row is None or (len(row) <= PIECE_BYTES and not is_packed(row)):
         return item
     names = table.followed_names

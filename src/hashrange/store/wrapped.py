@@ -1,10 +1,13 @@
-"""What do wrappers of a store have in common? That most of what they promise is what the store below them promises."""
+"""What do wrappers of a store have in common? They pass most methods on to the store that they wrap."""
 
 from hashrange.store.interface import WholeStore
 
 
 class WrappedStore:
-    """Base of wrappers: statistics, streams, durability and maintenance are those of the inner store; rows and tables are the wrapper's own affair."""
+    """Base class of wrappers: statistics, streams, durability and maintenance are the inner store's.
+
+    A subclass defines the methods for rows, and the catalog.
+    """
 
     def __init__(self, inner: WholeStore) -> None:
         self.streams = inner.streams

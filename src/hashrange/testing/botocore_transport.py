@@ -1,7 +1,8 @@
-"""How does an AWS SDK for Python reach a database in the same process? Its requests are answered before they would be sent.
+"""How do boto3 and botocore reach a database in the same process? A `before-send` handler answers their requests.
 
-botocore asks `before-send` handlers first, behind parameter checks, serialization, endpoint and signature, and before any connection; its
-retries and its parsing of replies are the same as ever. Source: botocore's events, `before-send.SERVICE.OPERATION`.
+botocore calls `before-send` handlers after parameter checks, serialization, endpoint and signature, and before it opens
+a connection; its retries and its parsing of replies are unchanged.
+Source: botocore's events, `before-send.SERVICE.OPERATION`.
 """
 
 from collections.abc import Iterator
@@ -13,23 +14,23 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from hashrange.testing.in_process import InProcess
 
 SERVICES = ("dynamodb", "dynamodb-streams")
-"""Service ids, as events name them, of what is answered."""
+"""Ids, as in botocore's event names, of the services whose requests are answered."""
 
 
 class Transport:
-    """Answers the requests of clients and sessions that it is attached to."""
+    """Answers the requests of the clients and sessions to which it is attached."""
 
     def __init__(self, database: InProcess) -> None:
         self._database = database
 
     def attach(self, target: Any) -> None:
-        """From now on, answer what this boto3 or botocore client sends, or the clients that this session makes from now on."""
+        """Answer all further requests of this client, or of the clients that this session creates from now on."""
         events = _events_of(target)
         for service in SERVICES:
             events.register(f"before-send.{service}", self._answer, unique_id=f"hashrange-{id(self)}-{service}")
 
     def detach(self, target: Any) -> None:
-        """End that; clients that a session has made meanwhile keep their handlers."""
+        """Undo `attach`; clients that a session has created meanwhile keep their handlers."""
         events = _events_of(target)
         for service in SERVICES:
             events.unregister(f"before-send.{service}", unique_id=f"hashrange-{id(self)}-{service}")
@@ -47,19 +48,19 @@ class Transport:
 
 
 class _Body:
-    """What botocore reads of a reply, in urllib3's terms."""
+    """A reply's body, with what botocore uses of urllib3's response interface."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
-        """All of it, once."""
+        """The whole body, once."""
         body, self._body = self._body, b""
         yield body
 
 
 def _events_of(target: Any) -> Any:
-    """The event system of a client, of a boto3 session, or of a botocore session."""
+    """The event system of a client, a boto3 session or a botocore session."""
     if hasattr(target, "get_component"):
         return target.get_component("event_emitter")
     return target.meta.events if hasattr(target, "meta") else target.events

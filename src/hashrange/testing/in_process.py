@@ -1,4 +1,4 @@
-"""How does a database run inside another program? A service on a thread of its own, asked without a socket and without HTTP text."""
+"""How does a database run inside another program? `InProcess` runs it on its own thread, without sockets or HTTP text."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ OpenService = Callable[[], Awaitable[Service]]
 
 
 class Answer(NamedTuple):
-    """What the server says to one request."""
+    """The reply to one HTTP request."""
 
     status: int
     headers: dict[str, str]
@@ -30,9 +30,9 @@ class Answer(NamedTuple):
 
 
 class InProcess:
-    """A database in this process, in memory unless the settings say otherwise; a context manager.
+    """A database in this process, in memory unless `settings` says otherwise; a context manager.
 
-    Its methods may be called on any thread but its own.
+    Its methods may be called on any thread except the database's own.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class InProcess:
         clock: Clock | None = None,
         open_with: OpenService | None = None,
     ) -> None:
-        """`open_with` opens the service in place of `open_service`, on the database's own loop. Raises StorageError."""
+        """`open_with` replaces `open_service` and runs on the database's event loop. Raises StorageError."""
         settings = settings or Settings(data_dir=None)
         clock = clock or SystemClock()
         self._open_with = open_with or partial(open_service, settings, clock)
@@ -51,7 +51,7 @@ class InProcess:
         self._started.result()
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """The answer to what would be one HTTP request; `url` is a path with its query."""
+        """Answer a request as if it had come by HTTP; `url` is a path with its query."""
         names = tuple([name.lower().encode("latin-1") for name in headers])
         values: list[bytes | None] = [*[value.encode("latin-1") for value in headers.values()], None]
         request = HttpRequest(method.encode(), url.encode(), layout_of(names), values, body, keeps_alive=True)
@@ -77,9 +77,9 @@ class InProcess:
         return answer.result()
 
     def call(self, account: str, region: str, operation: str, members: Mapping[str, Any]) -> dict[str, Any]:
-        """The members of an operation's output as plain values. Raises its ApiError, and StorageError.
+        """Run an operation; returns its output's members as plain values. Raises its ApiError, and StorageError.
 
-        What arrives as values passes the same constraints as what arrives as JSON.
+        `members` must satisfy the same constraints as a request's JSON.
         """
         ended: Future[dict[str, Any]] = Future()
         start = partial(ValuesCall.start, self.service, account, region, operation, members, ended)
@@ -87,7 +87,7 @@ class InProcess:
         return ended.result()
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a function on the database's loop; returns what it returns, of a coroutine its result. Raises what it raises."""
+        """Run a function or coroutine function on the database's loop; returns its result. Raises what it raises."""
 
         async def run() -> Any:
             result = function(*arguments)
@@ -96,7 +96,7 @@ class InProcess:
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
 
     def close(self) -> None:
-        """Answer what is open, and let go of everything."""
+        """Stop the database, and return when its thread has ended."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stopping.set)
             self._thread.join()
@@ -114,12 +114,12 @@ class InProcess:
     def _run(self) -> None:
         try:
             asyncio.run(self._live())
-        except BaseException as error:  # noqa: BLE001 - told to whoever started it
+        except BaseException as error:  # noqa: BLE001 - raised to the thread that started the database
             if not self._started.done():
                 self._started.set_exception(error)
 
     async def _live(self) -> None:
-        """From start to end."""
+        """Run the service from opening to `close`."""
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self.service = await self._open_with()

@@ -1,4 +1,4 @@
-"""Which fault of a request's own form comes before what its operation has found? The body is read again, slowly."""
+"""Does a request's form have a fault that comes before the one its operation found? The slow path reads the body again."""
 
 from hashrange.errors import ApiError, Malformed, SerializationException
 from hashrange.service.call import Call
@@ -6,9 +6,9 @@ from hashrange.wire.faults import decode_object, explain_object, find_fault
 
 
 def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiError | None:
-    """As `Call.first_fault`, of a call whose request is this JSON."""
+    """Implement `Call.first_fault` for a call whose request is this JSON body."""
     if call.is_explained:
-        # Nothing was found that can be worded, so all that is known of what is malformed is that its types are wrong.
+        # The slow path found no fault to word, so all that is known of a malformed request is that its types are wrong.
         return SerializationException() if isinstance(error, Malformed) else error
     operation = call.operation
     try:

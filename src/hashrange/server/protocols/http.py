@@ -1,4 +1,4 @@
-"""Which protocols does the HTTP listener speak? In the order in which they are asked."""
+"""Which protocols does the HTTP listener speak? This list, in the order in which they are asked."""
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
@@ -12,7 +12,7 @@ from hashrange.service.service import Service
 
 
 def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROCESS) -> Front:
-    """What answers the requests of the HTTP listener with these clients."""
+    """The front that answers an HTTP listener's requests."""
     hint_other_service = OtherServiceHint([SIGNING_NAME])
     plain = Plain(hint_other_service)
     settings = service.settings
@@ -22,7 +22,7 @@ def http_front(service: Service, access: Access, clients: Clients = IN_THIS_PROC
         plain,
     ]
     if settings.admin:
-        # Most servers have no admin API, and a start is measured.
+        # Imported here: most servers have no admin API, and start time counts.
         from hashrange.server.protocols.admin.endpoint import Serving  # noqa: PLC0415
         from hashrange.server.protocols.admin.protocol import Admin  # noqa: PLC0415
 

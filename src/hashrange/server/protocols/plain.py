@@ -1,4 +1,4 @@
-"""What is answered that is no call of an operation? Health, CORS preflights, and 404 for the rest.
+"""How are requests answered that call no operation? Health checks, CORS preflights, and 404 for the rest.
 
 Source: operations.md 1.1.
 """
@@ -13,11 +13,11 @@ from hashrange.wire.http import HttpRequest
 
 HEALTH_REGION = "us-east-1"
 PREFLIGHT_SECONDS = 172_800
-"""How long a browser may keep a preflight's answer."""
+"""How long a browser may cache the answer to a preflight."""
 
 
 class Plain:
-    """What is no call of an operation."""
+    """Protocol of all requests that call no operation."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
@@ -25,17 +25,17 @@ class Plain:
         self._hint_other_service = hint_other_service
 
     def claims(self, _request: HttpRequest) -> bool:
-        """All that is left."""
+        """True for every request: this protocol is asked last."""
         return True
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer it."""
+        """Answer the request; log a hint if another service was meant."""
         self._hint_other_service(request)
         answer_plainly(request, respond)
 
 
 def answer_plainly(request: HttpRequest, respond: Respond) -> None:
-    """Answer what is not a POST of the JSON protocol."""
+    """Answer a request that is not a POST of the JSON protocol."""
     path = request.url.partition(b"?")[0]
     if request.method in (b"GET", b"HEAD") and path == b"/":
         respond(200, sentences.HEALTHY.format(region=HEALTH_REGION).encode(), b"text/plain")
@@ -46,7 +46,7 @@ def answer_plainly(request: HttpRequest, respond: Respond) -> None:
 
 
 def preflight_headers(request: HttpRequest) -> bytes:
-    """Header lines that allow a browser what it asks for."""
+    """Header lines that grant what a browser asks for."""
     methods = request.header(b"access-control-request-method")
     headers = request.header(b"access-control-request-headers")
     lines = b"Access-Control-Allow-Origin: *\r\nAccess-Control-Max-Age: %d\r\n" % PREFLIGHT_SECONDS

@@ -1,7 +1,7 @@
-"""How is the service asked with values instead of text? A call whose members are Python values, and whose reply is too.
+"""How do callers in the same process use the service? By a call whose members and reply are Python values instead of text.
 
-For callers in the same process. Values are written as JSON and read as a body is, so that they pass the same constraints, in the same
-order and words, and nothing of the caller's own is kept. Bytes stand for base64 text.
+Values are written as JSON and read like a body, so that they pass the same constraints in the same order and wording,
+and no object of the caller is kept. Bytes stand for base64 text.
 """
 
 from collections import deque
@@ -29,10 +29,10 @@ ReplyFuture = Future[dict[str, Any]]
 
 
 class ValuesCall(Call):
-    """One request of values."""
+    """One request whose members are Python values."""
 
     body: bytes
-    """The members, as JSON."""
+    """The request's members as JSON."""
     ended: ReplyFuture
     reply: dict[str, Any] | None = None
     error: ApiError | None = None
@@ -41,14 +41,14 @@ class ValuesCall(Call):
     def start(
         cls, service: Service, account: str, region: str, name: str, members: Mapping[str, Any], ended: ReplyFuture
     ) -> None:
-        """Run the operation of that name; `ended` hears the reply, or the error, now or later. On the service's thread."""
+        """Run the operation `name`; `ended` gets the reply or error, now or later. Call it on the service's thread."""
         try:
             operation = service.operations.get(name)
             if operation is None:
                 raise UnknownOperationException
             body = as_json(members)
             request, is_explained = request_of(operation, body)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the caller hears it
+        except Exception as error:  # noqa: BLE001 - every error goes to the caller
             ended.set_exception(error)
             return
         scope = service.scope(account, region)
@@ -57,19 +57,19 @@ class ValuesCall(Call):
         service.run(deque([call]))
 
     def done(self, reply: Reply | None) -> None:
-        """Decode its rows."""
+        """Keep the reply, with its rows decoded."""
         self.reply = {} if reply is None else plain_values(Structure(reply))
 
     def refuse(self, error: ApiError) -> None:
-        """Keep it."""
+        """Keep the error for `tell`."""
         self.error = error
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """The first fault of the members."""
+        """Return the first fault of the request's members."""
         return first_fault(self, self.body, error)
 
     def tell(self) -> None:
-        """Tell the caller."""
+        """Set the caller's future to the reply or the error."""
         if self.error is not None:
             self.ended.set_exception(self.error)
         else:
@@ -77,12 +77,12 @@ class ValuesCall(Call):
             self.ended.set_result(self.reply)
 
     def fail(self, error: BaseException) -> None:
-        """Tell the caller."""
+        """Set the caller's future to an internal error."""
         self.ended.set_exception(error)
 
 
 def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
-    """The operation's struct; True if the members were read leniently. Raises the first fault as an ApiError."""
+    """The operation's request, and True if it was read leniently. Raises the first fault as an ApiError."""
     try:
         return msgspec.json.decode(body, type=operation.request), False
     except (msgspec.MsgspecError, RecursionError):
@@ -90,7 +90,7 @@ def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:
-    """The body that these members would be. Raises SerializationException for what no JSON can be."""
+    """Write members as a JSON body. Raises SerializationException for values that JSON cannot express."""
     try:
         return msgspec.json.encode(members)
     except (TypeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The store on one machine: `open_store` gives an `EmbeddedStore` over RocksDB, on disk or in memory."""
+"""How is a store on one machine made? `open_store` returns an `EmbeddedStore` over RocksDB, on disk or in memory."""
 
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.embedded.store import EmbeddedStore

@@ -1,8 +1,8 @@
-"""How far do the engine's data files go? Read from its MANIFEST, so that a log that must follow them is missed.
+"""How far do the engine's data files go? Read from its MANIFEST, so that a missing log is noticed: logs must follow the data files.
 
-The MANIFEST has the format of a log, and its records are edits: a tag and a value again and again, the numbers first. The engine raises
-the last sequence number that it holds to the greatest in each data file that it adds, so all commits up to it are in data files, and
-the logs in use go on with the next one. Damage is for the engine to find: this file reads as far as it understands.
+The MANIFEST has the format of a log; its records are edits: pairs of tag and value, the numbers first. The engine
+raises the last sequence number in it to the greatest in each data file that it adds, so all commits up to it are in
+data files, and the logs in use begin with the next. This file reads as far as it understands; the engine finds damage.
 Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).
 """
 
@@ -18,22 +18,22 @@ _HEADER_BYTES = 7
 _FULL, _FIRST, _LAST = 1, 2, 4
 _LOG_NUMBER, _LAST_SEQUENCE = 2, 4
 _NUMBERS = {_LOG_NUMBER, _LAST_SEQUENCE, 3, 9, 10, 203}
-"""Tags whose value is one number; they come before all that is longer, but for the two of the next line."""
+"""Tags whose value is one number; they precede all longer values except those of `_NAMES`."""
 _NAMES = {1, 8193}
-"""The names of the comparator and of the database: a length, and as many bytes."""
+"""Tags of the comparator's and the database's name, whose value is a length and that many bytes."""
 
 
 class Reach(NamedTuple):
-    """What the data files hold."""
+    """How far the engine's data files go."""
 
     log_number: int
-    """Older logs are no longer in use."""
+    """Logs with a smaller number are no longer in use."""
     sequence: int
-    """All commits up to this number are in data files."""
+    """All commits up to this sequence number are in data files."""
 
 
 def data_files_reach(folder: str) -> Reach | None:
-    """How far the data files of the engine's `folder` go; None without a MANIFEST. Some µs for each flush and compaction."""
+    """How far the data files in `folder` go; None without a MANIFEST. Some µs for each flush and compaction."""
     content = files.read_manifest(folder)
     if not content:
         return None
@@ -65,7 +65,7 @@ def _edits(content: bytes) -> Iterator[bytes]:
 
 
 def _numbers(edit: bytes) -> dict[int, int]:
-    """Tag → number, of the numbers at an edit's beginning."""
+    """The numbers at the beginning of an edit, as tag → number."""
     found: dict[int, int] = {}
     position = 0
     while position < len(edit):
@@ -81,7 +81,7 @@ def _numbers(edit: bytes) -> dict[int, int]:
 
 
 def _varint(content: bytes, position: int) -> tuple[int, int]:
-    """A number of seven bits a byte, lowest first, and where it ends; what is cut off counts as zeros."""
+    """A number of seven bits per byte, lowest first, and the position after it. Missing bytes count as zeros."""
     value = shift = 0
     for byte in content[position : position + 10]:
         position += 1

@@ -1,6 +1,6 @@
-"""How do tools read a store that nobody serves? Locked, read-only, as it would recover; nothing is changed on disk.
+"""How do tools read a store that no server has open? Locked, read-only, as recovery would leave it; nothing on disk is changed.
 
-So a folder that this user may only read will do, as a backup on a disk that is read-only.
+So a folder that this user may only read is enough, such as a backup on a read-only disk.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from hashrange.tables.open_table import OpenTable
 
 @contextmanager
 def read_offline(data_dir: str) -> Iterator[Engine]:
-    """The engine of a folder, for reading. Raises StorageError, StorageLocked while a server has it open."""
+    """Open the engine of a folder for reading. Raises StorageError: StorageLocked while a server has it open."""
     named = files.by_name(data_dir)
     files.require_way_in(named)
     if not files.has_engine(named):
@@ -50,10 +50,10 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
 
 
 def format_version(engine: Engine) -> int:
-    """Of the folder; 0 when nothing says so."""
+    """The folder's format version; 0 if none is stored."""
     return int.from_bytes(engine.get(layout.FORMAT_KEY) or b"", "big")
 
 
 def read_tables(engine: Engine) -> list[OpenTable]:
-    """Every table of the catalog, by table id. Raises StorageCorruption."""
+    """Every table of the catalog, in order of table id. Raises StorageCorruption."""
     return [OpenTable(layout.decode_table(row)) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]

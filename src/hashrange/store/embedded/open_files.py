@@ -1,16 +1,16 @@
 """How many files may the engine hold open? A share of the descriptors that the process may have; connections take the others.
 
-The engine opens its data files as they are read, and keeps so many of them open. When it finds no descriptor, a read or a flush
-fails. So connections leave what it may hold to it (`server/descriptors.py`).
+The engine opens data files as they are read, and keeps up to this number open. Without a free descriptor a read or a
+flush fails, so connections leave the engine's share alone (`server/descriptors.py`).
 """
 
 OPEN_FILES_MAX = 512
 ENGINE_SHARE = 4
-"""Where few descriptors are allowed, the engine takes one in so many; it then opens files again more often."""
+"""Where few descriptors are allowed, the engine takes one in this many; it then reopens files more often."""
 
 
 def descriptors_max() -> int | None:
-    """How many descriptors the process may have; None: no limit is known."""
+    """How many descriptors the process may have; None if no limit is known."""
     try:
         import resource  # noqa: PLC0415 - absent on Windows
     except ImportError:
@@ -20,5 +20,5 @@ def descriptors_max() -> int | None:
 
 
 def open_files_max(descriptors: int | None) -> int:
-    """How many data files the engine may hold open, of so many descriptors."""
+    """How many data files the engine may hold open; `descriptors`: how many the process may have."""
     return OPEN_FILES_MAX if descriptors is None else min(OPEN_FILES_MAX, descriptors // ENGINE_SHARE)

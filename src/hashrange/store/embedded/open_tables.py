@@ -1,4 +1,4 @@
-"""Which tables are open, and who takes part in their writes? By table id, as the catalog has them now."""
+"""Which tables are open, and which participants take part in their writes? The catalog's current tables, by table id."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from hashrange.tables.source_id import table_id_of
 
 
 class StoredTable(OpenTable):
-    """A table opened by this store."""
+    """An open table with its participants."""
 
     __slots__ = ("is_always_followed", "needs_time", "participants")
 
@@ -22,62 +22,62 @@ class StoredTable(OpenTable):
         partitions: Mapping[bytes, Sequence[Partition]],
         participants: tuple[Participant, ...],
     ) -> None:
-        """`participants` are those that chose it, in their order."""
+        """`participants`: those that chose this table, in order."""
         super().__init__(schema, partitions)
         self.participants = participants
         self.needs_time = any(participant.needs_time for participant in participants)
-        """One of them uses the time of changes."""
+        """True if a participant uses the time of changes."""
         self.is_always_followed = any(type(participant).follows is Participant.follows for participant in participants)
-        """One of them follows every write."""
+        """True if a participant follows every write."""
 
 
 class OpenTables:
-    """All of a store."""
+    """All open tables of a store."""
 
     def __init__(self) -> None:
         self.participants: tuple[Participant, ...] = ()
         self._by_id: dict[int, StoredTable] = {}
 
     def take_participants(self, participants: Sequence[Participant]) -> None:
-        """All that there are, in their order; before any table is opened."""
+        """Set all participants, in order, before any table is opened."""
         self.participants = tuple(participants)
         for place, participant in enumerate(participants):
             participant.place = place
 
     def open(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]]) -> StoredTable:
-        """The catalog has this table now, new or in place of what it was."""
+        """Open a new table, or the new version of one."""
         chosen = tuple([participant for participant in self.participants if participant.takes_part(schema)])
         opened = self._by_id[schema.table_id] = StoredTable(schema, partitions, chosen)
         return opened
 
     def close(self, table_id: int) -> None:
-        """It is gone."""
+        """Remove a deleted table."""
         del self._by_id[table_id]
 
     def close_all(self) -> None:
-        """The engine is another one."""
+        """Remove all tables: the engine is replaced."""
         self._by_id.clear()
 
     def find(self, table_id: int) -> StoredTable | None:
-        """The table of that id, if there is one."""
+        """The table of that id, or None."""
         return self._by_id.get(table_id)
 
     def find_index(self, source_id: bytes) -> ReadSource | None:
-        """The index of that source, unless it, or its table, has been deleted."""
+        """The index of that source id, or None."""
         opened = self._by_id.get(table_id_of(source_id))
         return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
 
     def existing(self, table: OpenTable) -> StoredTable:
-        """The table as it is now. Raises ResourceNotFoundException when it is gone."""
+        """The current version of a table. Raises ResourceNotFoundException if it has been deleted."""
         opened = self._by_id.get(table.table_id)
         if opened is None:
             raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
         return opened
 
     def is_current(self, table: OpenTable) -> bool:
-        """Is it still exactly this one?"""
+        """True if `table` is the current version."""
         return self._by_id.get(table.table_id) is table
 
     def all(self) -> Sequence[StoredTable]:
-        """Every table, by table id."""
+        """Every table, in order of table id."""
         return sorted(self._by_id.values(), key=lambda table: table.table_id)

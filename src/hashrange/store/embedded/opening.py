@@ -1,4 +1,4 @@
-"""How does one get a store? Lock the folder, open the engine in it."""
+"""How is a store opened? Lock the folder, open the engine in it."""
 
 import asyncio
 import logging
@@ -28,11 +28,11 @@ def open_store(
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
-    `loop` is where everything of the store runs; None is for tools, which wait for each sync. `index_delay` tells for each
-    commit by how much its entries of global indexes come later; None: they come with it. `collection_size_max_bytes` is
-    what no item collection may grow beyond. `participants`: who takes part in commits. `ttl_delay_seconds`: how long after its
-    time an item is deleted. `partition_size_max_bytes`, `initial_partitions`: when partitions split, and how many a new table has.
-    Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
+    `loop`: the store's event loop; None is for tools, which wait for each sync. `index_delay` returns, for each commit,
+    the delay of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an item
+    collection. `participants`: makers of those who take part in commits. `ttl_delay_seconds`: how long after its expiry
+    an item is deleted. `partition_size_max_bytes`: when partitions split. `initial_partitions`: how many a new table
+    has. Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else identity.take_folder(data_dir)
     try:

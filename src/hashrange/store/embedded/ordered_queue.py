@@ -1,7 +1,7 @@
-"""How are rows kept that are taken in the order of their keys? A queue: one prefix, rows put anywhere behind its horizon, taken from its front.
+"""How are rows kept that are taken in key order? In a queue: one prefix, rows put anywhere after its horizon, taken from its front.
 
-Deleted rows stay in the engine for a while, and a seek has to pass over them. The horizon is a key before which nothing is left,
-so a seek from there passes over none. It is known to the process only: the first look after a start finds it again.
+Deleted rows stay in the engine for a while, and a seek has to pass over them. The horizon is a key before which the
+queue has no row, so a seek from there passes over none. It is not stored: the first look after a start finds it.
 """
 
 from typing import NamedTuple
@@ -18,12 +18,12 @@ class Queued(NamedTuple):
     """One row of a queue."""
 
     key: bytes
-    """What stands behind the queue's prefix; the queue is in its order."""
+    """Key without the queue's prefix; the queue has the order of these keys."""
     row: bytes
 
 
 class OrderedQueue:
-    """The rows of one prefix. Raises the engine's bare exceptions."""
+    """A queue: the rows of one prefix. Raises the engine's bare exceptions."""
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
@@ -31,16 +31,16 @@ class OrderedQueue:
         self._horizon = prefix
 
     def load(self) -> None:
-        """The engine is another one: nothing is known of what it holds."""
+        """Reset the horizon, because the engine is another one."""
         self._horizon = self.prefix
 
     def put(self, draft: Draft, key: bytes, row: bytes) -> None:
-        """Add a row. It must not stand before the horizon: keys grow, or begin with a time that has not come when rows are taken."""
+        """Add a row, not before the horizon: keys must grow, or begin with a time still to come when they are put."""
         assert self.prefix + key >= self._horizon, "a row was put where nobody would find it"
         draft.batch.put(self.prefix + key, row)
 
     def delete(self, draft: Draft, key: bytes) -> None:
-        """Take one row out of the line."""
+        """Delete one row of the queue."""
         draft.batch.delete(self.prefix + key)
 
     def first(
@@ -51,7 +51,7 @@ class OrderedQueue:
         before: bytes | None = None,
         start: bytes = b"",
     ) -> list[Queued]:
-        """The rows at the front, or from the key `start` on: up to a number; until they are so long together; and, if given, those before a key only."""
+        """The first rows, or those from key `start` on, up to a limit, and only before key `before` if given."""
         lower = max(self._horizon, self.prefix + start)
         upper = self._end if before is None else self.prefix + before
         if upper <= lower:
@@ -76,15 +76,15 @@ class OrderedQueue:
         return found
 
     def begin_at(self, key: bytes) -> None:
-        """Nothing is left in the engine before this key, and nothing will be put there."""
+        """Move the horizon to `key`: no row is before it, and none will be put there."""
         self._passed(self.prefix + key)
 
     def sweep(self, draft: Draft) -> None:
-        """Delete once more all that lies before the horizon, as one range."""
+        """Delete once more, as one range, everything before the horizon."""
         draft.batch.delete_range(self.prefix, self._horizon)
 
     def take(self, draft: Draft, rows: list[Queued]) -> None:
-        """Delete these rows, the first ones of the queue; once that is in, the horizon stands behind them."""
+        """Delete these rows, the queue's first ones; the commit moves the horizon past them."""
         if not rows:
             return
         for one in rows:
@@ -93,11 +93,11 @@ class OrderedQueue:
         draft.afterwards.append(lambda: self._passed(horizon))
 
     def clear(self, draft: Draft, lower: bytes, upper: bytes) -> None:
-        """Delete all rows from one key on, before another one, however many."""
+        """Delete all rows with `lower <= key < upper`, as one range."""
         draft.batch.delete_range(self.prefix + lower, self.prefix + upper)
 
     def clear_all(self, draft: Draft) -> None:
-        """Delete all rows, however many."""
+        """Delete all rows of the queue, as one range."""
         draft.batch.delete_range(self.prefix, self._end)
 
     def _passed(self, horizon: bytes) -> None:

@@ -1,9 +1,10 @@
-"""How do entries of global indexes come later than their item? Through an outbox: rows that say what is still to be written.
+"""How are entries of global indexes written later than their items? Through an outbox: rows that say what is still to be written.
 
-With a delay, a commit holds one row more instead of these entries (docs/formats/store.md); they are written in the order of
-the commits, once their time has come. As long as anything waits, everything goes through the outbox, whatever the delay is
-by now, so nothing overtakes. Entries of local indexes are never delayed. Between two processes the clock may be set back: what was
-found in the folder and is not due within the delay that holds now is due at once.
+With a delay, a commit holds rows of the outbox instead of these entries (docs/formats/store.md); the entries are
+written in the order of the commits, once they are due. While anything waits, all entries of global indexes go through
+the outbox, whatever the delay is by now, so none overtakes another. Entries of local indexes are never delayed. The
+clock may be set back between two processes: a row found in the folder that is not due within the current delay is due
+at once.
 """
 
 from collections import deque
@@ -26,25 +27,25 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
 
 SLICE_BYTES_MAX = 512 * 1024
-"""Rows of the outbox looked at, and entries written, in one commit, but for the last of them: some 1 ms."""
+"""Bytes of outbox rows read, and of entries written, in one commit, not counting the last of each: some 1 ms."""
 ROW_BYTES_MAX = 1024 * 1024
-"""Of entries in one row of the outbox, but for the last of them: a row that is taken in several commits is written again each time."""
+"""Bytes of entries in one row of the outbox, not counting the last. A commit that takes part of a row rewrites it."""
 _POSITION_BYTES, _NUMBER_BYTES = 8, 2
 
 
 class DelayedWrite(NamedTuple):
-    """What is still to be done to one index."""
+    """One write to an index that is still to be done."""
 
     source_id: bytes
     old_key: bytes | None
     old_header: bytes | None
-    """The first bytes of the old entry, which hold its size."""
+    """First bytes of the old entry's row, which hold its size."""
     new_key: bytes | None
     new_row: bytes | None
 
 
 class Delayed(NamedTuple):
-    """One row of the outbox: what a commit left for later."""
+    """One row of the outbox: writes that a commit left for later."""
 
     due_ms: int
     """Milliseconds of service time; no row is due before the one ahead of it."""
@@ -52,11 +53,14 @@ class Delayed(NamedTuple):
 
 
 class _Stored(NamedTuple):
-    """The same as it is stored."""
+    """A row of the outbox as it is stored."""
 
     due_ms: int
     writes: list[tuple[bytes, bytes | None, bytes | None, bytes | None, bytes | int | None]]
-    """As the members of a DelayedWrite; a number: the same entry as in the write at that place. Indexes that carry all of an item have equal ones."""
+    """Members of each DelayedWrite. A number as new row: the equal row of the write at that place.
+
+    Indexes that project whole items have equal entries.
+    """
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -64,7 +68,7 @@ _decode = msgspec.msgpack.Decoder(_Stored).decode
 
 
 class Outbox(Participant):
-    """The entries of a store that wait for their time."""
+    """The participant that delays entries of global indexes."""
 
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
@@ -73,15 +77,15 @@ class Outbox(Participant):
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
         self._waiting = 0
-        """Rows in the queue."""
+        """Number of rows in the queue."""
         self._last_due_ms = 0
         self._found_end = b""
-        """Key behind the last row that was found in the folder."""
+        """Key just after the last row that was found in the folder."""
         self._found_due_ms_max = 0
-        """What was found and is due later, is due at once."""
+        """Rows found in the folder with a later due time are due at once."""
 
     def load(self, engine: Engine) -> None:
-        """Find out what waits in a newly opened engine."""
+        """Find the rows that wait in a newly opened engine."""
         self._queue.load()
         self._waiting, self._last_due_ms, self._found_end = 0, 0, b""
         for engine_key, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
@@ -95,16 +99,16 @@ class Outbox(Participant):
         return self._delay is not None or self._waiting > 0
 
     def _due_ms(self) -> int:
-        """When what is written now is due."""
+        """Due time, in milliseconds, of entries committed now."""
         delay_seconds = 0.0 if self._delay is None else self._delay()
         return int((self._clock.service_time() + delay_seconds) * 1000)
 
     def takes_part(self, table: Table) -> bool:
-        """Of tables with global indexes, if there is a delay or anything waits."""
+        """True for tables with global indexes, if there is a delay or anything waits."""
         return self._is_used() and any(index.is_global for index in table.indexes)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Take over what is to come later, into a row of the outbox."""
+        """Move the commit's entries of global indexes into rows of the outbox."""
         if not self._is_used():
             return
         writes = [delayed(entry) for entry in draft.entries if is_global(entry)]
@@ -127,7 +131,7 @@ class Outbox(Participant):
             self._wake()
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write the entries of the oldest rows whose time has come."""
+        """Write the entries of the oldest rows that are due, at most `limit_rows`."""
         now_ms = int(self._clock.service_time() * 1000)
         due, next_due_ms = self._due(draft.engine, now_ms, limit_rows)
         if not due:
@@ -154,7 +158,7 @@ class Outbox(Participant):
         self._waiting -= count
 
     def _due(self, engine: Engine, now_ms: int, limit_rows: int) -> tuple[list[Queued], int | None]:
-        """The oldest rows whose time has come, and the due time of the next one if that is all."""
+        """The oldest rows that are due, and the due time of the next row if it was read."""
         due: list[Queued] = []
         if not self._waiting:
             return due, None
@@ -168,7 +172,7 @@ class Outbox(Participant):
 
 
 def _in_rows(writes: Sequence[DelayedWrite]) -> Iterator[list[DelayedWrite]]:
-    """As many writes together as a row of the outbox may hold."""
+    """Divide writes into lists, each for one row of the outbox."""
     some: list[DelayedWrite] = []
     seen: set[bytes] = set()
     size_bytes = 0
@@ -184,7 +188,7 @@ def _in_rows(writes: Sequence[DelayedWrite]) -> Iterator[list[DelayedWrite]]:
 
 
 def _encode_delayed(due_ms: int, writes: Iterable[DelayedWrite]) -> bytes:
-    """A row of the outbox, with equal entries once."""
+    """Encode a row of the outbox, which holds equal entries once."""
     places: dict[bytes, int] = {}
     stored = []
     for place, (*which, row) in enumerate(writes):
@@ -194,13 +198,13 @@ def _encode_delayed(due_ms: int, writes: Iterable[DelayedWrite]) -> bytes:
 
 
 def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:
-    """Everything that waits, in order: for tools."""
+    """All writes that wait in the outbox, in order; for tools."""
     for _, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
         yield from decode_delayed(row).writes
 
 
 def decode_delayed(row: bytes) -> Delayed:
-    """Raises StorageCorruption when `row` is no row of an outbox."""
+    """Decode a row of the outbox. Raises StorageCorruption if `row` is none."""
     try:
         due_ms, stored = _decode(row)
     except msgspec.MsgspecError as error:
@@ -216,7 +220,7 @@ def decode_delayed(row: bytes) -> Delayed:
 
 
 def delayed(entry: EntryWrite) -> DelayedWrite:
-    """A write that is to come later."""
+    """The DelayedWrite for an index entry write."""
     old, new = entry.old, entry.new
     return DelayedWrite(
         entry.source.source_id,
@@ -228,7 +232,7 @@ def delayed(entry: EntryWrite) -> DelayedWrite:
 
 
 def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
-    """Add one write to the commit."""
+    """Add one delayed write to the commit."""
     source_id, old_key, old_header, new_key, new_row = write
     if old_key is not None:
         draft.touched.append(source_id + old_key)
@@ -241,5 +245,5 @@ def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
 
 
 def is_global(entry: EntryWrite) -> bool:
-    """Of a global index?"""
+    """True if the write is to a global index."""
     return entry.source.index is not None and entry.source.index.is_global

@@ -1,8 +1,8 @@
-"""What may follow from every commit? Whatever a participant says: each is a file of its own, and one line in `participants.py`.
+"""What else may a commit contain? Rows that participants add, such as index entries. Each participant is a file, and a line in `participants.py`.
 
-A participant is asked whether it refuses, adds rows to the same commit, and hears when that is in. It takes part in the writes
-of the tables it chose when they were opened, and hears of every table that is made, replaced or deleted. One that begins on
-a full table asks for a walk (`walks.py`), which hands it the table's rows, and leaves to the walk what that has still ahead.
+A participant may refuse a commit, adds rows to it, and is called once it has been written. It takes part in writes of
+the tables that it chose when they were opened, and is called for every table made, replaced or deleted. To start on a
+table with rows, it requests a walk (`walks.py`) over them, and ignores writes to rows that are still ahead of the walk.
 How to write one: docs/adr/0024-one-commit.md.
 """
 
@@ -24,112 +24,116 @@ from hashrange.tables.partitions import CountInitialPartitions, Partition, one_p
 from hashrange.tables.schema import Table
 
 DrawDelay = Callable[[], float]
-"""Seconds of service time by which the entries of the next commit come later."""
+"""Returns the delay of the next commit's index entries, in seconds of service time."""
 
 
 class Options(NamedTuple):
-    """What may be chosen when a store is opened."""
+    """Options of a store, chosen when it is opened."""
 
     index_delay: DrawDelay | None = None
-    """By how much the entries of global indexes come later than their items; None: they come with them."""
+    """Delay of the entries of global indexes; None: they are written with their items."""
     collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES
-    """No item collection may grow beyond it."""
+    """Size beyond which no item collection may grow."""
     ttl_delay_seconds: float = 0.0
-    """How long after its time an item is deleted."""
+    """How long after its expiry an item is deleted."""
     partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES
-    """A source whose partitions hold more on average has one split."""
+    """If a source's partitions hold more on average, one is split."""
     initial_partitions: CountInitialPartitions = one_partition
-    """How many partitions the sources of a new table begin with."""
+    """Returns how many partitions a source of a new table has."""
 
 
 class Terms(NamedTuple):
-    """What participants are made with."""
+    """Parts of the store that a participant is made with."""
 
     clock: Clock
     options: Options
     streams: EmbeddedStreams
     find_table: Callable[[int], OpenTable | None]
-    """The table of an id, as it is now."""
+    """Returns the current table of an id, or None."""
     find_index: Callable[[bytes], ReadSource | None]
-    """The index of a source (6 bytes), unless it, or its table, has been deleted."""
+    """Returns the index of a source id (6 bytes), or None."""
     has_passed: Callable[[bytes, Key], bool]
-    """Has the walk that fills a source (6 bytes) passed a key of its table, or ended? What it has not, is left to it."""
+    """True if the walk that fills a source (6-byte id) has passed a key, or ended. Other keys are left to the walk."""
     claims: Claims
-    """Whoever claims an item keeps others from writing it."""
+    """Claims on items, which keep other writers from an item."""
     late_sources: Counter[bytes]
-    """Of how many entries of an index is nobody told yet, because they are still to be written."""
+    """Index (source id) → number of late entries: still to be written, and reported to no client."""
     wake: Callable[[], None]
-    """To be called when there is new work for jobs."""
+    """Notifies the jobs of new work."""
 
 
 class Participant:
-    """Base of all participants: one that does nothing. State that depends on the engine is read by `load`."""
+    """Base class of all participants; does nothing itself. State that depends on the engine is read by `load`."""
 
     may_refuse = False
-    """Is `refusals` to be asked?"""
+    """True if `refusals` is to be called."""
     needs_time = False
-    """Does it use the time of changes, which costs 0.6 µs to find out?"""
+    """True if the participant uses the time of changes, which costs 0.6 µs to read."""
     place = 0
-    """Among all participants; set when the store is opened."""
+    """Position among all participants; set when the store is opened."""
 
     def load(self, engine: Engine) -> None:
-        """The engine has been opened, or replaced by another one. Raises the engine's bare exceptions."""
+        """Read state from an engine that was opened, or replaced another. Raises the engine's bare exceptions."""
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """What was left half done in the engine that has been opened: each is one commit, before anybody is served."""
+        """Functions that complete what a newly opened engine holds half done: one commit each, before any request."""
         return iter(())
 
     def takes_part(self, table: Table) -> bool:
-        """Does it want to hear of the writes of this table? Asked once, when the table is opened or has changed."""
+        """True if it takes part in writes to this table. Called once, when the table is opened or has changed."""
         raise NotImplementedError
 
     def follows(self, change: Change) -> bool:
-        """Would it add to, or refuse, a single write that leaves item count and size of the table as they are? If nobody would, nobody is asked."""
+        """True if it would add to, or refuse, this write, which leaves the table's item count and size unchanged.
+
+        If no participant would, none is called.
+        """
         return True
 
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
-        """Why these changes may not be: a reason, or None, for each of them; None if all may.
+        """For each change a reason against it, or None; None if all are accepted.
 
-        They are those of the commit that change an item of a table which it chose; entries of indexes stand in `draft.entries`. A single
-        write raises its reason, a transaction has them as reasons of its cancellation, a batch leaves over what may succeed later
-        (`errors.RETRYABLE`). May read, and keep what it found in `draft.kept`. Raises the engine's bare exceptions.
+        `changes`: the commit's changes to items of tables that the participant chose; index entries are in
+        `draft.entries`. A single write raises its reason, a transaction has it as a cancellation reason, a batch
+        returns writes refused by TransactionConflictException or `errors.THROTTLED` as unprocessed. May read, and keep
+        results in `draft.kept`. Raises the engine's bare exceptions.
         """
         return None
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add rows to the commit, and to `draft.afterwards` what is to be done once it is in. Raises the engine's bare exceptions."""
+        """Add rows to the commit; callbacks for after it go to `draft.afterwards`. Raises bare exceptions."""
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """A table is made (`old` is None), replaced, or deleted with all its rows (`new` is None): add what follows.
+        """Add what follows when a table is made (`old` is None), replaced, or deleted with its rows (`new` is None).
 
-        `partitions` are those of its own rows, in order of their hashes.
+        `partitions`: the partitions of the table's own rows, in order of their hashes.
         """
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
-        """A partition of the table, or of an index, is replaced by two: add what follows."""
+        """Add what follows when a partition of the table, or of an index, is replaced by its two `children`."""
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Take what is due from its queue, so many rows at most, and add what follows.
+        """Take at most `limit_rows` due rows from the participant's queue, and add what follows to the commit.
 
-        Returns the seconds of service time until there is more to do, 0 when something was added; None when nothing waits.
+        Returns the seconds of service time until there is more to do, 0 if something was added; None if nothing waits.
         Raises the engine's bare exceptions.
         """
         return None
 
     def walks(self, table: Table) -> Sequence[bytes]:
-        """The sources that are still to be filled from the table's rows: 6 bytes that begin with its id."""
+        """Source ids (6 bytes, beginning with the table's id) to be filled from the table's rows."""
         return ()
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Any:
-        """What follows from a row that the walk has come to, for `fill`. Pure; may give way."""
+        """Derive from one row of the walk what `fill` is to add. Pure; may give way."""
         raise NotImplementedError
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Any]) -> None:
-        """Add to the source what follows from the next rows, one after the other."""
+        """Add to the source what `derive` returned for the walk's next rows, in their order."""
         raise NotImplementedError
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The walk is at its end: the table as it is now, in the same commit."""
+        """The table's description after the walk, stored in the commit of its last slice."""
         return table

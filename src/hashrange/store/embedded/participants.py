@@ -1,4 +1,4 @@
-"""Who takes part in commits? Every participant, in the order in which they are asked, add, and hear."""
+"""Which participants take part in commits? These, in the order in which they refuse, add rows and are notified."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""Where do the partitions of tables and indexes stand? In rows of the catalog: one begins and ends with its source.
+"""Where are the partitions of tables and indexes kept? In rows of the catalog, made and deleted with their source.
 
-On one machine they divide what one engine holds; nothing is stored by partition.
+On one machine, partitions divide what one engine holds; rows are not stored by partition.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,25 +16,25 @@ from hashrange.tables.source_id import SourceId
 
 
 class Partitions:
-    """All of a store."""
+    """All partitions of a store."""
 
     def __init__(self, initial: CountInitialPartitions) -> None:
         self._initial = initial
         self._by_source: dict[bytes, list[Partition]] = {}
 
     def load(self, engine: Engine) -> None:
-        """Read them from a newly opened engine. Raises StorageCorruption, and the engine's bare exceptions."""
+        """Read all partitions from a newly opened engine. Raises StorageCorruption and the engine's exceptions."""
         self._by_source = read_partitions(engine)
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
-        """Those of each source of a table, in order of their hashes. Raises StorageCorruption when a source has none."""
+        """Source → partitions in order of their hashes. Raises StorageCorruption if a source of the table has none."""
         missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
         if missing is not None:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
         return self._by_source
 
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
-        """There are new sources of a table; returns the partitions of its own rows."""
+        """Add partitions for a table's new sources; return those of its own rows."""
         added: dict[bytes, list[Partition]] = {
             source_id: first_partitions(source_id, self._initial(table, source_id)) for source_id in sources
         }
@@ -44,7 +44,7 @@ class Partitions:
         return added.get(table.source_id) or self._by_source[table.source_id]
 
     def split(self, draft: Draft, partition: Partition) -> Sequence[Partition]:
-        """A partition is replaced by two, which are returned."""
+        """Replace a partition by two, which are returned."""
         partitions = self._by_source[partition.source_id]
         children = split_partition(partition, max(one.number for one in partitions) + 1)
         _put(draft, children)
@@ -54,7 +54,7 @@ class Partitions:
         return children
 
     def drop(self, draft: Draft, sources: Sequence[SourceId]) -> None:
-        """These sources are gone."""
+        """Delete the partitions of deleted sources."""
         for source_id in sources:
             for partition in self._by_source[source_id]:
                 draft.batch.delete(layout.partition_key(partition))
@@ -71,7 +71,7 @@ def _put(draft: Draft, partitions: Sequence[Partition]) -> None:
 
 
 def read_partitions(engine: Engine) -> dict[bytes, list[Partition]]:
-    """Those of each source, in order of their hashes. Raises StorageCorruption, and the engine's bare exceptions."""
+    """Source → stored partitions in order of their hashes. Raises StorageCorruption and the engine's exceptions."""
     found: dict[bytes, list[Partition]] = {}
     for engine_key, row in scan_prefix(engine, layout.PARTITION_PREFIX):
         partition = layout.decode_partition_row(engine_key, row)
@@ -80,7 +80,7 @@ def read_partitions(engine: Engine) -> dict[bytes, list[Partition]]:
 
 
 def partition_faults(engine: Engine, tables: Sequence[Table]) -> Iterator[str]:
-    """What is wrong with them. Raises StorageCorruption, and the engine's bare exceptions."""
+    """A sentence for each fault of the stored partitions. Raises StorageCorruption and the engine's exceptions."""
     found = read_partitions(engine)
     for table in tables:
         for source_id in table.sources:

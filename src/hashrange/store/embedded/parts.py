@@ -1,4 +1,4 @@
-"""Who takes part in a commit, with which of its changes, and does anyone refuse?"""
+"""Which participants take part in a commit, with which changes, and does one refuse? By the tables that each chose."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ Parts = Sequence[tuple[Participant, Sequence[Change]]]
 
 
 def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
-    """Every participant of a transaction's tables, in order, with the changes of those tables that it chose; none that has none."""
+    """Each participant of a transaction's tables, in order, with the changes of the tables that it chose, if any."""
     if not any(one.participants for one in opened):
         return ()
     participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
@@ -26,7 +26,7 @@ def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
 
 
 def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
-    """Raise what a participant has against these changes, if anything; it is one that may refuse."""
+    """Raise the participant's refusal of these changes, if any. Only for a participant that may refuse."""
     reasons = participant.refusals(draft, changes)
     if reasons is None:
         return

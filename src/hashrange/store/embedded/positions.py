@@ -1,7 +1,8 @@
-"""Where do the positions of commits go on? At the engine's own sequence number, of which each commit takes one at least.
+"""From which number on are commits counted after a start? From the engine's sequence number, of which each commit takes at least one.
 
-So positions grow over restarts, and nothing has to be written for it. An engine that was put under a running store, or was reopened without
-the last commits, may be behind what positions have come to: then it is noted in it by how much.
+So positions grow across restarts, and nothing has to be written for that. An engine that was put under a running store,
+or was reopened without the last commits, may be behind the positions already assigned: then the difference is stored
+in it.
 """
 
 from hashrange.store.embedded import layout
@@ -9,7 +10,7 @@ from hashrange.store.embedded.engine import Engine
 
 
 def first_position(engine: Engine, at_least: int) -> int:
-    """The position before the next commit to an engine that has just been opened. Raises the engine's bare exceptions."""
+    """The position before the next commit to a newly opened engine, not below `at_least`. Raises bare exceptions."""
     row = engine.get(layout.AHEAD_KEY)
     sequence: int = engine.latest_sequence_number()
     position = sequence + (0 if row is None else layout.decode_counter(row))

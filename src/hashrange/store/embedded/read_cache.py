@@ -1,10 +1,11 @@
-"""Which rows and pages need no engine? Those that were asked for twice lately, as Python objects; the least recently used leave first.
+"""Which rows and pages need no engine? Those requested twice lately, as Python objects; the least recently used are dropped first.
 
-A row from here costs a tenth of a read by the engine, a page of 20 rows still less. The engine's own cache of blocks stays behind it, for
-everything else. A page is kept when it lies within one partition: every write to that partition, which the first bytes of
-its key tell, drops it. What is asked for only once costs memory traffic and throws out what is needed, so it is not kept.
-Building an index needs no care here, because it is not read yet; when a source is dropped, everything is forgotten.
-Figures: docs/adr/0020-read-cache.md.
+A row from here costs a tenth of a read by the engine, a page of 20 rows still less. The engine's own cache of blocks
+serves everything else. A page is kept if it lies within one partition (one hash of a partition key): every write there
+drops it, known by the first bytes of the key. Keeping what is requested only once would cost memory traffic and
+displace what is needed. A new index needs no care, because it is not read yet; when a source is dropped, the cache is
+cleared.
+Measurements: docs/adr/0020-read-cache.md.
 """
 
 from collections import OrderedDict
@@ -21,15 +22,15 @@ from hashrange.tables.span import Span
 
 READ_CACHE_BYTES = 8 * MIB
 ROW_EXTRA_BYTES = 210
-"""What a kept row takes beside its own bytes: its key, two objects, its place among the entries."""
+"""Bytes of a kept row besides its own: its key, two objects, its place among the entries."""
 PAGE_EXTRA_BYTES, PAGE_ROW_EXTRA_BYTES = 900, 50
-"""The same for a page, and for each of its rows."""
+"""Bytes of a kept page besides its rows, and for each row besides its own."""
 ENTRY_BYTES_MAX = 128 * 1024
-"""A row or page longer than this is read again each time: reading it is little of what such a request costs."""
+"""A row or page longer than this is not kept: reading it is a small part of what its request costs."""
 PAGES_PER_PARTITION_MAX = 8
-"""Of different spans or limits."""
+"""Kept pages of a partition, of different spans or limits."""
 ASKED_SLOTS = 1 << 16
-"""A key that was asked for is remembered by its checksum, so some are taken for others."""
+"""Slots for the checksums of requested keys. Keys that share a slot are taken for each other."""
 _PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
 
 _Asked = tuple[Span, int, int]
@@ -37,7 +38,7 @@ _Asked = tuple[Span, int, int]
 
 
 class _Pages:
-    """The pages of one partition."""
+    """The kept pages of one partition."""
 
     __slots__ = ("by_asked", "size_bytes")
 
@@ -47,23 +48,23 @@ class _Pages:
 
 
 class ReadCache:
-    """Of one store. Raises what the engine raises; after a failure it must be cleared."""
+    """The cache of one store. Raises what the engine raises; after a failure it must be cleared."""
 
     def __init__(self, admission: Admission, limit_bytes: int = READ_CACHE_BYTES) -> None:
         self.admission = admission
         self._limit_bytes = limit_bytes
         self._left_bytes = limit_bytes
         self._entries: OrderedDict[bytes, Any] = OrderedDict()
-        """Engine key → row, and the first bytes of the engine keys of a partition, which are fewer, → its pages."""
+        """Engine key → row; and first bytes of a partition's engine keys, fewer than those of any key, → its pages."""
         self._forget_asked()
 
     def clear(self) -> None:
-        """Forget everything: the engine that it was read from is gone, or a table or index is."""
+        """Drop everything, because the engine was replaced, or a table or index deleted."""
         self._entries.clear()
         self._left_bytes = self._limit_bytes
 
     def row(self, engine: Engine, engine_key: bytes) -> Row | None:
-        """The row at `engine_key`. 0.2 µs when it is here."""
+        """The row at `engine_key`, or None. 0.2 µs if cached."""
         entries = self._entries
         row: Row | None = entries.get(engine_key)
         if row is not None:
@@ -75,14 +76,14 @@ class ReadCache:
         return row
 
     def row_to_replace(self, engine: Engine, engine_key: bytes) -> Row | None:
-        """The same for a write, which tells the new row by `written`."""
+        """The row at `engine_key` for a write, which reports the new row by `written`."""
         row: Row | None = self._entries.get(engine_key)
         return engine.get(engine_key) if row is None else row
 
     def page(
         self, engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
-        """As `begin_page`; and whether the page was here."""
+        """The result of `begin_page`, and whether it was cached."""
         partition = source_id + span.lower[:HASH_BYTES]
         if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:HASH_BYTES]:
             return begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
@@ -100,7 +101,7 @@ class ReadCache:
         return found, False
 
     def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
-        """The row at `engine_key` was replaced."""
+        """Note that the row at `engine_key` was replaced."""
         self.touched(engine_key)
         kept = self._entries.pop(engine_key, None)
         if kept is not None:
@@ -109,7 +110,7 @@ class ReadCache:
             self._keep_row(engine_key, new, is_hot=kept is not None)
 
     def touched(self, engine_key: bytes) -> None:
-        """An index entry was written or deleted at `engine_key`."""
+        """Drop the pages of the partition in which `engine_key` was written or deleted."""
         pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
         if pages is not None:
             self._left_bytes += _size_bytes(pages)
@@ -131,7 +132,7 @@ class ReadCache:
         self._take(size_bytes)
 
     def _was_asked(self, key: bytes, size_bytes: int) -> bool:
-        """Was `key` missed before, no longer ago than as much as may be kept? It is from now on."""
+        """True if `key` was missed within the last `limit_bytes` of misses; marks it as missed."""
         slot = crc32(key) % ASKED_SLOTS
         if self._asked[slot]:
             return True
@@ -146,7 +147,7 @@ class ReadCache:
         self._until_forgotten_bytes = self._limit_bytes
 
     def _take(self, size_bytes: int) -> None:
-        """Make room for what has just been added."""
+        """Count bytes just added; drop the least recently used entries beyond the limit."""
         self._left_bytes -= size_bytes
         while self._left_bytes < 0:
             _, entry = self._entries.popitem(last=False)

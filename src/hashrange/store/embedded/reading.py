@@ -1,9 +1,9 @@
-"""How is a span read? From an engine iterator, in order, up to a limit.
+"""How is a span read? With an engine iterator, in order, up to a limit.
 
-The first rows are read one by one, which is all that most pages need; a longer page goes on chunk by chunk, which costs a third
-less per row. But the engine's Python iterators, which read chunks, end without a word when they meet damage or give up over
-deleted keys. So one that ends before a limit is asked again, by an iterator that seeks just after the last row and tells its
-status (3 µs). Nothing here suspends; each chunk is short enough for the loop.
+The first rows are read one by one, which is enough for most pages; a longer page goes on in chunks, which costs a third
+less per row. But the engine's Python iterators, which read chunks, end silently when they meet damage or give up over
+deleted keys. So when one ends before a limit, another iterator seeks just past the last row and reports its status
+(3 µs). Nothing here suspends; each chunk is short enough for the event loop.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,17 +19,22 @@ from hashrange.tables.source_id import SOURCE_BYTES, key_in_source
 from hashrange.tables.span import Span
 
 CHUNK_ROWS = 256
-"""Rows read between two looks at the clock: some 0.1 ms from memory."""
+"""Most rows read between two looks at the clock: some 0.1 ms from memory."""
 FIRST_ROWS = 24
-"""Read one by one. They also tell how long rows are, so that no chunk reads far beyond the page's end."""
+"""Rows read one by one at first. Their lengths bound the next chunk, so that it does not read far beyond the page."""
 LARGE_ROW_BYTES = 16 * 1024
-"""FIRST_ROWS of this length stay below a page's limit, unless other spans of the page have used most of it up."""
+"""Longer rows are counted against the limits of a page as they are read. FIRST_ROWS of this length stay below them,
+unless other spans of the page have used most of them up.
+"""
 READ_BYTES = 2 * 1024 * 1024
-"""A page whose rows are longer than this ends there: rows may be 47 times as long as their items count, and reading 1 MB takes 0.7 to 3 ms."""
+"""Length of its rows at which a page ends.
+
+Rows may be 47 times as long as their item sizes, and reading 1 MB takes 0.7 to 3 ms.
+"""
 
 
 class Cursor:
-    """One walk over a span, forward or in reverse. Holds an engine iterator: let go of it before suspending."""
+    """One pass over a span, forward or in reverse. Holds an engine iterator: call `drop` before suspending."""
 
     __slots__ = ("_engine", "_is_reverse", "_items", "_last_key", "_lower", "_options", "_upper")
 
@@ -43,7 +48,7 @@ class Cursor:
         skipped_keys_max: int = SKIPPED_KEYS_MAX,
         is_kept: bool = False,
     ) -> None:
-        """Over engine keys `lower <= key < upper`; `is_kept`: what it reads goes into the cache."""
+        """Read engine keys `lower <= key < upper`; with `is_kept`, the blocks read go into the engine's cache."""
         self._engine = engine
         self._lower = lower
         self._upper = upper
@@ -55,15 +60,15 @@ class Cursor:
         self._last_key: bytes | None = None
 
     def read(self, limit_rows: int) -> list[tuple[bytes, bytes]]:
-        """At most `limit_rows` more (engine key, row); fewer only at the end of the span.
+        """The next (engine key, row) pairs, at most `limit_rows`; fewer only at the end of the span.
 
-        Raises the engine's bare exception for damage, or when too many deleted keys lie in the way.
+        Raises the engine's bare exception for damage, or if too many deleted keys lie in the way.
         """
         chunk: list[tuple[bytes, bytes]] = list(islice(self._items, limit_rows))
         return self._taken(chunk, is_end=len(chunk) < limit_rows)
 
     def read_some(self, limit_rows: int) -> tuple[list[tuple[bytes, bytes]], bool]:
-        """The same, up to the row with which they have READ_BYTES; and whether the span has ended."""
+        """The same as `read`, up to the row that reaches READ_BYTES; and whether the span has ended."""
         chunk: list[tuple[bytes, bytes]] = []
         left_bytes = READ_BYTES
         for entry in islice(self._items, limit_rows):
@@ -76,7 +81,7 @@ class Cursor:
         return taken, is_end or len(taken) < len(chunk)
 
     def _taken(self, chunk: list[tuple[bytes, bytes]], *, is_end: bool) -> list[tuple[bytes, bytes]]:
-        """Those of the entries just read that belong to the span. At its end that is looked at once more."""
+        """The pairs of `chunk` that belong to the span. If the iterator has ended, verify that the span has."""
         if chunk:
             self._last_key = chunk[-1][0]
             if self._is_reverse and self._last_key < self._lower:
@@ -86,11 +91,11 @@ class Cursor:
         return chunk
 
     def drop(self) -> None:
-        """Let go of the engine: an iterator kept alive, be it by a traceback, keeps a closed engine open."""
+        """Release the engine: an iterator kept alive, even by a traceback, keeps a closed engine open."""
         self._items = self._engine = None
 
     def _verify_end(self) -> None:
-        """Make sure that the iterator ended because nothing follows."""
+        """Raise unless the iterator ended because no row follows."""
         last_key = self._last_key
         iterator = self._engine.iter(self._options)
         try:
@@ -113,10 +118,10 @@ class Cursor:
 def first_rows(
     engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> tuple[list[Row], Key | None]:
-    """The first rows of a span, at most FIRST_ROWS, and the last one's key; no key when the span holds nothing more.
+    """The first rows of a span, at most FIRST_ROWS, and the last one's key; None in its place if the span ended first.
 
-    Large rows are read only until they reach `limit_bytes`, or are longer than READ_BYTES. Raises the engine's bare exception for damage, or when too many deleted
-    keys lie in the way.
+    Large rows are read only until they reach `limit_bytes` of item size, or READ_BYTES of length. Raises the engine's
+    bare exception for damage, or if too many deleted keys lie in the way.
     """
     lower, upper, is_reverse = span.lower, span.upper, span.is_reverse
     rows: list[Row] = []
@@ -135,7 +140,7 @@ def first_rows(
         else:
             iterator.seek(lower)
         for _ in range(limit_rows - 1):
-            row = value()  # None at the end, as every call of `valid` would tell
+            row = value()  # None at the end, so `valid` need not be called
             if row is None or (is_reverse and iterator.key() < lower):
                 break
             add(row)
@@ -157,7 +162,7 @@ def first_rows(
 
 
 class PageReader:
-    """A page being collected. Between two calls of `advance` it holds nothing of the engine."""
+    """A page that is being collected. Between two calls of `advance` it holds no object of the engine."""
 
     __slots__ = (
         "_is_kept",
@@ -181,7 +186,7 @@ class PageReader:
         *,
         is_kept: bool,
     ) -> None:
-        """Limits as in `Store.page`; `begun` are rows that were read already, their size in bytes, and the last one's key."""
+        """Limits are those of `Store.page`; `begun`: rows already read, their size in bytes, and the last one's key."""
         self._is_kept = is_kept
         self._source = source_id
         self._span = span
@@ -195,7 +200,7 @@ class PageReader:
         self.skipped_keys_max = SKIPPED_KEYS_MAX
 
     def advance(self, engine: Engine, monotonic: Callable[[], float], deadline_seconds: float) -> Page | None:
-        """Read on until the page is complete, or return None once the deadline has passed.
+        """Read on; return the page once it is complete, or None once the deadline has passed.
 
         Raises the engine's bare exceptions; may be called again after any of them.
         """
@@ -216,7 +221,7 @@ class PageReader:
             cursor.drop()
 
     def _cursor(self, engine: Engine) -> Cursor | None:
-        """A walk over what is left of the span; None when nothing can be left."""
+        """A cursor over the rest of the span; None if no key is left in it."""
         lower, upper, is_reverse = self._span.lower, self._span.upper, self._span.is_reverse
         if self.last_key is not None:
             if is_reverse:
@@ -236,7 +241,7 @@ class PageReader:
         )
 
     def _next_chunk_rows(self) -> int:
-        """As many rows as are likely to fill the page."""
+        """Number of rows that is likely to fill the page."""
         row_count = len(self.rows)
         left = self._limit_rows - row_count
         if not row_count:
@@ -244,7 +249,7 @@ class PageReader:
         return min(left, CHUNK_ROWS, (self._limit_bytes - self.size_bytes) * row_count // self.size_bytes + 1)
 
     def _take(self, chunk: list[tuple[bytes, bytes]]) -> bool:
-        """Add rows; True when one of them reached a limit, which is then the page's last."""
+        """Add rows to the page up to the one that reaches a limit; True if one did."""
         if not chunk:
             return False
         rows: list[Row] = [row for _, row in chunk]  # type: ignore[misc]  # rows of the engine are Rows
@@ -266,7 +271,10 @@ class PageReader:
 def begin_page(
     engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> Page | PageReader:
-    """The page, if its rows are few, or what reads on. Limits as in `Store.page`. Never raises: the reader does."""
+    """The page, or a reader that continues it if its rows are many. Limits are those of `Store.page`.
+
+    Never raises: the reader meets the same error, and raises it.
+    """
     begun = None
     try:
         rows, last_key = first_rows(engine, source_id, span, limit_rows, limit_bytes, is_kept=is_kept)
@@ -278,7 +286,7 @@ def begin_page(
             begun = rows, size_bytes, last_key
         elif last_key is not None and size_bytes - sizes[-1] < limit_bytes:
             return Page(rows, size_bytes, last_key)  # the last row is the one that reached the limit
-    except Exception:  # noqa: BLE001, S110 - the reader meets it again, and whoever calls it deals with it
+    except Exception:  # noqa: BLE001, S110 - the reader meets the error again and raises it
         pass
     return PageReader(source_id, span, limit_rows, limit_bytes, begun, is_kept=is_kept)
 

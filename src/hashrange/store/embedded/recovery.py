@@ -1,18 +1,19 @@
-"""How far may the write-ahead log be believed? Chooses the engine's recovery mode before it opens.
+"""How far may the write-ahead log be trusted? Chooses the engine's recovery mode before it opens.
 
-One log: the engine accepts a torn tail and refuses damage (`tolerate_corrupted_tail_records`). Several logs, which a
-crash between two memtables leaves behind: a power cut may tear the tail of the older one and spare the younger one, and
-that mode then replays what comes after the hole. Nothing after a hole was ever acknowledged (a sync covers all logs, the
-oldest first), but figures and later writes may rest on what was lost. So the logs are first replayed read-only, which
-refuses damage, and then for good in the mode that stops at a hole (`point_in_time`, which alone would drop everything
-behind damage without a word). That mode sees a hole only behind a torn record: where a log was cut exactly between two
+One log: the engine accepts a torn tail and refuses damage (`tolerate_corrupted_tail_records`). A crash between two
+memtables leaves several logs: a power cut may tear the tail of the older one and spare the younger one, and that mode
+then replays what comes after the hole. Nothing after a hole was ever acknowledged (a sync covers all logs, the oldest
+first), but statistics and later writes may depend on lost commits. So the logs are first replayed read-only, which
+refuses damage, and then for good in the mode that stops at a hole (`point_in_time`, which alone would silently drop
+everything after damage). That mode sees a hole only after a torn record: where a log was cut exactly between two
 records, or lost everything, a stub of a torn record is appended. (The engine never leaves an empty log in use before a
-younger one that holds something; logs that are no longer in use are not replayed, stub or not.)
+younger one with records; logs that are no longer in use are not replayed, with or without a stub.)
 
-Zeros: some file systems leave them where a file had grown and its data had not reached the disk. At the end of the last log they are a
-torn tail, which the engine takes for damage; such a log is cut where its last record that is not whole begins.
-What no power cut leaves behind is refused: logs that begin later than the data files end with no log in between, because a log, or the end of
-the MANIFEST, is missing; and a hole before the last commit that a sync had covered (`synced.py`).
+Zeros: some file systems leave them where a file had grown and its data had not reached the disk. At the end of the last
+log they are a torn tail, which the engine takes for damage; such a log is cut before the first record that they spoil.
+Recovery refuses what no power cut leaves behind: logs that begin later than the data files end with no log in between,
+because a log, or the end of the MANIFEST, is missing; and a hole before the last commit that a sync had covered
+(`synced.py`).
 Log format: RocksDB wiki, "Write Ahead Log File Format".
 """
 
@@ -27,27 +28,30 @@ from hashrange.store.embedded.synced import require_synced
 
 BLOCK_BYTES = 32 * 1024
 _TORN_STUB = b"\x00\x01\x02"
-"""Shorter than any record header, so it can only be a torn one."""
+"""Stub of a torn record: shorter than any record header, so it can be nothing else."""
 SECTOR_BYTES = 512
-"""What disks write at once: zeros that are no data begin, or go on, at a multiple of it."""
+"""Bytes that disks write at once: zeros that are not data begin, or continue, at a multiple of it."""
 _header = Struct("<IHB").unpack_from
 _checksum = Struct("<I").unpack_from
 _COVERED_FROM = 6
 _CASTAGNOLI, _MASK_DELTA = 0x82F63B78, 0xA282EAD8
-"""The checksum's polynomial, bits reversed, and what the engine adds to a checksum that it stores, after turning it by 15 bits."""
+"""Polynomial of the checksum, bits reversed; and the number that the engine adds to a checksum that it stores, after
+rotating it by 15 bits.
+"""
 _batch_head = Struct("<QI").unpack_from
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _RECYCLABLE = 4
-"""Types 5 to 8 are the same four with a log number in the header."""
+"""Record types 5 to 8 are types 1 to 4 with a log number in the header."""
 _HEADER_BYTES = 7
 _RECYCLABLE_HEADER_BYTES = 11
 
 
 def torn_logs(folder: str) -> dict[str, int]:
-    """Path → size in bytes up to which it counts, of the logs of the engine's `folder` that end in zeros that are no data.
+    """The logs in the engine's `folder` that end in zeros that are not data: path → number of bytes before the torn
+    part.
 
-    Only the last log can be one, and the log before a last one of nothing but zeros. What counts may still be damaged: whoever
-    cuts a log replays a cut copy first. Reads one byte, unless that is zero.
+    Only the last log can be one, and the log before a last log of nothing but zeros. The bytes before the torn part may
+    still be damaged: replay a cut copy before cutting a log. Reads one byte, unless that is zero.
     """
     torn: dict[str, int] = {}
     for path in reversed(files.log_files(folder)):
@@ -61,7 +65,7 @@ def torn_logs(folder: str) -> dict[str, int]:
 
 
 def torn_at(log: bytes) -> int | None:
-    """Where the first record begins that zeros up to the end of the log have spoilt; None if none has been."""
+    """Position of the first record spoilt by zeros that reach to the end of the log; None if there is none."""
     zeros_from = len(log.rstrip(b"\0"))
     if len(log) // SECTOR_BYTES * SECTOR_BYTES < zeros_from:
         return None
@@ -76,7 +80,7 @@ def torn_at(log: bytes) -> int | None:
         _, length, kind = _header(log, position)
         end = position + (_RECYCLABLE_HEADER_BYTES if kind > _RECYCLABLE else _HEADER_BYTES) + length
         if end - position > room:
-            return None  # no record leaves its block: this is damage
+            return None  # no record extends beyond its block: this is damage
         if end > zeros_from and not _is_whole(log, position, end):
             return position
         position = end
@@ -84,7 +88,7 @@ def torn_at(log: bytes) -> int | None:
 
 
 def _is_whole(log: bytes, position: int, end: int) -> bool:
-    """True if the checksum of the record in `log[position:end]` is right; it covers what follows checksum and length."""
+    """True if the checksum of the record in `log[position:end]` is correct; it covers the bytes after the length."""
     if end > len(log):
         return False
     (stored,) = _checksum(log, position)
@@ -93,7 +97,7 @@ def _is_whole(log: bytes, position: int, end: int) -> bool:
 
 
 def crc32c(content: bytes) -> int:
-    """The Castagnoli checksum: 0.1 µs a byte."""
+    """The Castagnoli checksum (CRC-32C) of `content`; 0.1 µs per byte."""
     checksum = 0xFFFFFFFF
     for byte in content:
         checksum = _CRC32C[(checksum ^ byte) & 0xFF] ^ checksum >> 8
@@ -114,9 +118,10 @@ _CRC32C = _crc32c_table()
 
 
 def stops_at_hole(folder: str) -> bool:
-    """True when the logs of the engine's `folder`, of which a replay has found no damage, must be recovered with `point_in_time`.
+    """True if the logs in the engine's `folder`, in which a replay found no damage, must be recovered with
+    `point_in_time`.
 
-    Two or more logs cost some 3 µs a record.
+    Appends stubs of torn records where that mode would not see a hole. Two or more logs cost some 3 µs per record.
     """
     logs = files.log_files(folder)
     if len(logs) < 2:
@@ -137,19 +142,22 @@ def stops_at_hole(folder: str) -> bool:
 
 
 class Hole(NamedTuple):
-    """Where commits are missing before others."""
+    """A place where commits are missing before other commits."""
 
     last_before: int
     first_after: int
-    """Sequence numbers of the commits on its two sides."""
+    """Sequence numbers of the commits before and after the hole."""
     is_tail: bool
-    """A log in use lies before it, so it may be what a power cut has taken from that one's end."""
+    """True if a log in use lies before the hole, so that a power cut may have taken that log's end."""
     log: str
-    """Path of the log behind it."""
+    """Path of the log after the hole."""
 
 
 def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
-    """The first hole between the data files of the engine's `folder` and its logs, the `torn` ones cut. With one log it reads one block of it."""
+    """The first hole before or between the logs in the engine's `folder`, the `torn` ones cut.
+
+    Of a single log it reads one block.
+    """
     logs = files.log_files(folder)
     reach = data_files_reach(folder) if logs else None
     if reach is None:
@@ -170,7 +178,10 @@ def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
 
 
 def replayed_logs(folder: str, torn: dict[str, int], hole: Hole | None) -> dict[str, int | None]:
-    """The logs that a recovery replays, with the sizes to which it cuts them (None: whole); empty when it takes all as they are."""
+    """The logs that a recovery replays, with the sizes to which it cuts them (None: whole).
+
+    Empty if it replays all logs as they are.
+    """
     if not torn and hole is None:
         return {}
     logs = files.log_files(folder)
@@ -180,7 +191,7 @@ def replayed_logs(folder: str, torn: dict[str, int], hole: Hole | None) -> dict[
 
 
 def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
-    """Raise StorageLost if acknowledged commits are missing; a replay has found no damage, and come to `sequence`."""
+    """Raise StorageLost if acknowledged commits are missing. `sequence`: the last number of a replay without damage."""
     if hole is not None and not hole.is_tail:
         raise StorageLost(
             f"{folder.place} holds less than was acknowledged: its data files end with commit {hole.last_before}, and its logs begin"
@@ -191,7 +202,7 @@ def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
 
 
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
-    """(sequence number of the first commit, number after the last whole commit, no torn record follows it)."""
+    """(sequence number of the first commit, number after the last whole commit, True if no torn record follows it)."""
     first: int | None = None
     following: int | None = None
     begun: int | None = None

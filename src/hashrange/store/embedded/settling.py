@@ -1,26 +1,25 @@
-"""When nobody writes, what writes have left is put in order.
+"""When is what writes leave behind merged? Once writes pause: the memtable is flushed, and the first level merged into the next.
 
-A row that was replaced leaves its older versions in the memtable and in the first level's files, and every range that is read
-passes over them: a Query of 20 rows takes twice as long. Once no commit has come for a while, the memtable is flushed and
-the first level merged into the next. While an index is built, or many write and hardly anybody reads ranges, less is merged,
-less often. All of it happens beside the loop.
-Figures: docs/adr/0011-engine-options.md.
+A replaced row leaves older versions in the memtable and the first level's files, and every read of a range passes over
+them: a Query of 20 rows takes twice as long. While an index is built, or many writes come with few reads of ranges,
+merges are fewer and less frequent. All of this happens on the housekeeping thread.
+Measurements: docs/adr/0011-engine-options.md.
 """
 
 from hashrange.store.embedded.engine import Engine, Pace, set_pace
 from hashrange.store.embedded.housekeeping import Housekeeper
 
 LOOK_SECONDS = 0.25
-"""Between two looks while there is something to put in order; without a commit in between, writes have paused."""
+"""Time between two looks while there is something to put in order. If no commit came in between, writes have paused."""
 QUIET_LOOK_SECONDS = 1.0
 MANY_COMMITS, COMMITS_PER_PAGE = 500, 20
-"""So many since the last look, and so many for each page read: then merges may wait for more files."""
+"""Commits since the last look, and commits per page read: when both are reached, merges wait for more files."""
 WORTH_SETTLING = (("rocksdb.num-entries-active-mem-table", 500), ("rocksdb.num-files-at-level0", 1))
-"""Less is not worth a file."""
+"""Engine properties, and values below which a flush is not worth a file."""
 
 
 class Settling:
-    """The state between looks of one store."""
+    """One store's state between two looks."""
 
     def __init__(self, housekeeper: Housekeeper, *, is_in_memory: bool) -> None:
         self._housekeeper = housekeeper
@@ -29,10 +28,13 @@ class Settling:
         self._is_settled = True
         self._engine: Engine = None
         self._pace = Pace.USUAL
-        """Of that engine."""
+        """The pace at which `_engine` works."""
 
     def look(self, engine: Engine, position: int, pages: int, *, is_bulk: bool) -> float:
-        """Called again and again, with the number of the last commit and of pages read; returns the seconds until the next look."""
+        """Set the engine's pace, and flush if writes have paused; return the seconds until the next look.
+
+        `position`: last commit; `pages`: pages read so far; `is_bulk`: a walk is going on.
+        """
         if engine is not self._engine:
             self._engine, self._pace = engine, Pace.USUAL
         if position != self._position or is_bulk:

@@ -1,4 +1,4 @@
-"""What does everything of a store stand on? Its engine, which may be replaced, what is kept of it, and the way out when it fails."""
+"""What do all parts of a store share? Its engine, which may be replaced, what is kept of it, and the handling of its failures."""
 
 import asyncio
 from typing import Protocol
@@ -14,30 +14,30 @@ from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.pause import PAUSE
 
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
-"""How long a request waits in a stall before each further attempt; then it fails."""
+"""Waits of a request before each further attempt in a stall; then it fails."""
 ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
-"""How often, and how many times, work that can wait looks whether the engine has caught up."""
+"""Interval, and largest number, of the checks with which work that can wait lets the engine catch up."""
 
 
 class Doctor(Protocol):
-    """What decides about a failed engine: `health.py`."""
+    """Decides about a failed engine: `health.py`."""
 
     def fail(self, error: StorageError) -> None:
-        """A read or a write has failed."""
+        """Note a failed read or write."""
         ...
 
     def require(self, generation: int) -> None:
-        """Raise StorageError if the engine has been lost since."""
+        """Raise StorageError if the engine has been lost since `generation`."""
         ...
 
     @property
     def generation(self) -> int:
-        """Grows with each loss."""
+        """Number that grows with each loss of the engine."""
         ...
 
 
 class Site:
-    """The engine of one store and what belongs to it. Made by `store.py`, and handed to all its parts."""
+    """The engine of one store and what belongs to it. Made by `store.py`, and passed to all parts of the store."""
 
     health: Doctor
     barrier: CommitBarrier
@@ -56,15 +56,15 @@ class Site:
         self.all_changed_at = 0
         """Position of the last commit that may have changed the rows of any table."""
         self.is_served = is_served
-        """There is a loop, so work may be done beside it."""
+        """True if there is an event loop, beside which threads may work."""
 
     def use(self, engine: Engine) -> None:
-        """Take another engine: what was read from the one before need not be true of it."""
+        """Switch to another engine, and clear the read cache."""
         self.engine = engine
         self.reads.clear()
 
     def fail(self, error: Exception) -> StorageError:
-        """The StorageError to raise for `error`; unless it is only a stall, less or nothing is served until a reopening."""
+        """The StorageError to raise for `error`; unless it is a stall, less or nothing is served until a reopening."""
         if isinstance(error, StorageError):
             return error
         fault = storage_error(error, self.place)
@@ -73,18 +73,18 @@ class Site:
         return fault
 
     async def wait_out_stall(self, error: Exception, attempt: int) -> None:
-        """Delay this request, not the loop. Raises unless `error` is a stall and patience is left."""
+        """Delay this request, not the loop. Raises StorageError if `error` is no stall, or no attempt is left."""
         fault = self.fail(error)
         if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
             raise fault from error
         generation = self.health.generation
         await PAUSE
         await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
-        await PAUSE  # a hundred may wake at once, and each would write 1 MB
+        await PAUSE  # a hundred requests may wake at once, and each would write 1 MB
         self.health.require(generation)
 
     async def wait_for_room(self) -> None:
-        """For work that can wait: let the engine catch up, before requests feel its stall."""
+        """Let the engine catch up before it stalls requests. For work that can wait."""
         for _ in range(ROOM_LOOKS_MAX):
             if not is_behind(self.engine):
                 return
@@ -92,11 +92,11 @@ class Site:
             await asyncio.sleep(ROOM_LOOK_SECONDS)
 
     def reclaim(self, lower: bytes, upper: bytes) -> None:
-        """Have the room of a deleted range given back, beside the loop, whenever that may be."""
+        """Start freeing the space of a deleted range, on the housekeeping thread."""
         self.housekeeper.compact(self.engine, lower, upper)
 
     async def compact(self, lower: bytes, upper: bytes) -> None:
-        """Have deleted keys of a range cleared away, beside the loop."""
+        """Clear away a range's deleted keys, on the housekeeping thread, and wait for that."""
         engine = self.engine
         await PAUSE
         await asyncio.wrap_future(self.housekeeper.compact(engine, lower, upper))

@@ -1,6 +1,6 @@
-"""What stands where an engine was, once it has failed? One that refuses every call, or one that only reads.
+"""What replaces an engine that has failed? A stand-in that refuses every call, or one that only reads.
 
-So the data path needs no check. Each has those methods of an engine that the loop and the sync thread call.
+So the data path needs no check. Each stand-in has the methods of an engine that the loop and the sync thread call.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ MakeRefusal = Callable[[], StorageError]
 
 
 class RefusingEngine:
-    """Every call raises."""
+    """A stand-in whose every method raises."""
 
     def __init__(self, refusal: MakeRefusal) -> None:
         self._refusal = refusal
@@ -27,15 +27,15 @@ class RefusingEngine:
 
 
 class ReadingEngine:
-    """Reads the engine behind it, which could not write because the disk is full; every write raises.
+    """A stand-in that reads from an engine that could not write because the disk is full; every write raises.
 
-    What is read is what commits have left: the engine takes a write into memory only after its log has taken it. These commits are
-    made durable without the engine, whose log refuses to be synced after a failed write: all that was appended is in the log's file,
-    and no sync of that file has failed, so syncing the file covers it.
+    Reads return what commits have written: the engine takes a write into memory only after its log has. The log refuses
+    to be synced after a failed write, so commits are made durable without the engine: all that was appended is in the
+    log's file, and no sync of that file has failed, so syncing the file covers it.
     """
 
     def __init__(self, engine: Engine, folder: str, refusal: MakeRefusal) -> None:
-        """`folder` is the engine's."""
+        """`folder`: the engine's folder."""
         self._refusal = refusal
         self._folder = folder
         self.get, self.items, self.iter = engine.get, engine.items, engine.iter
@@ -48,8 +48,8 @@ class ReadingEngine:
     put = delete = write = _refuse
 
     def flush_wal(self, _does_sync: bool) -> None:
-        """Make durable what the logs hold. Raises OSError."""
+        """Sync the log files. Raises OSError."""
         files.sync_logs(self._folder)
 
     def compact_range(self, _lower: bytes, _upper: bytes, _options: object) -> None:
-        """Clears nothing away: there is no room for it."""
+        """Does nothing: the disk is full."""

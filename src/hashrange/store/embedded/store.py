@@ -1,8 +1,8 @@
-"""The store on one machine: RocksDB, one process, one event loop.
+"""How is the store on one machine put together, and how does it read? EmbeddedStore: RocksDB, one process, one event loop.
 
-Here its parts are put together, and what is read is read. Everything that is written takes the road in `commits.py`; what happens without
-a request stands in `maintenance.py`. After a failed write, sync or read nothing is served until the engine has been reopened
-(`health.py`), for only the disk knows what it holds; with a full disk, reading goes on.
+Writes go through `commits.py`; work without a request is in `upkeep.py`. After a failed write, sync or read nothing is
+served until the engine has been reopened (`health.py`), because only the disk knows what it holds; if the disk is full,
+reading continues.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 
 PAGE_SECONDS_MAX = 0.005
-"""How long a page may hold the loop before it lets others run."""
+"""Longest time that reading a page holds the event loop before it lets other requests run."""
 
 
 class EmbeddedStore:
@@ -59,7 +59,7 @@ class EmbeddedStore:
         options: Options,
         participants: Sequence[MakeParticipant],
     ) -> None:
-        """Opens the engine of a folder that is locked; `None` is memory. Raises StorageError."""
+        """Open the engine of a locked folder; `data_dir` None: an engine in memory. Raises StorageError."""
         place = data_dir or "memory"
         self._data_dir = data_dir
         self._lock = lock
@@ -69,7 +69,7 @@ class EmbeddedStore:
         self._barrier = site.barrier = self._health.barrier
         site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
         self.wake: Callable[[], None] = lambda: None
-        """Called whenever there is something new to do for jobs."""
+        """Called when there is new work for jobs."""
         opened = OpenTables()
         claims = Claims()
         self._late_sources: Counter[bytes] = Counter()
@@ -113,12 +113,12 @@ class EmbeddedStore:
 
     @property
     def place(self) -> str:
-        """The data folder, or where else everything is, for people."""
+        """The data folder, or `memory`; for messages to people."""
         return self.site.place
 
     @property
     def engine(self) -> Engine:
-        """The engine, or what stands in for it."""
+        """The engine, or its stand-in after a failure."""
         return self.site.engine
 
     @engine.setter
@@ -128,7 +128,7 @@ class EmbeddedStore:
     # --- rows ------------------------------------------------------------------------------------
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
-        """The row at `key`, at once. Raises StorageError."""
+        """The row at `key`, or None. Never suspends. Raises StorageError."""
         site = self.site
         try:
             return site.reads.row(site.engine, source_id + key)
@@ -136,9 +136,10 @@ class EmbeddedStore:
             raise site.fail(error) from error
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
-        """Rows of `span` until one of the limits is reached; the row that reaches it is included. A page that is kept is there at once.
+        """Rows of `span` up to and including the row that reaches a limit. A cached page needs no waiting.
 
-        Lets others run every few milliseconds and goes on after the last row read, so a long page is no snapshot.
+        A long page lets other requests run every few milliseconds and continues after the last row read, so it is no
+        snapshot.
         """
         if consistent and source_id in self._late_sources:
             return self._page_behind_late_entries(source_id, span, limit_rows, limit_bytes)
@@ -155,7 +156,7 @@ class EmbeddedStore:
         return await settled(self.page(source_id, span, limit_rows, limit_bytes, consistent=True))
 
     async def _read_on(self, source_id: bytes, span: Span, reader: PageReader) -> Page:
-        """A page from the engine."""
+        """Complete the page that `reader` has begun."""
         site = self.site
         monotonic = site.clock.monotonic
         generation = self._health.generation
@@ -202,17 +203,17 @@ class EmbeddedStore:
         return max(site.all_changed_at, site.changed_at.get(table.table_id, 0))
 
     def when_durable(self, position: int, callback: Waiter) -> None:
-        """Call `callback` once everything up to `position` is durable (at once if it is), or with the error."""
+        """Call `callback` once all commits up to `position` are durable (at once if they are), or with the error."""
         self._barrier.when_durable(position, callback)
 
     # --- maintenance -----------------------------------------------------------------------------
 
     def lease(self) -> Lease:
-        """Everything, for ever: the folder's lock sees to it."""
+        """Everything, without end: the folder's lock keeps other servers out."""
         return WHOLE_FOR_EVER
 
     async def settle(self) -> float:
-        """Put in order what writes have left, beside the loop, if none came since the last call."""
+        """Merge what writes have left behind, on the housekeeping thread, if no write came since the last call."""
         return self._maintenance.settle()
 
     def _has_passed(self, source_id: bytes, key: Key) -> bool:
@@ -222,17 +223,17 @@ class EmbeddedStore:
         self.wake()
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """From now on, call `wake` whenever there is something new to do for `backfill`, `apply_delayed` or `expire`."""
+        """Register `wake`, to be called when there is new work for jobs."""
         self.wake = wake
 
-    # --- the engine, lost and found ----------------------------------------------------------------
+    # --- replacing the engine, and closing ---------------------------------------------------------
 
     def use(self, engine: Engine) -> None:
-        """Take another engine in place of the one before."""
+        """Switch to another engine."""
         self.site.use(engine)
 
     def load(self) -> None:
-        """Read everything that is kept of the engine, which has just been opened."""
+        """Read all state that is kept in memory from the engine, which has just been opened."""
         engine = self.site.engine
         self._barrier.begin_at(first_position(engine, self._barrier.position))
         self._tokens.load()
@@ -247,9 +248,10 @@ class EmbeddedStore:
         self.wake()
 
     def replace_engine(self, engine: Engine) -> Engine:
-        """Go on with another engine, which is open, and all that it holds; returns the one before, all of whose commits are durable.
+        """Continue with another open engine and its content; return the former one, whose commits are all durable.
 
-        For whoever resets or restores a running store. Requests that wait in the midst of something hear a StorageError and begin anew.
+        Resets or restores a running store. A request suspended meanwhile raises a StorageError; its client sends it
+        again.
         """
         self._barrier.finish()
         former = self.site.engine
@@ -261,15 +263,15 @@ class EmbeddedStore:
         return former
 
     def stop_housekeeping(self, engine: Engine) -> bool:
-        """Before `engine` is closed; True when that ended its flushes as well."""
+        """Stop housekeeping before `engine` is closed; True if that also ended the engine's flushes."""
         return self.site.housekeeper.stop(engine)
 
     async def close(self) -> None:
-        """Make everything durable and let go of the folder. Raises StorageError if that fails; it is closed anyway."""
+        """Make all commits durable and release the folder. Raises StorageError on failure, but closes all the same."""
         self.close_now()
 
     def close_now(self) -> None:
-        """`close`, for callers without a loop."""
+        """`close`, for callers without an event loop."""
         self._barrier.finish()
         engine = self._health.shut()
         try:

@@ -12,18 +12,18 @@ from hashrange.tables import streams as rules
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
-"""Read at once, once it is known how long rows are: up to 8 MB each."""
+"""Records read at once, after the first one has shown their length: up to 8 MB each."""
 
 
 class StreamReads:
-    """As `interface.Streams`."""
+    """Implements `interface.Streams`."""
 
     def __init__(self, site: Site, streams: EmbeddedStreams) -> None:
         self._site = site
         self._streams = streams
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
-        """The stream of that table with that label, also after it has ended; None when there is none."""
+        """The stream of that table with that label, even after it has ended; None if there is none."""
         line = self._streams.by_name.get((account, region, table_name, label))
         return None if line is None else line.stream
 
@@ -36,16 +36,16 @@ class StreamReads:
         ]
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
-        """Those of the stream that can be read, oldest first; none when it is gone."""
+        """The readable shards of the stream, oldest first; none if the stream has been deleted."""
         line = self._streams.by_id.get(stream.stream_id)
         return [] if line is None else list(line.shards.values())
 
     def last(self) -> rules.Sequence:
-        """The sequence number that was given out last; every later record has a greater one."""
+        """The sequence number that was assigned last; every later record has a greater one."""
         return self._streams.last
 
     async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from `first` on, until one of the limits is reached. Never suspends. Raises StorageError."""
+        """Records of a shard from `first` on, until a limit is reached. Never suspends. Raises StorageError."""
         prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
         site = self._site
         try:
@@ -60,7 +60,7 @@ class StreamReads:
 
 
 def _read(cursor: Cursor, limit_records: int, limit_bytes: int) -> RecordPage:
-    """Until one of the limits is reached; hardly more is read than that. Raises the engine's bare exceptions."""
+    """Read records until a limit is reached, and hardly more than that. Raises the engine's bare exceptions."""
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
     while True:

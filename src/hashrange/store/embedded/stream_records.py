@@ -1,6 +1,6 @@
-"""How does a write become a stream record? A row of the same commit, in the open shard that holds the hash of the item's key.
+"""How does a write become a stream record? As a row of the same commit, in the open shard that covers the hash of the item's key.
 
-    prefix ‖ stream ‖ shard ‖ sequence number     what the record holds stands in `tables/stream_records.py`
+    prefix ‖ stream ‖ shard ‖ sequence number     → the record, which `tables/stream_records.py` defines
 
 Why: docs/adr/0031-streams.md.
 """
@@ -21,7 +21,7 @@ from hashrange.tables.streams import SEQUENCE_BYTES, has_stream, sequence_at
 
 
 class StreamRecords(Participant):
-    """Of all tables with a stream."""
+    """The participant that adds stream records."""
 
     needs_time = True
 
@@ -31,11 +31,11 @@ class StreamRecords(Participant):
         self._wake = terms.wake
 
     def load(self, engine: Engine) -> None:
-        """Which streams and shards are there?"""
+        """Read streams and shards from the engine."""
         self._streams.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Tables of folders of an older format may have been given a stream of which nothing was kept: it begins now."""
+        """Begin the streams of tables from an older format, which described streams but stored nothing of them."""
         for table_id in list(self._streams.missing(engine)):
             opened = self._find_table(table_id)
             assert opened is not None
@@ -43,11 +43,11 @@ class StreamRecords(Participant):
             yield lambda draft, table=table, partitions=partitions: self._streams.begin(draft, table, partitions)  # type: ignore[misc]
 
     def takes_part(self, table: Table) -> bool:
-        """Of tables whose stream is on."""
+        """True for tables whose stream is on."""
         return has_stream(table)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """A record for each change of an item, but for those that came with an import. 2 µs, and the engine's time for the row."""
+        """Add a record for each change of an item, except for imports and restores. 2 µs, plus the engine's time."""
         streams, put = self._streams, draft.batch.put
         last, now = streams.last, sequence_at(draft.at_seconds)
         for change in changes:
@@ -63,7 +63,7 @@ class StreamRecords(Participant):
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """A stream begins and ends with what its table says."""
+        """Begin or end the table's stream as the table's description says."""
         label = None if new is None or not has_stream(new) else new.stream_label
         line = None if old is None else self._streams.by_table.get(old.table_id)
         if line is not None and line.stream.label != label:
@@ -73,7 +73,7 @@ class StreamRecords(Participant):
             draft.afterwards.append(self._wake)
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
-        """The shard of a partition that splits is followed by two."""
+        """Replace the shard of a split partition by two."""
         line = self._streams.by_table.get(table.table_id)
         if line is not None and partition.source_id == table.source_id:
             shard = next(one for one in line.open if one.partition == partition.number)

@@ -1,7 +1,8 @@
-"""Which streams are there, and which shards do they have? Rows beside the catalog's, and objects in memory.
+"""Which streams are there, and which shards do they have? Rows in the engine, and objects in memory.
 
-A stream begins and ends with its table's, in the same commit, and outlives its table; a shard ends after some hours, or when its partition splits, and
-others go on. What is older than a day goes: whole shards, and streams that have ended. Why: docs/adr/0031-streams.md.
+A stream begins and ends with its table's setting, in the same commit, and outlives its table. A shard ends after some
+hours, or when its partition splits, and others follow. Data older than a day is deleted: whole shards, and streams that
+have ended. Why: docs/adr/0031-streams.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,16 +23,16 @@ from hashrange.tables.stream_records import record_encoder
 from hashrange.tables.streams import RETENTION_SECONDS, SHARD_SECONDS, Shard, Stream
 
 StreamName = tuple[str, str, str, str]
-"""Account, Region, name of the table, and label: no two streams of a store have the same."""
+"""Account, Region, table name and label, which no two streams of a store share."""
 
 
 def name_of(stream: Stream) -> StreamName:
-    """What stands in its ARN."""
+    """The variable parts of a stream's ARN."""
     return stream.account, stream.region, stream.table_name, stream.label
 
 
 class StreamLine:
-    """One stream, as the process knows it."""
+    """One stream and its shards, in memory."""
 
     __slots__ = ("due_seconds", "encode", "open", "places", "record_prefixes", "shards", "stream")
 
@@ -41,17 +42,17 @@ class StreamLine:
         self.shards: dict[int, Shard] = {}
         """Number → shard, in order."""
         self.open: list[Shard] = []
-        """In the order of their hashes."""
+        """Open shards, in the order of their hashes."""
         self.places: list[bytes] = []
-        """First hash of each open shard but the first, in 8 bytes: where one ends and the next begins."""
+        """First hash, in 8 bytes, of each open shard except the first."""
         self.record_prefixes: list[bytes] = []
-        """What the keys of the records of each open shard begin with."""
+        """Prefix of the keys of each open shard's records."""
         self.due_seconds = inf
-        """Service time at which a shard has been open long enough, or is too old."""
+        """Earliest service time at which a shard is to be closed or deleted."""
         self.set(shards)
 
     def set(self, shards: Iterable[Shard]) -> None:
-        """These are new, or have changed."""
+        """Add or replace these shards."""
         for shard in shards:
             self.shards[shard.number] = shard
         self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
@@ -60,7 +61,7 @@ class StreamLine:
         self.due_seconds = min([due_seconds(one) for one in self.shards.values()], default=inf)
 
     def forget(self, shards: Iterable[Shard]) -> None:
-        """These are gone."""
+        """Remove these shards."""
         for shard in shards:
             del self.shards[shard.number]
         self.set(())
@@ -74,19 +75,19 @@ def due_seconds(shard: Shard) -> float:
 
 
 class EmbeddedStreams:
-    """All of a store."""
+    """All streams of a store."""
 
     def __init__(self) -> None:
         self.by_id: dict[int, StreamLine] = {}
         self.by_name: dict[StreamName, StreamLine] = {}
         self.by_table: dict[int, StreamLine] = {}
-        """Id of a table → the stream that its writes go to."""
+        """Table id → the stream that records its writes."""
         self.last: rules.Sequence = 0
-        """Sequence number that was given out last."""
+        """Sequence number that was assigned last."""
         self._next_id = 1
 
     def load(self, engine: Engine) -> None:
-        """Read them from a newly opened engine. Raises StorageCorruption, and the engine's bare exceptions."""
+        """Read all streams from a newly opened engine. Raises StorageCorruption and the engine's bare exceptions."""
         counter = engine.get(layout.NEXT_STREAM_ID_KEY)
         self._next_id = 1 if counter is None else layout.decode_counter(counter)
         self.by_id = {}
@@ -113,11 +114,11 @@ class EmbeddedStreams:
         self.last = max([self.last, *ends, *written])
 
     def given_out(self, sequence: rules.Sequence) -> None:
-        """A commit with records up to that one is in."""
+        """Note that a commit with records up to `sequence` has been written."""
         self.last = sequence
 
     def missing(self, engine: Engine) -> Iterator[int]:
-        """Ids of the tables whose stream is on and not there."""
+        """Ids of the tables whose stream is on but does not exist."""
         for _, row in scan_prefix(engine, layout.CATALOG_PREFIX):
             table = layout.decode_table(row)
             if rules.has_stream(table) and table.table_id not in self.by_table:
@@ -126,7 +127,7 @@ class EmbeddedStreams:
     # --- what follows from a change of a table -----------------------------------------------------
 
     def begin(self, draft: Draft, table: Table, partitions: Sequence[Partition]) -> None:
-        """A table has a stream from now on, with a shard for each of its partitions."""
+        """Begin a table's stream, with a shard for each of the table's partitions."""
         stream = rules.stream_of(table, self._next_id, draft.at_seconds)
         first = rules.next_sequence(self.last, draft.at_seconds)
         shards = [rules.first_shard(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
@@ -142,7 +143,7 @@ class EmbeddedStreams:
         self.last = max(self.last, first)
 
     def end(self, draft: Draft, line: StreamLine, table: Table | None) -> None:
-        """A table's stream is switched off, or the table is gone (`table` is None): all shards end."""
+        """End a stream that is switched off, or whose table is deleted (`table` is None): close all its shards."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         closed = [one._replace(last=last) for one in line.open]
         stream = rules.ended_stream(line.stream, table, draft.at_seconds)
@@ -157,7 +158,7 @@ class EmbeddedStreams:
         self.last = max(self.last, last)
 
     def succeed(self, draft: Draft, line: StreamLine, heirs: Mapping[Shard, Sequence[Partition]]) -> None:
-        """Open shards end, and each is followed by one for every partition that takes over."""
+        """Close open shards, and open one for each of the partitions that follow a shard."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         first, number = last + 1, max(line.shards) + 1
         changed: list[Shard] = []
@@ -174,12 +175,13 @@ class EmbeddedStreams:
         line.set(changed)
         self.last = max(self.last, first)
 
-    # --- what follows from time --------------------------------------------------------------------
+    # --- shards that are due -----------------------------------------------------------------------
 
     def tend(self, draft: Draft) -> float | None:
-        """Shards that were open long enough are followed by others, and what is too old goes, of one stream.
+        """Replace shards that were open long enough, or delete those that are too old, of the stream due first.
 
-        With 2,500 streams to look through, 0.1 ms. Returns the seconds of service time until there is more to do, 0 when something was done; None when there is no stream.
+        0.1 ms with 2,500 streams. Returns the seconds of service time until there is more to do, 0 if something was
+        done; None if there is no stream.
         """
         now_seconds = draft.at_seconds
         line = min(self.by_id.values(), key=attrgetter("due_seconds"), default=None)
@@ -197,7 +199,7 @@ class EmbeddedStreams:
         return 0.0
 
     def _drop(self, draft: Draft, line: StreamLine, gone: Sequence[Shard]) -> None:
-        """Delete shards with all their records; with the last of them the stream, which has ended."""
+        """Delete shards with all their records; with its last shard the stream, which has ended."""
         for one in gone:
             prefix = layout.shard_records_prefix(one.stream_id, one.number)
             draft.batch.delete(layout.shard_key(one.stream_id, one.number))

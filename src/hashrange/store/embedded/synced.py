@@ -1,11 +1,11 @@
-"""How far had syncs come when the last server ended? Two numbers beside the engine's files, so that acknowledged writes that are missing are noticed.
+"""How far had syncs come when the last server ended? A file records it, so that missing acknowledged writes are noticed.
 
-The engine takes the logs that it finds for all there are, and whatever they lack at their end for what no sync had covered. So after each sync,
-before anybody is told of it, the engine's number of the last write that it covered, and the number of the log in use, are written to a file of ours. It is never synced: whenever
-it reaches the disk, the write that it names is there already. Errors are passed over, because older numbers are true as well. A server
-that ends in order removes the file: its logs hold nothing then that the data files do not.
-So an engine that knows fewer writes than the file names has lost acknowledged ones, whatever became of its files. What
-comes after that number may be a torn tail (`recovery.py`).
+The engine assumes that the logs it finds are all there are, and that what is missing at their end was never synced. So
+after each sync, before it is reported to anyone, the number of the last write that it covered and the number of the log
+in use are written to a file. It is never synced: whenever it reaches the disk, the write that it names is there
+already. Errors are ignored, because older numbers are true as well. A server that ends in order removes the file: its
+logs then hold nothing that the data files do not. So an engine that knows fewer writes than the file names has lost
+acknowledged ones. Log content after that number may be a torn tail (`recovery.py`).
 """
 
 import contextlib
@@ -18,15 +18,15 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.files import Folder
 
 LOOK_SECONDS = 0.01
-"""Between two looks at which log is in use: 35 µs each."""
+"""Time between two looks for the log in use; a look costs 35 µs."""
 
 _numbers = Struct(">QQ")
 _mark = Struct(">QQI")
-"""The numbers, and their checksum."""
+"""Content of the file: the two numbers and their checksum."""
 
 
 class Synced(NamedTuple):
-    """What the file says."""
+    """The file's content: last write synced, log in use."""
 
     sequence: int
     log_number: int
@@ -34,20 +34,23 @@ class Synced(NamedTuple):
 
 
 class SyncedFile:
-    """The file as the server writes it. It is held open between two looks at the folder, since opening it takes ten times as long as
-    writing to it. Used by one thread at a time.
+    """The file that the server writes. It stays open between two looks at the folder, because opening it takes ten
+    times as long as writing to it. Used by one thread at a time.
     """
 
     def __init__(self, folder: Folder) -> None:
-        """The data folder whose engine is synced. Nothing is opened or made yet."""
+        """`folder`: the data folder whose engine is synced. Opens and makes nothing yet."""
         self._folder = folder
         self._descriptor = -1
-        """Below 0, the file is not open."""
+        """Below 0 while the file is not open."""
         self._log_number = 0
         self._next_look_seconds = float("-inf")
 
     def note(self, sequence: int, now_seconds: float) -> bool:
-        """A sync has covered the engine's writes up to number `sequence`. False if its folder was looked at, and holds no log."""
+        """Record that a sync has covered the engine's writes up to `sequence`.
+
+        False if its folder was looked at, and holds no log.
+        """
         with contextlib.suppress(OSError):
             is_look = now_seconds >= self._next_look_seconds
             if is_look:
@@ -62,19 +65,19 @@ class SyncedFile:
         return True
 
     def forget(self) -> None:
-        """The engine has been closed, and has moved everything into data files."""
+        """Remove the file: the engine has moved everything into data files, and was closed."""
         self.close()
         files.remove_file(files.synced_file(self._folder.data))
 
     def close(self) -> None:
-        """Nothing more is noted."""
+        """Close the file."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             files.close_file(descriptor)
 
 
 def read_synced(folder: Folder) -> Synced | None:
-    """What the file says; None if there is none, or it is not whole."""
+    """The content of the file; None if there is no file, or it is not whole."""
     content = files.read_if_there(files.synced_file(folder.data))
     if len(content) != _mark.size:
         return None
@@ -83,12 +86,12 @@ def read_synced(folder: Folder) -> Synced | None:
 
 
 def require_synced(folder: Folder, sequence: int) -> None:
-    """Raise StorageLost if the folder's engine knows the writes up to number `sequence` only, and a sync had covered more."""
+    """Raise StorageLost if a sync had covered writes after `sequence`, the last that the folder's engine knows."""
     synced = read_synced(folder)
     if synced is None or sequence >= synced.sequence:
         return
     name = files.log_name(synced.log_number)
-    if not synced.log_number:  # there was none even while the server ran: somebody had deleted the log in use
+    if not synced.log_number:  # the server found no log even while it ran: the log in use had been deleted
         reason = "a log of its engine is missing"
     elif files.has_log(folder.engine, synced.log_number):
         reason = (

@@ -1,23 +1,23 @@
-"""Who goes first when a core is short: the event loop or the engine's own threads? The loop.
+"""What goes first when CPU is short: the event loop or the engine's own threads? The loop: the threads get a lower priority.
 
-Flushes and compactions are the engine's, on threads that count as much as the loop's unless told otherwise: on one core, an index
-that was being built beside 2,000 requests a second held them up for 700 ms. Linux has a priority for each thread; elsewhere
-this does nothing. Figures: docs/adr/0011-engine-options.md.
+Flushes and compactions run on threads of the engine, with the loop's priority by default: on one core, building an
+index during 2,000 requests a second delayed them by 700 ms. Linux has a priority for each thread; elsewhere this does
+nothing. Measurements: docs/adr/0011-engine-options.md.
 """
 
 import os
 from pathlib import Path
 
 ENGINE_THREADS = "rocksdb:"
-"""How the names of the engine's threads begin."""
+"""Prefix of the names of the engine's threads."""
 NICE = 5
-"""A third of the weight of the loop: enough to keep up with a bulk load that takes all of one core."""
+"""Nice value: a third of the loop's weight, enough to keep up with a bulk load that takes all of one core."""
 
 _TASKS = Path("/proc/self/task")
 
 
 def let_the_loop_go_first() -> int:
-    """Lower the priority of the engine's threads, for the whole process; returns of how many."""
+    """Lower the priority of all threads of the engine in this process; return their number."""
     lowered = 0
     for name in _TASKS.glob("*/comm"):
         try:
@@ -25,6 +25,6 @@ def let_the_loop_go_first() -> int:
                 thread = int(name.parent.name)
                 os.setpriority(os.PRIO_PROCESS, thread, max(NICE, os.getpriority(os.PRIO_PROCESS, thread)))
                 lowered += 1
-        except OSError:  # it has ended meanwhile, or a sandbox forbids it
+        except OSError:  # the thread has ended, or a sandbox forbids the change
             continue
     return lowered

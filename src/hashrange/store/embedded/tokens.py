@@ -1,7 +1,7 @@
-"""Which transactions have taken place? A row for each token, for as long as a replay may come (docs/formats/store.md).
+"""Which transactions with a token have taken place? A row for each token, as long as a replay may come (docs/formats/store.md).
 
-A token's row and a row that orders tokens by their expiry are written in the commit of the transaction; what has expired is deleted
-in passing, in the commits of later ones, so nothing has to run for it and nothing grows for ever.
+A token's row, and a row that orders tokens by their expiry, are written in the commit of the transaction. Expired
+tokens are deleted in the commits of later transactions, so no job has to do it and the rows do not grow without end.
 """
 
 from typing import NamedTuple
@@ -18,25 +18,25 @@ from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.interface import IdempotencyToken
 
 SWEPT_ROWS_MAX = 32
-"""Expired tokens that one commit deletes."""
+"""Most expired tokens that one commit deletes."""
 SWEEP_PAUSE_SECONDS = 1.0
-"""Service time until the next look once a look has found fewer."""
+"""Service time until the next sweep, after one that found fewer expired tokens."""
 CLOGGED_PAUSE_SECONDS = 30.0
-"""Service time until the next look once deleted rows, left by an earlier process, stood in the way."""
+"""Service time until the next sweep, after one that deleted rows of an earlier process obstructed."""
 
 EXPIRY_BYTES = 8
-"""Of a token's row: milliseconds of service time, before the digest."""
+"""Length of the expiry in a token's row: milliseconds of service time, before the digest."""
 _DIGEST_BYTES = 16
 _HEADER_BYTES = EXPIRY_BYTES + _DIGEST_BYTES
 
 
 class Former(NamedTuple):
-    """What is known of a token before its transaction."""
+    """What is stored of a token before its transaction is executed."""
 
     row: bytes | None
-    """As stored, be it that it has expired."""
+    """The token's row, even if expired."""
     report: bytes | None
-    """What is to be told of the token's transaction; None when it has none, or one that has expired."""
+    """What a replay returns of the token's transaction; None if the token has none, or has expired."""
 
 
 class Tokens:
@@ -48,12 +48,12 @@ class Tokens:
         self._next_sweep_seconds = float("-inf")
 
     def load(self) -> None:
-        """The engine is another one."""
+        """Restart sweeping for another engine."""
         self._expiries.load()
         self._next_sweep_seconds = float("-inf")
 
     def look(self, engine: Engine, token: IdempotencyToken) -> Former:
-        """Was it used before? Raises IdempotentParameterMismatchException when it was used for something else."""
+        """Find an earlier use of the token. Raises IdempotentParameterMismatchException if another request used it."""
         row: bytes | None = engine.get(layout.TOKEN_PREFIX + token.name)
         if row is None:
             return Former(None, None)
@@ -66,7 +66,7 @@ class Tokens:
         return Former(row, row[_HEADER_BYTES:])
 
     def add(self, draft: Draft, token: IdempotencyToken, former: Former) -> None:
-        """Add the token's rows to the commit of its transaction, and with them the deletion of some that have expired."""
+        """Add the token's rows to the commit of its transaction, and the deletion of some expired tokens."""
         assert len(token.digest) == _DIGEST_BYTES
         if token.now_seconds >= self._next_sweep_seconds:
             self._sweep(draft, token.now_seconds)

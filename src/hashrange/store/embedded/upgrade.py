@@ -1,4 +1,4 @@
-"""What becomes of a folder of an older format? What it lacks is written, in one commit, when a server opens it (docs/formats/store.md)."""
+"""How is a folder of an older format converted? A server that opens it adds missing rows in one commit (docs/formats/store.md)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ STREAMS_SINCE_VERSION = 6
 
 
 def check_format(engine: Any, place: str) -> None:
-    """Stamp a new store, convert an older one; refuse one that this version does not know."""
+    """Stamp a new store with the format version, convert an older one. Raises StorageFormatUnknown for any other."""
     row = engine.get(layout.FORMAT_KEY)
     if row is None and next(iter(engine.keys()), None) is not None:
         raise StorageFormatUnknown(f"{place} was not written by Hashrange: it holds rows but no format version.")
@@ -28,9 +28,9 @@ def check_format(engine: Any, place: str) -> None:
 
 
 def _convert(engine: Any, version: int) -> None:
-    """Each source has its partition, and each description says whether the table has time to live.
+    """Give each source its partition, and each table's description its state of time to live.
 
-    Streams that were only described in older formats begin when the store is opened (`stream_records.py`).
+    Streams that older formats only described begin when the store is opened (`stream_records.py`).
     """
     batch = rocksdict.WriteBatch(raw_mode=True)
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):

@@ -1,4 +1,4 @@
-"""What does a store do that no request asks for? It fills new indexes, empties queues, and puts in order what writes have left."""
+"""What does a store do outside of requests? It fills new indexes, empties queues, and merges what writes have left behind."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,18 +32,18 @@ from hashrange.tables.source_id import table_id_of
 T = TypeVar("T")
 
 EXPIRED_ROWS = 64
-"""Rows of a queue that are read together when everything expires at once."""
+"""Rows of a queue that `expire_now` reads together."""
 GROUP_ROWS = 16
-"""Items that expire are deleted in one commit, if they are small: some 0.2 ms. Then others have their turn."""
+"""Expired items that are deleted in one commit if they are small: some 0.2 ms. Then other requests have their turn."""
 GROUP_ITEM_BYTES_MAX = 4096
-"""What is small, on average over the table."""
+"""A table's items count as small up to this average size."""
 
 OUTRUN_MAX = 3
-"""Then a slice of a walk does not give way any more."""
+"""A slice of a walk outrun this often no longer gives way."""
 
 
 class Upkeep:
-    """The work of one store, slice by slice, as jobs ask for it."""
+    """The maintenance of one store, in slices that jobs call."""
 
     def __init__(
         self,
@@ -66,15 +66,18 @@ class Upkeep:
         self._options = options
         self._expiries = next((one for one in opened.participants if isinstance(one, Expiries)), None)
         self.pages_read = 0
-        """Pages that the engine was asked for."""
+        """Number of pages read from the engine."""
 
     def backfills(self) -> Sequence[Backfill]:
-        """What is being filled, oldest table first."""
+        """The backfills in progress, oldest table first."""
         found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
-        """As `Maintenance.backfill`. Suspends only when the engine is stalled or many rows were deleted, and then begins anew."""
+        """Implements `Maintenance.backfill`.
+
+        Suspends only if the engine is behind or stalled, or many rows were deleted, and then starts again.
+        """
         assert lease == WHOLE_FOR_EVER
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
         while True:
@@ -88,7 +91,7 @@ class Upkeep:
                 await self._site.compact(*layout.table_range(table_id_of(source_id)))
 
     async def _backfill(self, source_id: bytes, limits: Limits) -> Backfilled:
-        """Raises Clogged, Outrun."""
+        """Do one slice of a backfill. Raises Clogged, Outrun."""
         table = self._opened.find(table_id_of(source_id))
         if table is None or source_id not in self._walks.positions:
             return Backfilled(0, is_complete=True)
@@ -111,7 +114,7 @@ class Upkeep:
 
     @contextmanager
     def _may_clog(self, limits: Limits) -> Iterator[None]:
-        """Raises Clogged, or what the engine's error means."""
+        """Raise Clogged, or the StorageError that stands for the engine's error."""
         try:
             yield
         except Outrun:
@@ -123,7 +126,10 @@ class Upkeep:
             raise fault from error
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
-        """As `Maintenance.expire`. Suspends when the engine is stalled, after some milliseconds, or when many rows were deleted."""
+        """Implements `Maintenance.expire`.
+
+        Suspends after each group of items, if the engine is stalled, or if many rows were deleted.
+        """
         assert lease == WHOLE_FOR_EVER
         expiries = self._expiries
         if expiries is None:
@@ -150,7 +156,7 @@ class Upkeep:
         return 0.0
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
-        """As `Maintenance.expire_now`. Suspends as `expire` does."""
+        """Implements `Maintenance.expire_now`. Suspends when `expire` does."""
         assert lease == WHOLE_FOR_EVER
         expiries = self._expiries
         if expiries is None:
@@ -160,7 +166,7 @@ class Upkeep:
         return sum([await self._expire_now(expiries, source_id, now_seconds) for source_id in sources])
 
     async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float) -> int:
-        """Of one table: how many items went."""
+        """Delete one table's expired items; return how many."""
         deleted = 0
         start = b""
         while True:
@@ -172,7 +178,7 @@ class Upkeep:
                 return deleted
             for group in self._groups(due):
                 if not self._opened.is_current(due.table):
-                    break  # the rest is looked at again
+                    break  # the rest is read again, for the changed table
                 with suppress(ResourceNotFoundException):
                     changes = await self._delete(due, list(group))
                     deleted += sum([change.old is not None and change.new is None for change in changes])
@@ -180,7 +186,10 @@ class Upkeep:
                 await PAUSE
 
     def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
-        """What is deleted in one commit each: some items that are small as a rule, or one. An item may have several rows, and goes with the first of them."""
+        """Groups of items, each for one commit: several if they are small and have no indexes, else one.
+
+        An item may have several rows, and is deleted with the first.
+        """
         statistics = self._site.statistics.of(due.table.source_id)
         is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.indexes
         group: dict[Key, Queued] = {}
@@ -194,7 +203,7 @@ class Upkeep:
             yield group
 
     async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
-        """What becomes of these items: in one commit, or, if they are large after all, in one for each."""
+        """Delete the items that have expired, in one commit, or in one for each if they are large after all."""
         table, plan = due.table, plan_expiry(due)
         if len(keys) > 1:
             with suppress(ValidationException):
@@ -203,7 +212,7 @@ class Upkeep:
         return [await settled(self._commits.mutate(table, key, plan, origin="ttl")) for key in keys]
 
     async def _look_at_queues(self, look: Callable[[Engine], T]) -> T:
-        """What `look` finds in queues of expiries. Deleted rows that stand in the way are compacted away, once."""
+        """The result of `look`, which reads queues of expiries. Deleted rows in its way are compacted away, once."""
         for is_last in (False, True):
             try:
                 return look(self._site.engine)
@@ -215,12 +224,12 @@ class Upkeep:
         raise AssertionError
 
     async def tend_streams(self, lease: Lease) -> float | None:
-        """As `Maintenance.tend_streams`. Suspends only when the engine is stalled."""
+        """Implements `Maintenance.tend_streams`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_FOR_EVER
         return await self._commits.commit(self._streams.tend)
 
     async def split_partitions(self, lease: Lease) -> bool:
-        """As `Maintenance.split_partitions`. Suspends only when the engine is stalled."""
+        """Implements `Maintenance.split_partitions`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_FOR_EVER
         return bool(self._site.statistics.grown) and await self._commits.commit(self._split)
 
@@ -238,7 +247,7 @@ class Upkeep:
         return False
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
-        """As `Maintenance.split_partition`. Suspends only when the engine is stalled."""
+        """Implements `Maintenance.split_partition`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_FOR_EVER
         return await self._commits.commit(lambda draft: self._split_this(draft, partition))
 
@@ -250,7 +259,7 @@ class Upkeep:
         return True
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
-        """As `Maintenance.apply_delayed`. Suspends only when the engine is stalled."""
+        """Implements `Maintenance.apply_delayed`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_FOR_EVER
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
 
@@ -264,7 +273,7 @@ class Upkeep:
         return min([pause for pause in pauses if pause is not None], default=None)
 
     def settle(self) -> float:
-        """Put in order what writes have left, beside the loop, if none came since the last call."""
+        """Merge what writes have left behind, on the housekeeping thread, if no write came since the last call."""
         site = self._site
         site.reads.admission.look(site.engine)
         is_bulk = bool(self._walks.positions)

@@ -1,10 +1,10 @@
-"""How is something filled from a table that is written meanwhile? By a walk over the table's rows, in order of their keys.
+"""How is a source filled from a table that is written meanwhile? By a walk over the table's rows, in order of their keys.
 
-A source that a participant asks to be filled (today: a new index) has a position, which divides the table: everything that follows from
-rows up to it stands in the source, kept up by whoever writes them; nothing that follows from rows behind it does, and who writes one
-leaves the source alone, because the walk is still to come. So each slice and each write is exact by
-itself, nothing is looked up to find out whether it is there, and statistics are true at any time. The position is committed
-with what it stands for (docs/adr/0015-online-indexes.md).
+A source to be filled (a new index, or a table's queue of expiries) has a position that divides the table. What follows
+from rows up to the position is in the source, and writes maintain it; what follows from later rows is not, and writes
+to them leave the source alone, because the walk is still to come. So each slice and each write is exact by itself,
+nothing has to be looked up first, and statistics are correct at any time. The position is committed with the slice that
+it stands for (docs/adr/0015-online-indexes.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import key_in_source, table_prefix
 
 SLICE_BYTES_MAX = 256 * 1024
-"""Rows decoded in one slice: some 3 ms."""
+"""Bytes of rows decoded in one slice: some 3 ms."""
 _FIRST_CHUNK_ROWS = 1
 """Rows read before their length is known: their JSON has up to 4 MB."""
 _CHUNK_ROWS = 128
@@ -37,17 +37,17 @@ class Clogged(Exception):
 
 
 class Outrun(Exception):
-    """Large rows were written while what follows from them was derived."""
+    """Large rows were written while a walk derived entries from them."""
 
 
 class Limits(NamedTuple):
-    """Of a slice."""
+    """Limits of one slice of a walk."""
 
     rows: int
     skipped_keys: int
-    """Deleted ones that stand in the way; 0: however many."""
+    """Deleted keys that may stand in the way; 0: no limit."""
     patience: int
-    """How often it may still be outrun."""
+    """How often the slice may still be outrun."""
 
 
 class WalkSlice(NamedTuple):
@@ -55,31 +55,31 @@ class WalkSlice(NamedTuple):
 
     rows: list[tuple[Key, Row]]
     is_last: bool
-    """True when the table has no rows behind them."""
+    """True if the table has no rows after these."""
 
 
 class Ahead(NamedTuple):
-    """The next rows of a walk, as they were before the commit, with what follows from each."""
+    """The next rows of a walk, as they were before the commit, with what was derived from each."""
 
     engine: Engine
     position: int
-    """Which the next commit had."""
+    """Position of the next commit when the rows were read."""
     table: OpenTable
     part: WalkSlice
     derived: dict[Key, tuple[Row, Any]]
 
 
 class Walks:
-    """What is being filled in a store, and how far."""
+    """All walks of a store, and their positions."""
 
     def __init__(self, participants: Sequence[Participant], wake: Callable[[], None]) -> None:
         self._participants = participants
         self._wake = wake
         self.positions: dict[bytes, Key] = {}
-        """Source → key of the last row that it was filled from; empty: none."""
+        """Source → key of the last row that it was filled from; at first empty."""
 
     def load(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
-        """Read the positions from a newly opened engine; the participants have been loaded."""
+        """Read the positions from a newly opened engine, after the participants have been loaded."""
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
         self.positions = {
@@ -90,7 +90,7 @@ class Walks:
         return [source_id for participant in self._participants for source_id in participant.walks(table)]
 
     def table_changes(self, draft: Draft, table: Table) -> None:
-        """The table is made or replaced: walks may begin with it, or end."""
+        """Begin and end walks of a table that is made or replaced."""
         wanted = self._wanted(table)
         own = table_prefix(table.source_id)
         for source_id in [one for one in self.positions if one.startswith(own) and one not in wanted]:
@@ -104,7 +104,7 @@ class Walks:
             self._wake()
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
-        """The sources from one on, before another one, are gone."""
+        """End the walks of deleted sources, from `lower` on, before `upper`."""
         draft.batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
         draft.afterwards.append(lambda: self._forget(lower, upper))
 
@@ -112,15 +112,15 @@ class Walks:
         for source_id in [source_id for source_id in self.positions if lower <= source_id < upper]:
             del self.positions[source_id]
 
-    # --- for those who write meanwhile ----------------------------------------------------------
+    # --- for writes during a walk ---------------------------------------------------------------
 
     def has_passed(self, source_id: bytes, key: Key) -> bool:
-        """Is what follows from the row at `key` kept up by whoever writes it? True for what is no longer being filled."""
+        """True if a write to the row at `key` must maintain the source; always so once the walk has ended."""
         position = self.positions.get(source_id)
         return position is None or key <= position
 
     def passed(self, changes: Sequence[Change]) -> Sequence[EntryWrite]:
-        """The index entries of these changes that are to be written now, and not by a walk."""
+        """The index entry writes of these changes, without those that are left to a walk."""
         if self.positions:
             return [
                 one for change in changes for one in change.entries if self.has_passed(one.source.source_id, change.key)
@@ -130,17 +130,17 @@ class Walks:
     # --- the walk -------------------------------------------------------------------------------
 
     def look_ahead(self, engine: Engine, position: int, table: OpenTable, source_id: bytes, limits: Limits) -> Ahead:
-        """Read the next rows, and derive what follows from them, which may take long and gives way. Raises bare exceptions."""
+        """Read the next rows, and derive what follows from them. May give way. Raises the engine's bare exceptions."""
         filler = self._filler(table.schema, source_id)
         part = _read_slice(engine, table, self.positions[source_id], limits)
         derived = {key: (row, filler.derive(table, source_id, key, row)) for key, row in part.rows}
         return Ahead(engine, position, table, part, derived)
 
     def next_slice(self, draft: Draft, table: OpenTable, source_id: bytes, limits: Limits, ahead: Ahead) -> WalkSlice:
-        """Add the next rows' share to the commit: what follows from them, and the position. Raises bare exceptions.
+        """Add to the commit what follows from the next rows, and the walk's new position.
 
-        When anything was committed since the look ahead, all is read again, and only what was derived from rows that are the same counts.
-        Raises Outrun if large rows are not, unless the limits have no patience.
+        If anything was committed since `ahead`, the rows are read again, and only results from unchanged rows are used.
+        Raises Outrun if large rows have changed, unless the limits have no patience left; and bare exceptions.
         """
         filler = self._filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived
@@ -164,16 +164,16 @@ class Walks:
         return part
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The table once a source has been filled."""
+        """The table's description once the source has been filled."""
         return self._filler(table, source_id).filled(table, source_id)
 
     def _filler(self, table: Table, source_id: bytes) -> Participant:
-        """Who asked for that source to be filled."""
+        """The participant that requested the walk for that source."""
         return next(one for one in self._participants if source_id in one.walks(table))
 
 
 def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> WalkSlice:
-    """The rows behind a position. Raises the engine's bare exceptions."""
+    """The rows after a walk's position. Raises the engine's bare exceptions."""
     lower, upper = table.source_id + position, prefix_upper_bound(table.source_id)
     if position:
         lower += b"\x00"
@@ -185,7 +185,7 @@ def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits)
 
 
 def _read(cursor: Cursor, limit_rows: int) -> WalkSlice:
-    """Rows up to a number or size, at least one."""
+    """The next rows, at least one, until `limit_rows` or SLICE_BYTES_MAX is reached."""
     rows: list[tuple[Key, Row]] = []
     size_bytes = 0
     while True:

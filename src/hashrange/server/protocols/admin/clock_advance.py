@@ -1,6 +1,7 @@
-"""`POST clock/advance`: service time is moved ahead, and what became due is done before the reply.
+"""`POST clock/advance`: moves service time ahead, and does all work that became due before it replies.
 
-Wall time and monotonic time stay: signatures and time-outs go on as before. Service time never goes back before the server ends.
+Wall time and monotonic time do not change, so signatures and time-outs are not affected. Service time never goes back
+while the server runs.
 """
 
 from typing import Annotated
@@ -14,19 +15,19 @@ from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
 
 AHEAD_YEARS_MAX = 100
-"""Of service time before wall time, in sum: what tells years in four digits, and milliseconds in thirteen, goes on to do so."""
+"""Most years, in total, that service time may be ahead of wall time: years keep four digits, milliseconds thirteen."""
 AHEAD_SECONDS_MAX = AHEAD_YEARS_MAX * 365.25 * 86_400
 
 
 class AdvanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far."""
+    """Request: how far to advance service time."""
 
     seconds: Annotated[float, Meta(ge=0)]
-    """0 moves nothing, and waits for what is due."""
+    """Seconds to advance; 0 moves nothing, but waits for work that is due."""
 
 
 async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, object]:
-    """The service time after it, in seconds since the epoch."""
+    """Advance service time; return it in seconds since the epoch. Raises Refused."""
     service = serving.service
     clock = service.clock
     assert isinstance(clock, MovableClock | VirtualClock), "a server with the admin API has a clock that can be moved"

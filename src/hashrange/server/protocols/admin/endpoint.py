@@ -1,4 +1,4 @@
-"""What is an endpoint of the admin API? A method, a path, the JSON that it takes, and a coroutine that makes its reply.
+"""What defines an endpoint of the admin API? A method, a path, the JSON that it takes, and a coroutine that makes its reply.
 
 Each endpoint is a file with an `ENDPOINT`, and a line in `registry.py`.
 """
@@ -19,38 +19,40 @@ PREFIX = "/_hashrange/v1/"
 
 
 class Serving(NamedTuple):
-    """What endpoints know of the server."""
+    """The parts of the server that endpoints may use."""
 
     service: Service
     clients: Clients
     started_at_seconds: float
-    """Monotonic time."""
+    """Monotonic time of the server's start."""
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The request of an endpoint that takes no members."""
+    """Request of an endpoint that takes no members."""
 
 
 class Endpoint(NamedTuple):
-    """One endpoint."""
+    """One endpoint of the admin API."""
 
     method: HttpMethod
     path: str
-    """Below `/_hashrange/v1/`. A segment in capitals stands for any text."""
+    """Path below `/_hashrange/v1/`. A segment in capitals stands for any text."""
     request: type[msgspec.Struct]
     run: Callable[..., Coroutine[Any, Any, Mapping[str, object]]]
-    """run(serving, request, *texts), with a text for each segment in capitals, returns the members of the reply. Raises Refused, StorageError."""
+    """run(serving, request, *texts), one text per segment in capitals, returns the members of the reply.
+
+    Raises Refused or StorageError."""
     example: str
-    """A body to copy, for refusals."""
+    """Example of a request's body, shown in refusals."""
 
     @property
     def shown(self) -> str:
-        """`POST /_hashrange/v1/clock/advance`."""
+        """Method and path: `POST /_hashrange/v1/clock/advance`."""
         return f"{self.method} {PREFIX}{self.path}"
 
 
 class Refused(HashrangeError):
-    """A request is refused with this status; the sentence says why, and what to do."""
+    """A request is refused with this HTTP status; the sentence says why, and what to do."""
 
     def __init__(self, status: int, sentence: str, header_lines: bytes = b"") -> None:
         super().__init__(sentence)
@@ -59,7 +61,7 @@ class Refused(HashrangeError):
 
 
 async def until_durable(store: Durability) -> None:
-    """Return once everything that has been committed would survive a power cut. Raises StorageError when that fails."""
+    """Return once everything committed so far would survive a power cut. Raises StorageError if that fails."""
     position = store.position()
     if store.durable_position() >= position:
         return

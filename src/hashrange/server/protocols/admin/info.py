@@ -1,4 +1,4 @@
-"""`GET info`: what is running here, with which settings, since when, and what time does it believe that it is?"""
+"""`GET info`: which version is running, with which settings, for how long, and what is its service time?"""
 
 from hashrange import __version__
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
@@ -6,11 +6,11 @@ from hashrange.settings import Settings, options
 
 TOLD_APART = {"data_dir", "in_memory"}
 SECRETS = {"credentials", "tls_cert", "tls_key"}
-"""Settings that name files of secrets: only whether they are set is told."""
+"""Settings that name files of secrets: the reply says only whether they are set."""
 
 
 async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
-    """Times are in seconds, the first two since the epoch."""
+    """The server's state. Times are in seconds, service and wall time since the epoch."""
     service = serving.service
     store, clock, settings = service.store, service.clock, service.settings
     return {
@@ -28,7 +28,7 @@ async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
 
 
 def shown_settings(settings: Settings) -> dict[str, object]:
-    """Every other setting under its key of the TOML file."""
+    """Return every setting except `TOLD_APART`, under its key of the TOML file."""
     values = {option.key: getattr(settings, option.field) for option in options() if option.key not in TOLD_APART}
     return values | {key: values[key] is not None for key in SECRETS}
 

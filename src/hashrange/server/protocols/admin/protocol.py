@@ -1,7 +1,8 @@
-"""Which endpoint of the admin API does a request ask for, and may it? Operators' requests, as JSON over HTTP, below `/_hashrange/`.
+"""Which endpoint of the admin API does a request call, and is it allowed? Operators' JSON over HTTP, below `/_hashrange/`.
 
-Endpoints run as operations do, giving way to them, and nothing of theirs is on the path of other requests. There are no credentials: who may ask is decided by
-where the client is. Web pages may not, for a browser on the same machine would ask for any page that its user visits.
+Endpoints run like operations and give way to them; other requests run none of their code. There are no credentials: the
+client's address decides. Web pages are refused, because a browser on the same machine would send requests for any page
+that its user visits.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ _log = logging.getLogger("hashrange.server")
 
 
 class Admin:
-    """The admin API."""
+    """Protocol of the admin API."""
 
     targets = quick_targets = MappingProxyType[bytes, Any]({})
 
@@ -39,11 +40,11 @@ class Admin:
         self._lets_everyone_in = serving.service.settings.admin_from == "everyone"
 
     def claims(self, request: HttpRequest) -> bool:
-        """Is its path one of the admin API's, be there such an endpoint or not?"""
+        """True if the path belongs to the admin API, even if there is no such endpoint."""
         return request.url.startswith(ROOT)
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Answer it, later if it is accepted."""
+        """Refuse the request now, or run its endpoint and answer later."""
         try:
             self._require_admitted(request, respond)
             path, _, _ = request.url.decode("latin-1").partition("?")
@@ -57,7 +58,7 @@ class Admin:
         ended.add_done_callback(partial(_answer, request, respond))
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
-        """Raises Refused."""
+        """Raise Refused for web pages, and for clients that are not admitted."""
         if request.header(b"origin") is not None:
             raise Refused(403, sentences.FROM_A_PAGE)
         if not self._lets_everyone_in and not is_loopback(self._serving.clients.host_of(respond)):
@@ -65,12 +66,12 @@ class Admin:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Is the client on the same machine, by its address as the kernel tells it?"""
+    """True if the client is on the same machine, by its address as the kernel reports it."""
     return host is not None and (host == "::1" or host.removeprefix("::ffff:").startswith("127."))
 
 
 def _decode(endpoint: Endpoint, body: bytes) -> Any:
-    """The endpoint's request; an empty body has no members. Raises Refused."""
+    """Decode the endpoint's request; an empty body has no members. Raises Refused."""
     if len(body) > BODY_BYTES_MAX:
         raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=BODY_BYTES_MAX, example=endpoint.example))
     try:
@@ -80,7 +81,7 @@ def _decode(endpoint: Endpoint, body: bytes) -> Any:
 
 
 def _answer(request: HttpRequest, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:
-    """The endpoint has ended."""
+    """Answer the request: its endpoint has ended."""
     error = ended.exception()
     if error is None:
         respond(200, msgspec.json.encode(ended.result()), b"application/json")

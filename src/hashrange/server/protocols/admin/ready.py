@@ -1,10 +1,10 @@
-"""`GET ready`: does the server serve? It does once it answers: it listens only when the store is open."""
+"""`GET ready`: is the server ready? It is if it answers, because it listens only once the store is open."""
 
 from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
 
 
 async def tell_readiness(serving: Serving, request: Nothing) -> dict[str, object]:
-    """`{"ready": true}`."""
+    """Return `{"ready": true}`."""
     return {"ready": True}
 
 

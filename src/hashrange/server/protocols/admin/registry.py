@@ -1,4 +1,4 @@
-"""Which endpoints does the admin API have? And which one is meant by a method and a path?"""
+"""Which endpoints does the admin API have? The list, and the search by method and path."""
 
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin import clock_advance, info, ready, table_split, ttl_expire
@@ -14,7 +14,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 
 def find_endpoint(method: str, path: str) -> tuple[Endpoint, list[str]]:
-    """The endpoint, and the texts of its segments in capitals. Raises Refused."""
+    """The endpoint of a method and path, and the texts of its segments in capitals. Raises Refused if none fits."""
     segments = path.removeprefix(PREFIX).split("/")
     fitting = [one for one in ENDPOINTS if path.startswith(PREFIX) and _fits(one.path.split("/"), segments)]
     if not fitting:

@@ -1,7 +1,7 @@
-"""`POST tables/NAME/split`: a partition of a table splits in two halves of its hashes, as one does that has grown too large.
+"""`POST tables/NAME/split`: splits a partition of a table into two halves of its hashes, as happens when one grows too large.
 
-Partitions are not stored apart, so their sizes are not known; the largest is taken to be the one with the most hashes, among those that hold
-several partition keys.
+Partitions are not stored separately, so their sizes are unknown; the largest is taken to be the one with the most
+hashes, among those that hold several partition keys.
 """
 
 import msgspec
@@ -20,16 +20,16 @@ from hashrange.tables.source_id import HASH_BYTES
 
 
 class SplitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which partition of which table."""
+    """Request: which partition of a table to split."""
 
     partition: int | None = None
-    """Its number; None: the largest."""
+    """Number of the partition; None means the largest."""
     account: str | None = None
     region: str | None = None
 
 
 async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str, object]:
-    """The table's partitions after it, in order of their hashes."""
+    """Split a partition; return the table's new partitions in order of their hashes. Raises Refused."""
     store = serving.service.store
     table = find_named_table(store.catalog, name, request.account, request.region)
     if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:
@@ -43,7 +43,7 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
 
 
 async def _choose(store: Store, table: OpenTable, number: int | None) -> Partition:
-    """The one that is to be split. Raises Refused when it cannot be."""
+    """The partition to split. Raises Refused if none can be split."""
     partitions = table.partitions[table.source_id]
     if number is None:
         what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
@@ -61,7 +61,7 @@ async def _choose(store: Store, table: OpenTable, number: int | None) -> Partiti
 
 
 async def _has_several_keys(store: Store, partition: Partition) -> bool:
-    """Do its first and its last item have different partition keys, by their hashes?"""
+    """True if the hashes of the first and last item differ, so their partition keys do."""
     hashes = set()
     for is_reverse in (False, True):
         span = hash_span(partition.hashes, is_reverse=is_reverse)
@@ -76,7 +76,7 @@ def _count_hashes(partition: Partition) -> int:
 
 
 def _shown(partition: Partition) -> dict[str, object]:
-    """Hashes in hexadecimal: JSON's numbers are too small for them in many languages."""
+    """A partition in JSON. Hashes are hexadecimal: JSON's numbers are too small for them in many languages."""
     first, last = partition.hashes
     return {"number": partition.number, "first_hash": f"{first:016x}", "last_hash": f"{last:016x}"}
 

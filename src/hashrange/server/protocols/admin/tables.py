@@ -1,4 +1,4 @@
-"""Which table does a request of the admin API mean? The only one of that name; account and Region tell several apart."""
+"""Which table does an admin request name? The only one of that name, or of that name, account and Region."""
 
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import Refused
@@ -7,7 +7,7 @@ from hashrange.tables.open_table import OpenTable
 
 
 def find_named_table(catalog: Catalog, name: str, account: str | None, region: str | None) -> OpenTable:
-    """The table of that name, and of this account and Region where they are given. Raises Refused."""
+    """The table of this name, account and Region (if given). Raises Refused unless exactly one matches."""
     places = [place for place in catalog.elsewhere(name) if account in {None, place[0]} and region in {None, place[1]}]
     if len(places) > 1:
         shown = ", ".join(f"account {account} and Region {region}" for account, region in places)

@@ -1,4 +1,4 @@
-"""`POST ttl/expire`: every item whose time to live is over is deleted before the reply, whatever `--ttl-delay` says."""
+"""`POST ttl/expire`: deletes every item whose time to live is over before it replies, whatever `--ttl-delay` says."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from hashrange.server.protocols.admin.tables import find_named_table
 
 
 class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of which table; of all, if none is named."""
+    """Request: the table whose items expire; all tables if none is named."""
 
     table: str | None = None
     account: str | None = None
@@ -16,7 +16,7 @@ class ExpireRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
-    """How many items this call deleted."""
+    """Delete expired items, and return how many. Raises Refused."""
     store = serving.service.store
     table = None
     if request.table is not None:

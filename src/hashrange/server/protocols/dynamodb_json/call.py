@@ -1,4 +1,4 @@
-"""How does one request of the JSON protocol hear its end? Its reply is written as JSON, and earlier faults of its body are found."""
+"""How is one call of the JSON protocol answered? Its reply is written as JSON; after an error, its body's first fault is found."""
 
 import logging
 
@@ -20,7 +20,7 @@ from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import let_go
 
 SURELY_QUICK_BYTES = 8_192
-"""A body of this length is decoded, and its signature checked, in well under a millisecond."""
+"""Decoding a body up to this length and checking its signature takes well under a millisecond."""
 
 _log = logging.getLogger("hashrange.server")
 
@@ -34,13 +34,13 @@ class JsonCall(Call):
     body: bytes = b""
 
     def done(self, reply: Reply | None) -> None:
-        """Write it."""
+        """Write the reply as JSON."""
         self.body = reply_json(reply)
         if len(self.http.body) > SURELY_QUICK_BYTES:
             let_go(self.request)
 
     def refuse(self, error: ApiError) -> None:
-        """Write it, in the wording of the operation, or of the older layer where the request falls back to that."""
+        """Write the error in the operation's wording, or in the older layer's if the request falls back to it."""
         wording = self.operation.wording
         if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
             wording = "older"
@@ -49,20 +49,20 @@ class JsonCall(Call):
             let_go(self.request)
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """The first fault of the body."""
+        """Return the first fault of the request's body."""
         return first_fault(self, self.http.body, error)
 
     def tell(self) -> None:
-        """Send it."""
+        """Send the written reply."""
         self.respond(self.status, self.body)
 
     def fail(self, error: BaseException) -> None:
-        """The operator hears why, the client gets the id under which the log has it."""
+        """Log an internal error and answer 500."""
         fail(self.http, self.respond, error)
 
 
 def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
-    """Our side failed."""
+    """Log an internal error under the request's id, which the client gets, and answer 500."""
     request_id = request_id_of(http.number).decode()
     if isinstance(error, StorageError):
         _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)

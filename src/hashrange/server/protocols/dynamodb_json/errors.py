@@ -1,4 +1,4 @@
-"""How does a refusal look on the wire? ApiError → (status, body). Source: errors.md sections 1 and 3."""
+"""How does an error look on the wire? ApiError → JSON body. Source: errors.md sections 1 and 3."""
 
 from hashrange.errors import ApiError, InternalServerError, RequestFault
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
@@ -7,11 +7,11 @@ from hashrange.operations.operation import Wording
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
 ENVELOPE = "1 validation error detected: "
-"""Before the current wording, for operations that put request faults in an envelope (errors.md 3)."""
+"""Prefix of request faults in the current wording, for operations that use an envelope (errors.md 3)."""
 
 
 def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
-    """The body of an error's reply: `__type`, then the message under the name that this type uses, then its own members."""
+    """Body of an error's reply: `__type`, the message under the name that this type uses, then its other members."""
     message = error.message
     if isinstance(error, RequestFault):
         if wording == "older":

@@ -1,7 +1,7 @@
-"""What does the access log tell of a request that reached its operation? The tables that it names, and the units that it used.
+"""What does the access log say of a request that reached its operation? The tables that it names, and the units that it used.
 
-Calls are of this kind only where a log is wanted, so that nothing is asked for where it is not. Must not know how a line looks otherwise
-(`server/access_log.py`).
+Calls have this class only if there is an access log, so that servers without one do no extra work. This file must not
+know the rest of a log line (`server/access_log.py`).
 """
 
 import re
@@ -19,33 +19,33 @@ _is_name = re.compile(f"{NAME_PATTERN.removesuffix('+')}{{1,{TABLE_NAME_LENGTH_M
 
 
 class LoggedCall(JsonCall):
-    """A call that knows what it used."""
+    """A call that records its tables and capacity for the access log."""
 
     used: str = ""
 
     def done(self, reply: Reply | None) -> None:
-        """Before the request is let go."""
+        """Record usage before the request is freed, then write the reply."""
         self.used = used_by(self)
         JsonCall.done(self, reply)
 
     def refuse(self, error: ApiError) -> None:
-        """Before the request is let go."""
+        """Record usage before the request is freed, then write the error."""
         self.used = used_by(self)
         JsonCall.refuse(self, error)
 
     def tell(self) -> None:
-        """Send it, and tell the log."""
+        """Send the reply, with usage for the access log."""
         self.respond(self.status, self.body, used=self.used)
 
     def fail(self, error: BaseException) -> None:
-        """As every call fails; the log hears of the tables all the same."""
+        """Fail like every call, with usage for the access log."""
         fail(self.http, partial(self.respond, used=self.used or used_by(self)), error)
 
 
 def used_by(call: JsonCall) -> str:
-    """`music 0.5 0`: table, units read, units written. `music+2` names two further tables; what there is none of is `-`.
+    """Return `music 0.5 0`: table, units read, units written. `music+2`: two further tables; `-`: no value.
 
-    What no table can be called is left out, whatever the request says. 4 µs.
+    Names that no table can have are left out. Takes 4 µs.
     """
     names = dict.fromkeys(filter(_is_name, map(bare_name, call.operation.tables(call.request))))
     first = next(iter(names), "-")
@@ -56,6 +56,6 @@ def used_by(call: JsonCall) -> str:
 
 
 def _units(meter: Meter, *, is_write: bool) -> str:
-    """All that was read or written, of tables and indexes."""
+    """Units read or written, of tables and indexes."""
     used = [one for one in meter if one.is_write == is_write]
     return f"{sum([one.table_units + sum([units for _, units in one.index_units]) for one in used]):.15g}"

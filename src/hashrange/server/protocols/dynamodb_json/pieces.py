@@ -1,7 +1,7 @@
-"""How is a large body decoded that holds many independent elements? Element by element: together they may hold more members than one may.
+"""How is a large body decoded that holds many independent elements? Element by element, each with its own limit of members.
 
-First an outline is read: the request, each of its elements still as it came. It follows from the request's struct and that of its elements,
-which the operation's record names (`Operation.pieces`).
+First an outline is read: the request with each of its elements as raw JSON. The outline follows from the request's
+struct and the struct of its elements, which the operation's record names (`Operation.pieces`).
 """
 
 from collections.abc import Callable
@@ -16,7 +16,10 @@ from hashrange.wire.wide_maps import Struct
 
 @cache
 def decoder_in_pieces(request: Struct, piece: Struct) -> Callable[[bytes], Any]:
-    """What makes such a request of a body. Raises as a decoder does, and as `check_member_count` of one element. Half a millisecond, once."""
+    """Make a decoder of bodies into `request`, `piece` by `piece`. Takes half a millisecond, once.
+
+    It raises like a decoder, and like `check_member_count` of one element.
+    """
     fields = msgspec.structs.fields(request)
     outline_types = {field.name: _with_raw(field.type, piece) for field in fields}
     divided = [field.name for field in fields if outline_types[field.name] != field.type]
@@ -37,19 +40,19 @@ def decoder_in_pieces(request: Struct, piece: Struct) -> Callable[[bytes], Any]:
 
 
 def _with_raw(annotation: Any, piece: Struct) -> Any:
-    """The annotation with each list of elements as a list of their texts; its constraints stay."""
-    if annotation == list[piece]:  # type: ignore[valid-type]  # a type that is made here
+    """The annotation with each list of elements as a list of raw JSON; constraints stay."""
+    if annotation == list[piece]:  # type: ignore[valid-type]  # a type made at run time
         return list[msgspec.Raw]
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return Annotated[(_with_raw(arguments[0], piece), *arguments[1:])]
     if origin is dict:
-        return dict[arguments[0], _with_raw(arguments[1], piece)]  # type: ignore[misc,valid-type]  # likewise
+        return dict[arguments[0], _with_raw(arguments[1], piece)]  # type: ignore[misc,valid-type]  # made at run time
     return annotation
 
 
 def _decoded(texts: Any, decoder: "msgspec.json.Decoder[Any]") -> Any:
-    """A list of texts decoded, or a map of such lists."""
+    """Decode a list of raw JSON elements, or a map of such lists."""
     if isinstance(texts, dict):
         return {name: _decoded(some, decoder) for name, some in texts.items()}
     return [decode_large(bytes(text), decoder) for text in texts]

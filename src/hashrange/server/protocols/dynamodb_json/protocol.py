@@ -1,8 +1,9 @@
-"""What does a request of DynamoDB's JSON protocol ask for? JSON 1.0: a target, a signature, a body.
+"""How does a request of DynamoDB's JSON protocol become a call? JSON 1.0: a target, a signature, a body.
 
-Fast path: target → access → typed decode → a call for the service. On any fault the slow path reads the request again and finds
-the *first* fault in the service's order of checks: HTTP shape, JSON, target, signature, JSON types, constraints. So it does when an
-operation says `Malformed`, and a ValidationException of an operation is told only when nothing is found before it (`call.py`).
+Fast path: target → access → typed decode → a call for the service. On any fault the slow path reads the request again
+and finds the *first* fault in the service's order of checks: HTTP shape, JSON, target, signature, JSON types,
+constraints. An operation's `Malformed` also goes to the slow path. After its ValidationException the slow path
+runs too, and an earlier fault replaces it (`call.py`).
 Source: errors.md section 2.
 """
 
@@ -38,7 +39,7 @@ from hashrange.wire.http import (
 from hashrange.wire.utf8 import require_utf8
 
 SIGNING_NAME = "dynamodb"
-"""What clients sign for; DynamoDB Streams has the same."""
+"""Service name that clients sign for; DynamoDB Streams has the same."""
 _BAD_ENCODING_BODY = b'{"__type":"%b#InternalServerError"}' % CORAL_SERVICE.encode()
 
 
@@ -71,11 +72,11 @@ class DynamoDBJson:
         }
 
     def claims(self, request: HttpRequest) -> bool:
-        """Is it a POST of JSON?"""
+        """True if the request is a POST of JSON."""
         return request.method == b"POST" and is_json_content_type(request.header(b"content-type"))
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """The slow path: answer with the first fault in the service's order; if there is none, there is a call after all."""
+        """Slow path: answer with the first fault in the service's order, or return the call without fault."""
         if not self.claims(request):
             self._plain.prepare(request, respond)
             return None
@@ -104,13 +105,13 @@ class DynamoDBJson:
             respond(500, _BAD_ENCODING_BODY)
         except BodyTooLargeError:
             respond(413, sentences.BODY_TOO_LARGE, b"text/plain")
-        except Exception as error:  # noqa: BLE001 - of ours, whatever it is
+        except Exception as error:  # noqa: BLE001 - any other error is internal
             fail(request, respond, error)
         return None
 
 
 class _Target:
-    """The requests of one operation."""
+    """Fast path for the requests of one operation."""
 
     __slots__ = ("_authorize", "_decode", "_decode_large", "_make_call", "_prepare_slowly", "operation")
 
@@ -134,7 +135,7 @@ class _Target:
         )
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """Let a request in that names the operation, and decode it; None: it has a fault, and is answered."""
+        """Authenticate and decode a request for the operation. Returns None if it has a fault and is answered."""
         layout = request.layout
         values = request.values
         if (
@@ -150,25 +151,25 @@ class _Target:
             require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             return self._make_call(scope, self.operation, self._decode(body), NOTHING_USED, 0, False, request, respond)
-        except Exception:  # noqa: BLE001 - whatever it is, the slow path words it
+        except Exception:  # noqa: BLE001 - the slow path words every error
             return self._prepare_slowly(request, respond)
 
     def _prepare_large(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
-        """The same of a large body. Raises whatever is wrong with it."""
+        """Authenticate and decode a request with a large body. Raises any fault."""
         body = request.body
         operation = self.operation
         spend_decoding(len(body))
         require_utf8(body)
         scope = self._authorize(request, SIGNING_NAME)
         if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
-            return self._prepare_slowly(request, respond)  # so it is decoded once
+            return self._prepare_slowly(request, respond)  # so the body is decoded only once
         return self._make_call(scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond)
 
 
 def plain_body(request: HttpRequest) -> bytes:
-    """The body without content codings and chunks.
+    """Return the body without content codings and chunks.
 
-    Raises ContentEncodingError, BodyTooLargeError, and SerializationException for chunks that are none.
+    Raises ContentEncodingError, BodyTooLargeError, and SerializationException for invalid chunks.
     """
     body = request.body
     encoding = request.header(b"content-encoding") or b""

@@ -1,7 +1,7 @@
-"""How does a reply become JSON? Stored rows are spliced unread, and joined with everything else in one copy.
+"""How does a reply become JSON? Stored rows are inserted undecoded, and joined with everything else in one copy.
 
-Commas stand in JSON between siblings and nowhere else. So a reply is a list of texts, joined by commas: each text is a leaf with
-the brackets and names that open before it, and the brackets that close behind it. A long reply gives way while it is written.
+Commas stand in JSON only between siblings. So a reply is a list of texts, joined by commas: each text is a leaf with
+the brackets and names that open before it, and the brackets that close behind it. Writing a long reply gives way.
 """
 
 from collections.abc import Callable
@@ -16,24 +16,27 @@ from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
 from hashrange.tables.stream_records import faces_of, record_json
 
 Text = Any
-"""Bytes, or a view of those of a row."""
+"""Bytes, or a view of a row's bytes."""
 
 ROWS_AT_ONCE = 128
-"""Rows spliced between two looks at the clock: some 20 µs."""
+"""Rows inserted between two looks at the clock: some 20 µs."""
 VIEWED_BYTES = 4096
-"""Rows of a list whose first one is longer than that are not copied before they are joined."""
+"""If the first row of a list is longer than this, its rows are joined from views, not copied before."""
 TEXTS_FREED_AT_ONCE = 64
 OPENED_MAX = 1024
 SHORT_PAGE_BYTES = 16 * 1024
-"""Rows of a page that is copied twice without a thought."""
+"""Size of a page's rows up to which a second copy is cheap."""
 
 _encode = msgspec.json.Encoder().encode
 _OPENED: dict[str, bytes] = {}
-"""Name of a member → its JSON and the colon behind it."""
+"""Name of a reply's member → its JSON and colon."""
 
 
 def reply_json(reply: Reply | None) -> bytes:
-    """The body of a reply; empty for an operation without output. 0.3 µs for one small row. Raises what reading a damaged row does."""
+    """Body of a reply; empty for an operation without output. 0.3 µs for one small row.
+
+    Raises if a stored row is damaged.
+    """
     if reply is None:
         return b""
     if not reply:
@@ -57,7 +60,10 @@ def reply_json(reply: Reply | None) -> bytes:
 
 
 def _short_page(reply: Reply, rows: Rows) -> bytes | None:
-    """A reply that begins with Items, few short rows, if it holds no others: the commonest of all but single items. 1 µs for one row."""
+    """Body of a reply whose only rows are a few short Items, else None. 1 µs for one row.
+
+    After single items the most frequent reply.
+    """
     text = row_json(rows[0]) if len(rows) == 1 else b",".join(rows_json(rows))
     if len(reply) == 1:
         return b"".join((b'{"Items":[', text, b"]}"))
@@ -69,7 +75,7 @@ def _short_page(reply: Reply, rows: Rows) -> bytes | None:
 
 
 def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
-    """Any value of a reply, behind what opens before it. `rows_bytes` have been written before, and are returned with those that are now."""
+    """Append a reply's value behind `before`. Returns `rows_bytes` plus the bytes of the value's rows."""
     add = _WITH_ROWS.get(value.__class__)
     if add is not None:
         return add(texts, before, value, rows_bytes)
@@ -146,7 +152,7 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
 
 
 def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes: int) -> int:
-    """Some 3.5 µs for each of 1 KB."""
+    """Append stream records; some 3.5 µs for each of 1 KB."""
     if not records:
         texts.append(before + b"[]")
         return rows_bytes
@@ -170,11 +176,11 @@ _WITH_ROWS: dict[type, Callable[[list[Text], bytes, Any, int], int]] = {
     Structure: _add_structure,
     Records: _add_records,
 }
-"""Class of a value that holds rows → what writes it."""
+"""Class of a value that holds rows → the function that appends it."""
 
 
 def _join_large(texts: list[Text]) -> bytes:
-    """One copy, for each takes half a millisecond a MB; others have their turn before and behind it. Uses up the texts."""
+    """Join texts in one copy, which takes 0.5 ms per MB; may give way before and after. Empties `texts`."""
     look()
     body = b",".join(texts)
     while texts:
@@ -184,7 +190,7 @@ def _join_large(texts: list[Text]) -> bytes:
 
 
 def _open(name: str) -> bytes:
-    """A member's name and the colon behind it, kept for the next reply."""
+    """A member's name and its colon in JSON, kept for later replies."""
     if len(_OPENED) >= OPENED_MAX:
         _OPENED.clear()
     opened = _OPENED[name] = _encode(name) + b":"
