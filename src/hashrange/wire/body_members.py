@@ -3,9 +3,12 @@
 A decoded value takes about 300 bytes and 0.2 µs whatever it holds, so 16 MB of tiny values, 30 KB when compressed,
 would take half a gigabyte and block all requests for a second. The API has no such limit, only sizes, which follow from
 the values: this one is our own (docs/compatibility.md). It must not refuse a long text that looks like JSON.
+
+Each value but the body itself follows a comma, a colon or `[`. In a request of the API each `[` follows a colon, so
+what counts are commas, colons, and lists beyond the number of colons, which are lists in lists.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -19,8 +22,6 @@ from hashrange.wire.wide_maps import convert_in_pieces
 
 T = TypeVar("T")
 
-_MARKS = (b",", b":")
-"""Each member follows one of these bytes, except the first member of a list."""
 _FEW_MEMBERS = 16_000
 """Members that are decoded in about 2 ms, whatever they are."""
 _BYTES_PER_MARK_MIN = 4
@@ -46,9 +47,9 @@ def check_member_count(body: bytes) -> bool:
     maximum = min(REQUEST_MEMBERS_MAX, max(_FEW_MEMBERS, len(body) // _BYTES_PER_MARK_MIN))
     if len(body) <= min(_FEW_MEMBERS, maximum):
         return False
-    count = _count_marks(body)
+    count = _count_members((body,))
     if count > maximum and (
-        _has_surely_too_many_texts(body, maximum) or _count_marks_outside_texts(body, maximum) > maximum
+        _has_surely_too_many_texts(body, maximum) or _count_members(_outside_texts(body), maximum) > maximum
     ):
         raise ValidationException(TOO_MANY_MEMBERS.format(maximum=maximum))
     return count > _FEW_MEMBERS
@@ -58,7 +59,7 @@ def is_surely_unusual(body: bytes, *, carries_items: bool) -> bool:
     """True if a body is hardly ever valid: it is very long, or has very many members although it carries no items."""
     if len(body) > _USUAL_BYTES_MAX:
         return True
-    return not carries_items and len(body) > _USUAL_MEMBERS_MAX and _count_marks(body) > _USUAL_MEMBERS_MAX
+    return not carries_items and len(body) > _USUAL_MEMBERS_MAX and _count_members((body,)) > _USUAL_MEMBERS_MAX
 
 
 def has_long_numbers(body: bytes) -> bool:
@@ -84,14 +85,22 @@ def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
 
 def has_many_members(body: bytes) -> bool:
     """True if decoding takes so long that it should be done in pieces. Commas and colons in texts count too."""
-    return len(body) > _FEW_MEMBERS and _count_marks(body) > _FEW_MEMBERS
+    return len(body) > _FEW_MEMBERS and _count_members((body,)) > _FEW_MEMBERS
 
 
-def _count_marks(text: bytes) -> int:
-    count = 0
-    for start in range(0, len(text), _PIECE_BYTES):
-        spend(_PIECE_STEPS)
-        count += sum([text.count(mark, start, start + _PIECE_BYTES) for mark in _MARKS])
+def _count_members(texts: Iterable[bytes], maximum: int | None = None) -> int:
+    """Commas, colons, and lists beyond the number of colons; stops after the text with which there are more than `maximum`."""
+    commas = colons = lists = count = 0
+    for text in texts:
+        for start in range(0, len(text), _PIECE_BYTES):
+            spend(_PIECE_STEPS)
+            end = start + _PIECE_BYTES
+            commas += text.count(b",", start, end)
+            colons += text.count(b":", start, end)
+            lists += text.count(b"[", start, end)
+        count = commas + colons + max(0, lists - colons)
+        if maximum is not None and count > maximum:
+            break
     return count
 
 
@@ -104,16 +113,6 @@ def _has_surely_too_many_texts(body: bytes, maximum: int) -> bool:
         spend(_PIECE_STEPS)
         count += body.count(b'"', start, start + _PIECE_BYTES)
     return count > 4 * (maximum + 1)
-
-
-def _count_marks_outside_texts(body: bytes, maximum: int) -> int:
-    """Count commas and colons outside texts; stops once there are more than `maximum`."""
-    count = 0
-    for piece in _outside_texts(body):
-        count += _count_marks(piece)
-        if count > maximum:
-            break
-    return count
 
 
 def _outside_texts(body: bytes) -> Iterator[bytes]:

@@ -68,7 +68,7 @@ def test_each_piece_is_bounded_by_itself(name: str, body: dict[str, Any], monkey
     record = OPERATIONS[name]
     member = body["RequestItems"]["Tab"] if name == "BatchWriteItem" else body["TransactItems"]
     text = msgspec.json.encode(body)
-    largest = max(body_members._count_marks(msgspec.json.encode(piece)) for piece in member)
+    largest = max(body_members._count_members((msgspec.json.encode(piece),)) for piece in member)
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", largest)
     in_pieces(record, text)
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", largest - 1)

@@ -30,12 +30,19 @@ def is_refused(body: bytes) -> bool:
 
 
 def marks(value: Any) -> int:
-    """Commas and colons of a value's JSON, counted on the value."""
-    if isinstance(value, dict):
-        return len(value) + max(0, len(value) - 1) + sum(map(marks, value.values()))
-    if isinstance(value, list):
-        return max(0, len(value) - 1) + sum(map(marks, value))
-    return 0
+    """Commas and colons of a value's JSON, and its lists beyond the number of colons, counted on the value."""
+    commas, colons, lists = parts(value)
+    return commas + colons + max(0, lists - colons)
+
+
+def parts(value: Any) -> tuple[int, int, int]:
+    """Commas, colons and lists of a value's JSON."""
+    if not isinstance(value, dict | list):
+        return 0, 0, 0
+    inner = [parts(member) for member in (value.values() if isinstance(value, dict) else value)]
+    own = max(0, len(value) - 1), len(value) * isinstance(value, dict), int(isinstance(value, list))
+    commas, colons, lists = (sum(column) for column in zip(own, *inner, strict=True))
+    return commas, colons, lists
 
 
 @pytest.mark.parametrize(
@@ -51,6 +58,11 @@ def marks(value: Any) -> int:
         (b'{"' + b",:" * 300 + b'":1}', False),
         (b'{"a":"' + b"," * 300, False),  # no JSON, which others will say
         (b'{"a":[' + b"1,\n \t" * 101 + b"1]}", True),
+        (b'{"a":' + b"[" * 100 + b"]" * 100 + b"}", False),
+        (b'{"a":' + b"[" * 102 + b"]" * 102 + b"}", True),
+        (b'{"a":[' + b"[[[[]]]]," * 30 + b"[]]}", True),
+        (b'{"a":[' + b'{"L":[]},' * 33 + b"{}]}", False),
+        (b'{"a":"' + b"[" * 500 + b'"}', False),
     ],
 )
 def test_only_what_stands_outside_of_texts_counts(body: bytes, refused: bool) -> None:
@@ -109,23 +121,25 @@ LONG = {
     "escaped quotation marks": b'"\\"",',
     "backslashes": b"\\\\",
     "marks": b",",
+    "lists in lists": b"[",
 }
 
 
-@pytest.mark.parametrize("count", ["_count_marks", "_has_surely_too_many_texts", "_count_marks_outside_texts"])
-def test_a_long_body_gives_way_as_it_is_counted(count: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
-    monkeypatch.setattr(body_members, "_count_marks", unlooked(body_members._count_marks, count))
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda body: body_members._count_members((body,)),
+        lambda body: body_members._has_surely_too_many_texts(body, 1 << 30),
+        lambda body: sum(map(len, body_members._outside_texts(body))),
+    ],
+)
+def test_a_long_body_gives_way_as_it_is_counted(
+    count: Callable[[bytes], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     looks: list[None] = []
     monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
-    body = LONG["texts"] * (1 << 20)
-    getattr(body_members, count)(*((body,) if count == "_count_marks" else (body, 1 << 30)))
+    count(LONG["texts"] * (1 << 20))
     assert len(looks) >= 64
-
-
-def unlooked(counted: Callable[[bytes], int], name: str) -> Callable[[bytes], int]:
-    """What another function calls looks by itself, which would hide that the other does not."""
-    return counted if name == "_count_marks" else lambda text: text.count(b",") + text.count(b":")
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -134,4 +148,4 @@ def test_a_long_body_is_counted_in_few_steps(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
     monkeypatch.setattr(body_members, "spend", lambda _steps: None)
     body = b'{"a":["' + LONG[name] * (1 << 18) + b'"]}'
-    assert lines_between_looks(lambda: body_members._count_marks_outside_texts(body, 1 << 30)) < 1000
+    assert lines_between_looks(lambda: body_members._count_members(body_members._outside_texts(body), 1 << 30)) < 1000
