@@ -1,7 +1,7 @@
-"""Every request struct against the service's own model: names, types, required members, bounds, enumerations.
+"""Every request struct agrees with the service's own model: names, types, required members, bounds, enumerations.
 
-`tests/data/api/dynamodb.json` is the interface that SDKs are made from (November 2026). Where the service behaves
-otherwise than its model says, the difference stands in DIFFERENCES with its reason; an entry that no longer applies fails too.
+`tests/data/api/dynamodb.json` is the interface from which SDKs are generated (November 2026). Where the service differs
+from its model, DIFFERENCES has the difference with its reason; an entry that no longer applies fails too.
 """
 
 import json
@@ -28,20 +28,20 @@ KINDS = {
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 TABLE_NAME_PATTERN = f"pattern {NAME_PATTERN!r}, model None"
-"""The model lost the pattern when names became ARNs; the service still checks what is no ARN."""
+"""The model dropped the pattern when names could be ARNs; the service still applies it to names that are not ARNs."""
 TABLE_NAME_LENGTH = "min_length 3, model 1"
-"""Captured where the model takes ARNs, too."""
+"""Minimum length captured from the service, also where the model accepts ARNs."""
 ATTRIBUTES_TO_GET = "max_length 255, model None"
-"""Captured from the service: no more than 255 names."""
+"""Captured from the service: at most 255 names."""
 CAPTURED_REQUIRED = "required True, model False"
-"""Optional in the model since tables can be made from others; the service asks for it otherwise."""
+"""Optional in the model since tables can be created from others; the service requires it in all other cases."""
 TABLE_KEYS = "max_length 2, model None"
-"""Tables and local indexes keep one or two key attributes; the model only counts for global indexes, too."""
+"""Tables and local indexes have at most two key attributes; the model's limit covers global indexes too."""
 INDEX_KEYS = "max_length 8, model None"
-"""Four HASH and four RANGE attributes at most."""
+"""At most four HASH and four RANGE attributes."""
 
 STREAMS_REQUIRED = "required True, model False"
-"""The guide asks for both members of a shard filter."""
+"""The developer guide requires both members of a shard filter."""
 
 DIFFERENCES: set[tuple[str, str]] = {
     ("DescribeStream.Limit", "maximum 100, model None"),
@@ -75,7 +75,7 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("UpdateItem.TableName", TABLE_NAME_PATTERN),
     ("UpdateTable.TableName", TABLE_NAME_PATTERN),
     ("CreateTable.TableName", TABLE_NAME_PATTERN),
-    ("CreateTable.TableName", TABLE_NAME_LENGTH),  # no name of an existing table: three characters (2026 capture)
+    ("CreateTable.TableName", TABLE_NAME_LENGTH),  # no ARN here: at least three characters (2026 capture)
     ("BatchGetItem.RequestItems", f"keys' {TABLE_NAME_PATTERN}"),
     ("BatchWriteItem.RequestItems", f"keys' {TABLE_NAME_PATTERN}"),
     ("BatchGetItem.RequestItems", f"keys' {TABLE_NAME_LENGTH}"),
@@ -148,11 +148,11 @@ MEMBERS_IN_ORDER = {
 """Structure → its first members in the order in which their faults are reported (captures)."""
 
 RANGES: dict[str, tuple[int, int]] = {"Integer": (-(2**31), 2**31 - 1), "Long": (-(2**63), 2**63 - 1)}
-"""What the Java types of numbers can hold."""
+"""Ranges of the Java number types."""
 
 
 def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]]:
-    """Where a declared shape departs from the model's, as (path, what)."""
+    """The differences between a declared shape and the model's, as (path, difference)."""
     model = SHAPES[model_name]
     if shape.kind == "AttributeValue":
         return set() if model_name == "AttributeValue" else {(path, f"AttributeValue, model {model_name}")}
@@ -167,7 +167,7 @@ def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]
     least, most = model.get("min"), model.get("max")
     compare("min_length", shape.bounds.min_length or None, None if is_number else least or None)
     compare("max_length", shape.bounds.max_length, None if is_number else most)
-    range_min, range_max = RANGES.get(shape.kind, (None, None))  # which the fast decoder is told, and the model implies
+    range_min, range_max = RANGES.get(shape.kind, (None, None))  # needed by the fast decoder, implied by the model
     compare(
         "minimum", None if shape.bounds.minimum == range_min else shape.bounds.minimum, least if is_number else None
     )
@@ -191,7 +191,7 @@ def differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]
 
 
 def structure_differences(shape: Shape, model_name: str, path: str) -> set[tuple[str, str]]:
-    """The members of a structure, by name."""
+    """The differences between the members of a declared structure and the model's, by name."""
     model = SHAPES[model_name]
     found: set[tuple[str, str]] = set()
     if "." in path and shape.name != model_name:
@@ -229,7 +229,7 @@ def test_what_is_built_is_no_longer_pending() -> None:
 
 
 def inner_shapes(shape: Shape, path: str) -> Iterator[tuple[str, Shape]]:
-    """The shape and everything inside it, with dotted paths; a list and its members share one."""
+    """The shape and all shapes inside it, with dotted paths; a list and its members share one path."""
     yield path, shape
     if shape.member is not None:
         yield from inner_shapes(shape.member, path)

@@ -1,4 +1,4 @@
-"""Service time never goes back and never stands still, whatever is done to the machine's clock; a virtual one moves when told."""
+"""Service time never goes back and never stands still, whatever happens to the machine's clock; a virtual clock moves on request only."""
 
 from random import Random
 
@@ -55,7 +55,7 @@ def test_service_time_never_goes_back(seed: int) -> None:
 
 
 def readings(clock: VirtualClock) -> tuple[float, float, float]:
-    """How far service time, wall time and monotonic time have come."""
+    """Service time, wall time and monotonic time since the virtual clock's start."""
     return (
         clock.service_time() - VIRTUAL_START_SECONDS,
         clock.wall_time() - VIRTUAL_START_SECONDS,
@@ -126,7 +126,7 @@ def test_a_machine_moves_nobody_by_hand() -> None:
     stop()
 
 
-# --- clocks that run and can be moved ----------------------------------------------------------------
+# --- running clocks that can be moved ----------------------------------------------------------------
 
 
 def test_a_movable_clock_runs_as_the_machine_does() -> None:

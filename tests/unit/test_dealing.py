@@ -1,4 +1,4 @@
-"""Are tests dealt out as they should be? What binds the machine to one process, each group whole, the longest first."""
+"""Are tests distributed to processes correctly? Tests that need the machine share one process, groups stay whole, the longest start first."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What do tests see of the environment that they are run in? Nothing that would change a server or a client, and all the rest."""
+"""Which environment variables do tests see? All except those that would change the behaviour of a server or a client."""
 
 import os
 
@@ -7,7 +7,7 @@ from hashrange.settings import Settings, options
 from tests.support.environment import hide_what_is_outside
 
 OTHERS = {
-    "HOST": "build-7",  # some shells and some machines of continuous integration set these
+    "HOST": "build-7",  # set by some shells and some CI machines
     "PORT": "3000",
     "LOG_LEVEL": "debug",
     "CONFIG": "release",

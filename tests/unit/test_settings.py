@@ -1,4 +1,4 @@
-"""Settings: every option is documented once, and its names follow from the field."""
+"""Settings: every option is documented exactly once, and its names derive from the field's name."""
 
 import msgspec
 import pytest

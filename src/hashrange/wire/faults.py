@@ -109,7 +109,7 @@ def _decode_any_numbers(body: bytes) -> Any:
 
 
 def check_object(body: bytes) -> None:
-    """Raise SerializationException unless the body is a JSON object. Builds no values: 4 ms for 16 MB.
+    """Raise SerializationException unless the body is a JSON object. Builds no values: 4 to 30 ms for 16 MB.
 
     For bodies whose signature is not checked yet. `decode_object` may still refuse a body that passes.
     """

@@ -29,6 +29,7 @@ FREED_TOGETHER = 512
 
 _CONTAINERS = (list, dict)
 _JSON_BLANKS = b" \t\n\r"
+_NO_MEMBER = _JSON_BLANKS + b"]}"
 _tell_list_apart = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _tell_map_apart = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -42,15 +43,24 @@ def decode_in_pieces(text: bytes, decode: Decode, levels: int = 0) -> Any:
     if text.startswith(b"["):
         found: list[Any] = []
         rest = _decode_runs(text, b"[%b]", decode, found.extend)
-        found.extend(decode_in_pieces(bytes(one), decode, levels + 1) for one in walk(_tell_list_apart(rest)))
+        look()
+        found.extend(decode_in_pieces(_copied(one), decode, levels + 1) for one in walk(_tell_list_apart(rest)))
         return found
     if text.startswith(b"{"):
         named: dict[str, Any] = {}
         rest = _decode_runs(text, b"{%b}", decode, named.update)
+        look()
         for name, one in walk(_tell_map_apart(rest).items()):
-            named[name] = decode_in_pieces(bytes(one), decode, levels + 1)
+            named[name] = decode_in_pieces(_copied(one), decode, levels + 1)
         return named
     return decode(text)
+
+
+def _copied(raw: msgspec.Raw) -> bytes:
+    """The text of a member; gives way before a long one, because copying 1 MB takes up to 1 ms."""
+    if len(raw) > PIECE_BYTES:
+        look()
+    return bytes(raw)
 
 
 def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any], object]) -> bytes:
@@ -65,9 +75,12 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
             break
         add(run)
         place = end + 1
-    rest = text[:1] + text[place:]
-    if place > 1 and not rest[1:].strip(_JSON_BLANKS).strip(b"]}"):
-        raise ValueError("nothing stands between a comma and a closing bracket")
+    rest = text
+    if place > 1:
+        if _is_nothing(text, place):
+            raise ValueError("nothing stands between a comma and a closing bracket")
+        look()
+        rest = b"".join((text[:1], memoryview(text)[place:]))
     if len(rest) > PIECE_BYTES:
         return rest
     add(decode(rest))
@@ -90,6 +103,14 @@ def _end_of_run(text: bytes, place: int) -> int | None:
             return comma
         end = comma
     return None
+
+
+def _is_nothing(text: bytes, place: int) -> bool:
+    """True if only blanks and closing brackets follow `place`."""
+    if text[place : place + PIECE_BYTES].strip(_NO_MEMBER):
+        return False
+    look()
+    return not text[place:].strip(_NO_MEMBER)
 
 
 def _opened(text: bytes, place: int, end: int) -> int:

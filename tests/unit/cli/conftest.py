@@ -1,4 +1,4 @@
-"""What does a command leave behind, when a test runs it in its own process? Nothing: the collector looks as often as before."""
+"""How do tests of commands keep the garbage collector's settings? A fixture restores the thresholds that a command changes for its process."""
 
 import gc
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    """Commands let it look less often, for the rest of their process."""
+    """Restore the collector's thresholds: a command raises them for the rest of its process."""
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)

@@ -1,4 +1,4 @@
-"""A change as a line: what of it a person reads."""
+"""`change_line`: how a stream record is printed as one line for a person."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def line(
     view: str = "NEW_AND_OLD_IMAGES",
     **members: Any,
 ) -> str:
-    """The line without its time."""
+    """The printed line of a change, without its timestamp."""
     content: dict[str, Any] = {"ApproximateCreationDateTime": 1_800_000_000, "Keys": KEYS, "StreamViewType": view}
     content |= {name: KEYS | image for name, image in (("OldImage", old), ("NewImage", new)) if image is not None}
     told = change_line({"eventName": event, "dynamodb": content, **members})

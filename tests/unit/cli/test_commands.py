@@ -1,4 +1,4 @@
-"""What a person sees: help, sentences and exit codes of each command."""
+"""What users see of each command: help, messages and exit codes."""
 
 import asyncio
 import io
@@ -161,7 +161,7 @@ def test_a_wrong_thing_that_a_setting_names_is_a_wrong_setting(tmp_path: Path, c
 
 
 def output_of(words: list[str], output: Any, folder: Path) -> tuple[int, str]:
-    """Exit code and errors of a process whose standard output is `output`."""
+    """Run the command with `output` as its standard output; return its exit code and its standard error."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "hashrange", *words],
         cwd=folder,

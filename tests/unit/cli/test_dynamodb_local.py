@@ -1,4 +1,4 @@
-"""DynamoDB Local's flags mean what they mean there, or are refused."""
+"""DynamoDB Local's flags have the same meaning here as there, or are refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How a stream is followed where a real server is slow to lead: old iterators, trimmed records, and shards that begin while they are listed."""
+"""`Following` a stream in cases that a real server seldom shows: expired iterators, trimmed records, shards that appear during listing."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ PARENT, CHILD = "shard-parent", "shard-child"
 
 
 class Server:
-    """Answers with what a test has put down, and remembers what it was asked."""
+    """A stub server: gives the replies that a test prepared, and records where iterators were requested."""
 
     replied_at_seconds = 100.0
 
@@ -19,11 +19,12 @@ class Server:
         self.listed = list(listed)
         self.status = "ENABLED"
         self.pages: dict[str, list[Any]] = {}
-        """Shard → what GetRecords answers, in order: records, None behind the last; or an error's code."""
+        """Shard → its replies to GetRecords, in order: a list of records (with None at the end of a closed shard),
+        or an error code."""
         self.places: list[tuple[str, dict[str, Any]]] = []
 
     def ask(self, operation: str, service: str = "dynamodb", **members: Any) -> Any:
-        """As `Remote.ask`."""
+        """The stub of `Remote.ask`."""
         assert service == "streams"
         if operation == "DescribeStream":
             first = members.get("ExclusiveStartShardId")
@@ -45,7 +46,7 @@ class Server:
 
 
 def shard(shard_id: str, parent: str | None = None, *, is_open: bool = True) -> dict[str, Any]:
-    """As DescribeStream tells it."""
+    """A shard in the form of DescribeStream's reply."""
     described: dict[str, Any] = {"ShardId": shard_id, "SequenceNumberRange": {"StartingSequenceNumber": "1"}}
     if parent is not None:
         described["ParentShardId"] = parent
@@ -59,7 +60,7 @@ def record(sequence: int, at_seconds: int = 90) -> Record:
 
 
 def numbers(following: Following) -> list[int]:
-    """Sequence numbers of what one look finds."""
+    """Sequence numbers of the records that one `look` returns."""
     return [int(one["dynamodb"]["SequenceNumber"]) for part in following.look() for one in part]
 
 

@@ -1,4 +1,4 @@
-"""`hashrange serve` as a process: one line, clean stop, one user per folder, nothing left behind in memory."""
+"""`hashrange serve` as a process: it prints one line, stops cleanly, locks its folder, and leaves no memory behind."""
 
 import os
 import signal
@@ -15,13 +15,13 @@ from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
 
 SOURCE = Path(__file__).parents[3] / "src"
 START_TIMES_MAX = 8
-"""So many times as much as importing what it stands on may a start cost, measured in the same run: this notices that an import got out of hand.
-The target is 150 ms on a quiet machine (`make bench` measures it), which is twice as much."""
+"""A start may take at most this multiple of the time to import LIBRARIES, measured in the same run.
+Detects excessive imports. The target, 150 ms on a quiet machine (measured by `make bench`), is twice that time."""
 LIBRARIES = "import asyncio, ssl, uvloop, httptools, msgspec, rocksdict"
 
 
 class Serving:
-    """A started `hashrange`, and its one line."""
+    """A started `hashrange` process, and the line that it printed."""
 
     def __init__(self, folder: Path, words: list[str]) -> None:
         self.process = subprocess.Popen(
@@ -37,7 +37,7 @@ class Serving:
         self.endpoint = next((word.rstrip(",") for word in self.line.split() if "://" in word), "")
 
     def stop(self, signal_number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Ask it to stop: exit code, further output, errors."""
+        """Send a signal to the process; return its exit code, further output and errors."""
         if self.process.poll() is None:
             self.process.send_signal(signal_number)
         out, errors = self.process.communicate(timeout=20)
@@ -45,21 +45,21 @@ class Serving:
 
 
 class Starter:
-    """Starts servers in one folder and stops them all."""
+    """Starts servers in one folder, and stops all of them at the end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.started: list[Serving] = []
 
     def __call__(self, *words: str) -> Serving:
-        """Start `hashrange WORDS`, and wait for its line or its end."""
+        """Start `hashrange WORDS`, and wait until it prints its line or ends."""
         self.started.append(Serving(self.folder, list(words)))
         return self.started[-1]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Starter]:
-    """Start servers in an empty folder."""
+    """A starter of servers in an empty folder."""
     starter = Starter(tmp_path)
     yield starter
     for serving in starter.started:

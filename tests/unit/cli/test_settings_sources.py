@@ -1,4 +1,4 @@
-"""Which settings hold: later sources win, and every refusal names the place, the value and the way out."""
+"""Settings from several sources: later sources win, and each refusal names the source, the value and the remedy."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`hashrange tail` at a server that runs: every change once, an item's in order, through splits; and a sentence where it cannot."""
+"""`hashrange tail` on a running server: each change once, each item's changes in order, across splits; clear errors otherwise."""
 
 import json
 import os
@@ -25,7 +25,7 @@ Printed = pytest.CaptureFixture[str]
 
 
 class World:
-    """A server with the table Users, which has a stream."""
+    """A server with the table Users, whose stream is on."""
 
     def __init__(self, server: ServerProcess, folder: Path) -> None:
         self.server = server
@@ -60,7 +60,7 @@ class World:
         return len(described["StreamDescription"]["Shards"])
 
     def tail(self, *words: str) -> subprocess.Popen[str]:
-        """A process that follows the table, once it has begun."""
+        """Start a process that follows the table, and wait until it follows."""
         tail = subprocess.Popen(
             [sys.executable, "-m", "hashrange", "tail", "Users", "--endpoint", self.server.endpoint, *words],
             cwd=self._folder,
@@ -88,14 +88,14 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    """Partitions of the server split soon."""
+    """A server whose partitions split early: at 2 KB."""
     world = World(ServerProcess(None, "--partition-size", "2048"), tmp_path)
     yield world
     world.end()
 
 
 def lines_until(tail: subprocess.Popen[str], end: str) -> list[str]:
-    """What is printed up to the line that has `end` in it."""
+    """The lines that `tail` prints, up to and including the first one that contains `end`."""
     assert tail.stdout is not None
     lines = []
     for line in tail.stdout:
@@ -106,7 +106,7 @@ def lines_until(tail: subprocess.Popen[str], end: str) -> list[str]:
 
 
 def numbers_by_key(lines: list[str]) -> dict[str, list[int]]:
-    """Key → the numbers that its changes wrote, in the order of their lines."""
+    """Key → the new values of its attribute `n`, in the order of the printed lines."""
     found = defaultdict(list)
     for line in lines:
         key, number = re.findall(r'pk "([^"]+)": .*?n (?:\d+ → )?(\d+)', line)[0]
@@ -162,14 +162,15 @@ def test_it_ends_quietly(world: World) -> None:
     assert tail.returncode == INTERRUPTED
     tail = world.tail()
     assert tail.stdout is not None
-    tail.stdout.close()  # nothing is written, and yet it notices
+    tail.stdout.close()  # the process notices the closed pipe although it has nothing to write
     assert tail.wait(timeout=60) == UNREAD
     assert tail.stderr is not None
     assert tail.stderr.read() == ""
 
 
 def test_an_interrupt_is_not_lost_with_a_reply(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The interpreter swallows what is raised while it closes a reply that nobody has closed."""
+    """Each reply is closed explicitly: the interpreter swallows an interrupt raised while it closes an abandoned
+    reply."""
     replies = []
 
     class Kept(HTTPResponse):

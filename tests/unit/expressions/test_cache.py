@@ -1,4 +1,4 @@
-"""The cache keeps its bounds."""
+"""The cache of compiled expressions: its bounds on entries and characters hold."""
 
 from hashrange.expressions.cache import ENTRIES_MAX, KEY_MAX_CHARACTERS, TEXT_MAX_CHARACTERS, Cache
 

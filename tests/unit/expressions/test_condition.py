@@ -1,4 +1,4 @@
-"""What conditions say about items."""
+"""Condition expressions: their result for given items."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Does every function of conditions have its own meaning? A name without one is our fault, and is never taken for another."""
+"""Is every function of expressions implemented? A function without an implementation raises, and is never mistaken for another one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Long expressions and statements let others have their turn while they are read; counted by the looks that they take."""
+"""Parsing of long expressions and statements gives way to other requests; measured by the number of calls of `look`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from hashrange.items import steps
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """One element for every look."""
+    """A list that gets one element for each call of `steps._look`."""
     seen: list[None] = []
     monkeypatch.setattr(steps, "_look", lambda: seen.append(None))
     return seen
@@ -40,7 +40,7 @@ def test_a_long_statement_gives_way_while_it_is_read(name: str, count: int, look
     try:
         compile_statement(STATEMENTS[name](count), None)
     except RequestFault:
-        pass  # many operators are refused, but only after all has been read
+        pass  # some statements have too many operators: they are refused after they were parsed
     assert len(looks) >= count // 60
 
 

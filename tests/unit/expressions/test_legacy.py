@@ -1,4 +1,4 @@
-"""The parameters from before expressions: what they mean, and how they are refused."""
+"""Legacy parameters (from before expressions): their meaning, and their refusals."""
 
 from typing import Any
 
@@ -220,7 +220,7 @@ def test_many_options_mean_what_few_mean(name: str, last: dict[str, Any]) -> Non
 
 
 def test_many_options_are_not_gone_through_for_each_item() -> None:
-    """Counted: 100,000 options for each of 6,000 items took more than a minute."""
+    """Comparisons are counted: comparing each of 6,000 items with 100,000 options in turn took more than a minute."""
     condition = filter_condition({"n": operator("IN", *MANY_OPTIONS)}, None, "ScanFilter")
     assert condition is not None
     condition.test(ITEM, {})

@@ -1,4 +1,4 @@
-"""Long lists and sets as hash tables: contains() means the same, however often it is asked, and nothing outlives an evaluation."""
+"""contains() and IN over long lists and sets use hash tables: same results, few comparisons, and no table outlives its evaluation."""
 
 import random
 from typing import Any
@@ -18,7 +18,7 @@ NESTED: list[Value] = [{"L": [{"N": "1"}]}, {"M": {"a": {"S": "1"}}}, {"SS": ["1
 
 
 def containers(chance: random.Random) -> list[Value]:
-    """Long ones of every kind, with some of the values in them."""
+    """Long containers of every type, which hold some of the test values, and a few short values."""
     some: list[Value] = chance.sample([*SCALARS, *NESTED], 6)
     filler: list[Value] = [{"N": str(number)} for number in range(100, 100 + MEMBERS_MIN)]
     return [
@@ -48,7 +48,7 @@ def test_asked_again_it_says_the_same(seed: int) -> None:
 
 
 class Counted(dict[str, Any]):
-    """An element that counts how often it is compared."""
+    """A list element that counts how often it is compared."""
 
     comparisons = 0
 

@@ -1,4 +1,4 @@
-"""Which expression parameters belong together."""
+"""Expression parameters: which of them require or exclude each other."""
 
 from typing import Any
 

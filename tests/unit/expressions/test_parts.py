@@ -1,4 +1,4 @@
-"""Is a part found in a whole, however long both are, and in linear time where Python's own search compares all of it again and again?"""
+"""contains() on long texts and binaries: is a part found in linear time, where Python's own search would need quadratic time?"""
 
 from base64 import b64encode
 from random import Random
@@ -17,7 +17,7 @@ def _base64(text: str) -> str:
 
 
 def holds(whole: str, part: str) -> bool:
-    """Of texts; of their bytes it must be the same."""
+    """Whether `part` is contained in `whole`; asserts the same result for both as binaries."""
     found = contains({"S": whole}, {"S": part})
     in_bytes = contains({"B": _base64(whole)}, {"B": _base64(part)})
     assert found is in_bytes
@@ -45,7 +45,7 @@ def test_it_is_found_where_it_is(seed: int) -> None:
 @pytest.mark.parametrize("places", [1, 2, 100, NAIVE_PLACES_MAX, NAIVE_PLACES_MAX + 1, LONG // 2])
 @pytest.mark.parametrize("last", ["a", "b"])
 def test_a_long_part_that_nearly_fits_everywhere(monkeypatch: pytest.MonkeyPatch, places: int, last: str) -> None:
-    """The text is made longer exactly where comparing could take long."""
+    """The search lengthens the text only where naive comparison could take long."""
     spent: list[int] = []
     monkeypatch.setattr(values, "spend", spent.append)
     whole = "a" * LONG

@@ -1,4 +1,4 @@
-"""What projections leave of items."""
+"""Projection expressions: the parts of an item that they return."""
 
 import pytest
 

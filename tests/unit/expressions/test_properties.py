@@ -1,4 +1,4 @@
-"""Random conditions mean what a plain evaluator says; no text gives anything but a result or an ApiError."""
+"""Random conditions give the result of a plain evaluator, and random texts give a result or an ApiError."""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,7 +59,7 @@ trees: st.SearchStrategy[Tree] = st.recursive(
 
 
 def render(tree: Tree, around: int = 0) -> str:
-    """Text with only the parentheses that precedence asks for (OR 1, AND 2, NOT 3)."""
+    """The condition as text, with only the parentheses that precedence requires (OR 1, AND 2, NOT 3)."""
     kind = tree[0]
     if kind == "compare":
         return f"{tree[1]} {tree[2]} {tree[3]}"
@@ -76,7 +76,7 @@ def render(tree: Tree, around: int = 0) -> str:
     if kind == "not":
         return f"NOT {render(tree[1], 3)}"
     level = 2 if kind == "and" else 1
-    # a chain of the same operator inside itself needs no parentheses: AND and OR are associative
+    # AND and OR are associative: a chain nested in a chain of the same operator needs no parentheses
     text = f" {kind.upper()} ".join(render(part, level) for part in tree[1])
     return f"({text})" if level < around else text
 

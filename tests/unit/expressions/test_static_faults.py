@@ -1,4 +1,4 @@
-"""Static faults of expressions: each wording, and which of two is told."""
+"""Static faults of expressions: the wording of each, and which of two faults is reported."""
 
 import pytest
 
@@ -66,12 +66,12 @@ TOO_DEEP = "The document path has too many nesting levels; nesting levels: {}".f
 INDEX = "List index is not within the allowable range; index: [{}]".format
 
 CASES = [
-    # text as a whole
+    # faults of the text as a whole
     ("condition", "", "The expression can not be empty;"),
     ("update", " \t\r\n ", "The expression can not be empty;"),
     ("condition", "a" * 4097, "Expression size has exceeded the maximum allowed size; expression size: 4097"),
     ("condition", "é" * 2049, "Expression size has exceeded the maximum allowed size; expression size: 4098"),
-    # syntax: the token, and its neighbours as written
+    # syntax errors: the message has the token and its neighbours as written
     ("condition", "a", SYNTAX("<EOF>", "a")),
     ("condition", "a = ", SYNTAX("<EOF>", "=")),
     ("condition", "a = :s b", SYNTAX("b", ":s b")),
@@ -160,7 +160,7 @@ CASES = [
     ("condition", "NOT " * 300 + "a = :s", TOO_MANY(301)),
     ("update", "SET a = " + "if_not_exists(b," * 150 + "(a + (a + " * 76 + ":n" + "))" * 76 + ")" * 150, TOO_MANY(302)),
     ("condition", "a IN (" + ":s," * 100 + ":s)", COUNT("IN", 101)),
-    # names and values
+    # faults of names and values
     ("condition", "#zz = :zz", NO_NAME("#zz")),
     ("condition", ":zz = #zz", NO_VALUE(":zz")),
     ("condition", "a = a AND #zz = :s", SAME("=", "[a]")),
@@ -236,7 +236,7 @@ CASES = [
     ("update", "SET a = b + :s", TYPE("+", "S")),
     ("update", "SET a = :l - b", TYPE("-", "L")),
     ("update", "SET a = size(b)", MISUSED("size")),
-    # projections
+    # faults of projections
     ("projection", "a, b, a", OVERLAP("[a]", "[a]")),
     ("projection", "a.b, a", OVERLAP("[a, b]", "[a]")),
     ("projection", "a[0], a[0].b", OVERLAP("[a, [0]]", "[a, [0], b]")),
@@ -305,7 +305,7 @@ def test_a_refusal_is_not_forgotten_nor_its_cause_cached() -> None:
         "ConditionExpression", "a BETWEEN :n AND :m", None, {":n": {"N": "1"}, ":m": {"N": "2"}}
     )
     assert condition.value_checks
-    with pytest.raises(RequestFault):  # the same text and types again, other values: a hit of the cache must check too
+    with pytest.raises(RequestFault):  # same text and types, other values: values are checked on a cache hit too
         compile_condition("ConditionExpression", "a BETWEEN :n AND :m", None, {":n": {"N": "3"}, ":m": {"N": "2"}})
 
 

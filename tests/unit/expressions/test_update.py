@@ -1,4 +1,4 @@
-"""What updates make of items, and when they refuse at run time."""
+"""Update expressions: the resulting items, and refusals at run time."""
 
 import copy
 
@@ -238,7 +238,7 @@ COPIED: Item = {"pk": {"S": "k"}, "l": {"L": [{"S": "x" * 1000}] * 100}}  # 100 
     [("l", 4), ("list_append(l, l)", 2), ("if_not_exists(b, l)", 4), ("if_not_exists(l, b)", 4)],
 )
 def test_copies_are_measured_before_many_are_made(operand: str, most: int) -> None:
-    """What a statement may result in is bounded while it is worked out."""
+    """The size of the result is limited while copies are evaluated, before many of them are made."""
 
     def text(count: int, path: str = "a") -> str:
         return "SET " + ", ".join([f"{path}{number} = {operand}" for number in range(count)])

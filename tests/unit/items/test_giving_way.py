@@ -1,4 +1,4 @@
-"""Large sets and binaries let others have their turn while they are checked; counted by the looks that they take."""
+"""Validation of large sets and binaries gives way to other requests; measured by the number of calls of `look`."""
 
 import base64
 import contextlib
@@ -18,7 +18,7 @@ from hashrange.limits import MESSAGE_CHARACTERS_MAX
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """One element for every look."""
+    """A list that gets one element for each call of `steps._look`."""
     seen: list[None] = []
     monkeypatch.setattr(steps, "_look", lambda: seen.append(None))
     return seen
@@ -68,7 +68,7 @@ def test_a_long_binary_gives_way(looks: list[None]) -> None:
 
 
 def is_canonical(text: str) -> bool:
-    """Does the text come back when it is decoded and encoded, at once?"""
+    """True if decoding `text` from Base64 and encoding it again, in one piece, returns `text`."""
     try:
         return b2a_base64(a2b_base64(text), newline=False).decode() == text
     except ValueError:

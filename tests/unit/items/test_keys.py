@@ -1,4 +1,4 @@
-"""Keys as bytes: they sort as DynamoDB does, none is a prefix of another where something follows, and the format stays."""
+"""Keys as bytes: they sort in DynamoDB's order, no component is a prefix of another one, and the format does not change."""
 
 from base64 import b64encode
 from decimal import Decimal
@@ -19,7 +19,8 @@ scalars = st.one_of(
     ),
     st.tuples(zeros, zeros).map(lambda pair: ("B", *pair, b64encode(pair[0]).decode(), b64encode(pair[1]).decode())),
 )
-"""(type, what orders the left one, what orders the right one, left, right)."""
+"""Pairs of key values: (type, bytes that order the left value, bytes that order the right value, left value, right
+value)."""
 
 
 @given(scalars)

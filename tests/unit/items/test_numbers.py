@@ -136,7 +136,7 @@ def test_only_plain_digits_count(text: str) -> None:
 
 
 def read_long_texts(length: int) -> None:
-    """Numbers of so many digits, each of which is long in another way."""
+    """Read numbers of `length` digits, each long in a different part: integer, fraction, leading zeros, exponent."""
     assert message("9" * length) == NUMBER_OVERFLOW
     assert message("0." + "9" * length) == NUMBER_TOO_PRECISE
     assert message("0." + "0" * length + "1") == NUMBER_UNDERFLOW
@@ -148,11 +148,11 @@ def read_long_texts(length: int) -> None:
 
 
 def cpu_seconds(length: int, times: int) -> float:
-    """Of reading them so many times: other processes of a busy machine do not count."""
+    """CPU time of `times` runs of `read_long_texts`; the load of other processes does not count."""
     return min(timeit.repeat(lambda: read_long_texts(length), timer=time.process_time, number=times, repeat=5))
 
 
 @pytest.mark.parametrize(("length", "times"), [(7_500, 50), (70_000, 4)], ids=["a match", "pieces"])
 def test_the_time_grows_with_the_length_and_not_with_its_square(length: int, times: int) -> None:
-    """Eight times as many digits take some eight times as long; with the square, it would be 64 times."""
+    """Eight times as many digits take about 8 times as long; with quadratic time it would be 64 times."""
     assert cpu_seconds(8 * length, times) < 24 * cpu_seconds(length, times)

@@ -1,4 +1,4 @@
-"""JSON that is far longer than its item's size: packed, and there again."""
+"""Packing of items whose JSON is far longer than their size: packed rows decode to the same item."""
 
 from random import Random
 from typing import Any
@@ -51,12 +51,12 @@ DENSE: dict[str, Any] = {
     "control characters": {"S": "".join([chr(code) for code in range(32)]) * (ROOM_BYTES // 32)},
 }
 RATIOS = {"map of nulls": 1.6, "numbers with many zeros": 4.0, "sets of such numbers": 5.0}
-"""Bytes at rest for each byte of an item's size, of those that have more than 1.5."""
+"""Item → upper bound of its stored bytes per byte of item size, for items where this exceeds 1.5."""
 METADATA_OF_A_WRITE = RowMetadata(1_700_000_000_000_000, 0, 3)
 
 
 def made(value: Any) -> tuple[Item, int]:
-    """A canonical item with that value, and its size."""
+    """A canonical item with the value as attribute `v`, and its size."""
     return check_item({"pk": {"S": "a"}, "v": value})
 
 
@@ -103,7 +103,7 @@ def test_items_that_are_hardly_longer_as_json_are_not_packed() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_json_comes_back(seed: int) -> None:
-    """Texts in which the packed ones begin, end and overlap, cut at every place."""
+    """Random texts of JSON fragments that packing replaces: whole, cut anywhere, and overlapping."""
     chance = Random(seed)
     parts = [
         '{"NULL":true},',
@@ -159,7 +159,7 @@ def packed_as_in_format_7(text: bytes) -> bytes:
 @pytest.mark.parametrize("name", ["nulls", "control characters", "numbers with many zeros"])
 @pytest.mark.parametrize("version", [PLAIN_VERSION, PACKED_OF_FORMAT_7_VERSION])
 def test_a_row_of_an_older_format_holds_the_same_item(name: str, version: int) -> None:
-    """Before format 7 nothing was packed, and then by another table."""
+    """Formats before 7 did not pack rows, and format 7 packed them with another substitution table."""
     item, size_bytes = made(DENSE[name])
     row = encode_row(item, size_bytes)
     text = msgspec.json.encode(item, order="sorted")

@@ -1,4 +1,4 @@
-"""Document paths, reading."""
+"""Document paths: reading the value at a path."""
 
 import pytest
 

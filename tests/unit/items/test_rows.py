@@ -1,4 +1,4 @@
-"""Rows: canonical bytes, there and back, and what is said about bytes that are none."""
+"""Rows: canonical encoding, decoding, and errors for invalid bytes."""
 
 from collections.abc import Callable
 from random import Random
@@ -32,7 +32,7 @@ from tests.unit.items.wire_values import SETTINGS, items
 
 
 def reversed_order(value: Any) -> Any:
-    """The same with the members of every map in the opposite order."""
+    """The same value with the members of every map in reverse order."""
     if isinstance(value, dict):
         return {name: reversed_order(value[name]) for name in reversed(value)}
     return [reversed_order(element) for element in value] if isinstance(value, list) else value
@@ -108,7 +108,7 @@ LONG_MAP: Item = {name: {"N": "1"} for name in ["pk", *NAMES]}
     ],
 )
 def test_long_maps_are_not_left_to_the_library(item: Item, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In some orders its sorting takes the square of a map's length."""
+    """The library's sorting of a map's names takes quadratic time for some orders."""
     expected = msgspec.json.encode(item, order="sorted")
     encode = canonical._encode_sorting
 
@@ -122,7 +122,7 @@ def test_long_maps_are_not_left_to_the_library(item: Item, monkeypatch: pytest.M
 
 
 def longest_map(value: Any) -> int:
-    """How many names has the longest map in the value?"""
+    """The number of members of the longest map in the value."""
     if not isinstance(value, dict | list | tuple):
         return 0
     inner = max((longest_map(member) for member in (value.values() if isinstance(value, dict) else value)), default=0)
@@ -130,7 +130,7 @@ def longest_map(value: Any) -> int:
 
 
 def tricky_value(draw: Random, depth: int) -> Any:
-    """Texts that look like places to cut at, and long and short containers in each other."""
+    """A random value with texts that look like cut positions, and nested containers, long and short."""
     kind = draw.random()
     if depth > 4 or kind < 0.5:
         text = draw.choice(["},{", '},"a":{', '\\"},{"', "]},", "x" * draw.randrange(300), "é"])
@@ -195,7 +195,7 @@ def test_damage_of_large_rows_is_told_or_reads_as_the_library_reads_it(seed: int
 
 
 def test_large_items_give_way_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No call of the library gets or makes more than some 64 KB of JSON, whatever the item is made of."""
+    """No single call of the JSON library reads or writes more than about 64 KB, whatever the item contains."""
     lengths = []
 
     def spied(function: Callable[[Any], Any], measured: Callable[[Any, Any], int]) -> Callable[[Any], Any]:
@@ -234,7 +234,7 @@ def test_damage_is_told_of_parts_too() -> None:
 
 
 def test_a_row_has_a_longest_length() -> None:
-    """A number like 1E-130 weighs 3 bytes, and is written with 131 digits."""
+    """A number such as 1E-130 counts 3 bytes of item size, but is stored with 131 digits."""
     numbers = {"L": [{"N": "1E-130"}] * (ROW_MAX_BYTES // 141 - 1)}
     item, size_bytes = check_item({"l": numbers})
     assert size_bytes < ITEM_SIZE_MAX_BYTES

@@ -1,4 +1,4 @@
-"""The size of a change is the difference of two sizes, whatever the values share."""
+"""The size of a change is the difference of two item sizes, however much structure the values share."""
 
 import random
 from typing import Any
@@ -12,7 +12,8 @@ from tests.unit.items.wire_values import SETTINGS, values
 
 
 def changed(value: dict[str, Any], other: dict[str, Any], source: random.Random) -> dict[str, Any]:
-    """A copy that shares what did not change: a member at some depth becomes `other`, comes, or goes."""
+    """A copy that shares unchanged parts with `value`: at some depth, `other` replaces a member, is added, or a
+    member is removed."""
     members = value.get("M")
     if not members or source.random() < 0.2:
         return other

@@ -1,4 +1,4 @@
-"""Counting steps: nothing is lost or reordered on a walk, looks come often enough, and sorting in pieces is sorting."""
+"""Counted steps: walks lose and reorder nothing, looks come often enough, and sorting in pieces gives the sorted order."""
 
 import random
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from hashrange.items.steps import LOOK_STEPS, PIECE_MEMBERS, SORTED_MEMBERS, sor
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """One element for every look."""
+    """A list that gets one element for each call of `steps._look`."""
     seen: list[int] = []
     monkeypatch.setattr(steps, "_look", lambda: seen.append(len(seen)))
     monkeypatch.setattr(steps, "_left", LOOK_STEPS)

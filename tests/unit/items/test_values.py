@@ -1,4 +1,4 @@
-"""One walk over values: canonical form, sharing, depth, and nothing but our own errors whatever comes in."""
+"""`check_item` and `check_value`: canonical form, sharing, nesting depth, and only our own errors for any input."""
 
 import copy
 from typing import Any
@@ -23,7 +23,7 @@ from tests.unit.items.wire_values import SETTINGS, items, json_values, texts
 
 
 def wrapped(value: dict[str, Any], levels: int, kinds: str = "LM") -> dict[str, Any]:
-    """`value` inside as many lists and maps."""
+    """`value` nested in `levels` lists and maps."""
     for level in range(levels):
         value = {"L": [value]} if kinds[level % len(kinds)] == "L" else {"M": {"a": value}}
     return value
@@ -106,7 +106,7 @@ def test_deeper_values_are_refused_without_recursion(levels: int, counted: int, 
     with pytest.raises(NestingFault, match=NESTING_TOO_DEEP) as caught:
         check_item({"a": value})
     assert caught.value.levels == counted
-    while value:  # taken apart from outside, since Python would free it recursively
+    while value:  # emptied from the outside, because Python frees nested containers recursively
         inner = value.get("L", None) or list(value.get("M", {}).values())
         value.clear()
         value = inner[0] if inner else {}

@@ -1,4 +1,4 @@
-"""Random values in wire form, sound and unsound, for tests of this room."""
+"""Random values in wire form, valid and invalid, for tests of the package `items`."""
 
 from base64 import b64encode
 from decimal import Decimal
@@ -51,7 +51,7 @@ values: st.SearchStrategy[dict[str, Any]] = st.recursive(
     max_leaves=12,
 )
 items = st.dictionaries(names, values, max_size=6)
-"""Items that are accepted, not yet canonical."""
+"""Valid items, not yet in canonical form."""
 
 json_leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6), numbers, binaries)
 type_names = st.sampled_from(["S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M", "X", ""])
@@ -64,4 +64,4 @@ json_values = st.recursive(
     ),
     max_leaves=15,
 )
-"""Anything that JSON can hold, much of it close to a value."""
+"""Any JSON value, often similar to an attribute value."""

@@ -1,4 +1,4 @@
-"""What tests of jobs begin with: a world over every kind of store, in which a check finds nothing wrong at the end."""
+"""Which fixtures do tests of jobs share? A world over each kind of store; at the end, the offline check must find no faults."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.unit.jobs.world import World
 
 @pytest.fixture
 def world_options() -> dict[str, Any]:
-    """What the world is made with; a file that wants other options has a fixture of this name."""
+    """Options of the world; a test file overrides this fixture to change them."""
     return {}
 
 

@@ -11,14 +11,14 @@ from tests.unit.jobs.world import World, item
 HOUR = 3600.0
 DAY = 24 * HOUR
 ROLL = 4 * HOUR
-"""So long a shard is open."""
+"""Time that a shard stays open, in seconds."""
 BOTH = "NEW_AND_OLD_IMAGES"
 Record = dict[str, Any]
 Item = dict[str, Any]
 
 
 def switch_on(world: World, view_type: str = BOTH, **members: Any) -> str:
-    """ARN of the stream that the table has from now on."""
+    """Switch the table's stream on; return its ARN."""
     stream = {"StreamEnabled": True, "StreamViewType": view_type}
     reply = world.ask("UpdateTable", StreamSpecification=stream, **members)
     return str(reply["TableDescription"]["LatestStreamArn"])
@@ -33,7 +33,7 @@ def described(world: World, arn: str, **members: Any) -> Any:
 
 
 def shards(world: World, arn: str) -> list[Any]:
-    """All that are told of, page by page."""
+    """All shards that DescribeStream lists, read page by page."""
     found: list[Any] = []
     start: dict[str, Any] = {}
     while True:
@@ -45,7 +45,7 @@ def shards(world: World, arn: str) -> list[Any]:
 
 
 def parents_first(found: list[Any]) -> list[Any]:
-    """Each behind its parent; the order of those that DescribeStream gives says nothing."""
+    """Shards sorted so that each follows its parent; DescribeStream guarantees no order."""
     waiting = {one["ShardId"]: one for one in reversed(found)}
     ordered: list[Any] = []
     while waiting:
@@ -56,13 +56,13 @@ def parents_first(found: list[Any]) -> list[Any]:
 
 
 def begin(world: World, arn: str, shard_id: str, kind: str = "TRIM_HORIZON", **members: Any) -> str:
-    """A new iterator."""
+    """A new shard iterator."""
     request = {"StreamArn": arn, "ShardId": shard_id, "ShardIteratorType": kind} | members
     return str(world.request("GetShardIterator", **request)["ShardIterator"])
 
 
 def read(world: World, iterator: str, limit: int = 1000) -> tuple[list[Record], str | None]:
-    """All that is there from the iterator on, and where to go on; None behind the end of a closed shard."""
+    """All records from the iterator on, and the next iterator, which is None at the end of a closed shard."""
     records: list[Record] = []
     following: str | None = iterator
     while following is not None:
@@ -75,7 +75,7 @@ def read(world: World, iterator: str, limit: int = 1000) -> tuple[list[Record], 
 
 
 def shard_records(world: World, arn: str, limit: int = 1000) -> Iterator[tuple[Any, list[Record]]]:
-    """Each shard that can be read with its records, parents before children."""
+    """Each readable shard with its records, parents before children."""
     for shard in parents_first(shards(world, arn)):
         records, following = read(world, begin(world, arn, shard["ShardId"]), limit)
         is_closed = "EndingSequenceNumber" in shard["SequenceNumberRange"]
@@ -84,7 +84,7 @@ def shard_records(world: World, arn: str, limit: int = 1000) -> Iterator[tuple[A
 
 
 def all_records(world: World, arn: str, limit: int = 1000) -> list[Record]:
-    """Of all shards, parents before children."""
+    """The records of all shards, parents before children."""
     return [record for _, records in shard_records(world, arn, limit) for record in records]
 
 
@@ -93,7 +93,7 @@ def sequence(record: Record) -> int:
 
 
 def told(record: Record) -> tuple[Item | None, Item | None]:
-    """The item before and after."""
+    """The old and new image of the item in a record."""
     return record["dynamodb"].get("OldImage"), record["dynamodb"].get("NewImage")
 
 
@@ -102,7 +102,7 @@ def key_of(record: Record) -> str:
 
 
 def replayed(records: list[Record], items: dict[str, Item] | None = None) -> dict[str, Item]:
-    """The items that follow from the records; for each of them the chain of images must be whole."""
+    """The items that result from applying the records; asserts that each old image equals the item's previous state."""
     found = dict(items or {})
     for record in records:
         key, (old, new) = key_of(record), told(record)
@@ -118,7 +118,7 @@ def replayed(records: list[Record], items: dict[str, Item] | None = None) -> dic
 
 
 def change(world: World, number: int, value: int, size_bytes: int = 0) -> None:
-    """An item's attribute `v` has another value."""
+    """Put an item with a new value of its attribute `v`."""
     pad = {"pad": {"S": "x" * size_bytes}} if size_bytes else {}
     world.ask("PutItem", Item=item(number) | {"v": {"N": str(value)}} | pad)
 
@@ -129,7 +129,7 @@ def pass_time(world: World, seconds: float) -> float | None:
 
 
 def refused(world: World, name: str, **members: Any) -> str:
-    """The code of the error."""
+    """The error code with which a request is refused."""
     try:
         reply = world.request(name, **members)
     except ApiError as error:
@@ -142,13 +142,13 @@ def refused_iterator(world: World, arn: str, shard_id: str, kind: str, **members
 
 
 def rows(world: World) -> int:
-    """How many rows of streams the engine holds."""
+    """The number of stream, shard and record rows in the engine."""
     prefixes = layout.STREAM_PREFIX, layout.SHARD_PREFIX, layout.RECORD_PREFIX
     return sum(1 for prefix in prefixes for _ in scan_prefix(world.embedded.engine, prefix))
 
 
 def values(world: World, arn: str, number: int, limit: int = 1000) -> list[int]:
-    """What an item's attribute `v` was changed to, in the order of its records."""
+    """The successive values of an item's attribute `v`, in the order of its records."""
     images = [told(one)[1] for one in all_records(world, arn, limit) if key_of(one) == f"o{number}"]
     return [int(image["v"]["N"]) for image in images if image is not None]
 

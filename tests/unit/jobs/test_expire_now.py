@@ -1,4 +1,4 @@
-"""Whatever has expired goes at once when an operator asks for it, is counted once, and nothing else goes."""
+"""Deleting expired items on an operator's request: at once, each counted once, and no other items."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ DELAY_SECONDS = 1000.0
 
 @pytest.fixture
 def world_options() -> dict[str, Any]:
-    """The job does not delete what these tests are about."""
+    """A delay that keeps the expiry job from deleting the expired items of these tests."""
     return {"ttl_delay_seconds": DELAY_SECONDS}
 
 
@@ -35,7 +35,8 @@ def test_what_has_expired_goes_whatever_the_delay(world: World) -> None:
 
 
 def test_what_had_expired_when_it_was_written_goes_in_the_same_second(world: World) -> None:
-    """It waits for the next second, with what expires then, which stays."""
+    """An item already expired when written is queued for the next second, together with items that expire then and
+    must stay."""
     enable(world)
     for number in range(0, 200, 2):
         put(world, number, now(world) - 5)
@@ -100,7 +101,7 @@ def test_one_table_is_named(world: World) -> None:
 
 
 def test_items_that_are_deleted_or_renewed_meanwhile_are_not_counted(world: World) -> None:
-    """Between two commits others have their turn."""
+    """Other requests may run between two commits of the deletion."""
     enable(world)
     expires = now(world) + 10
     for number in range(64):

@@ -1,4 +1,4 @@
-"""Items whose time is over: each goes at its time, none before, and none that was renewed."""
+"""Time to live: each item is deleted once it expires, not earlier, and not if it was renewed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def disable(world: World) -> None:
 
 
 def queued(world: World) -> list[bytes]:
-    """Every row of the queues."""
+    """The keys of all rows of the expiry queues."""
     return [key for key, _ in scan_prefix(world.embedded.engine, layout.TIME_TO_LIVE_PREFIX)]
 
 
@@ -56,7 +56,7 @@ def now(world: World) -> int:
 
 
 def put(world: World, number: int, expires: Any, name: str = NAME) -> None:
-    """An item; `expires` is a number, text of one, or a whole attribute value."""
+    """Put an item; `expires` is a number, a number as text, or a complete attribute value."""
     value = expires if isinstance(expires, dict) else {"N": str(expires)}
     world.ask("PutItem", Item=item(number) | {name: value})
 
@@ -303,7 +303,7 @@ def test_a_table_deleted_while_its_queue_is_being_filled(world: World) -> None:
     assert world.embedded.backfills() == []
 
 
-# --- over starts and ends ---------------------------------------------------------------------------
+# --- over starts and stops --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
@@ -322,7 +322,7 @@ def test_what_waits_survives(tmp_path: Path, is_killed: bool) -> None:
 
 
 def test_a_clock_set_back_between_two_processes(tmp_path: Path) -> None:
-    """Nothing goes before its time as the clock now tells it, and nothing is forgotten."""
+    """After a restart with an earlier clock, items are deleted when that clock reaches their expiry, none is lost."""
     world = World(tmp_path / "data", clock=SetClock())
     enable(world)
     start = now(world)
@@ -402,7 +402,7 @@ async def _expire(world: World) -> float | None:
             return pause_seconds
 
 
-# --- states, with a delay of states ------------------------------------------------------------------
+# --- states of time to live, with a delay ------------------------------------------------------------
 
 
 def test_states_that_last(tmp_path: Path) -> None:
@@ -520,7 +520,7 @@ def test_a_write_that_leaves_time_and_size_as_they_are_asks_nobody(monkeypatch: 
 
 
 def test_a_hundred_thousand_items_to_expire_cost_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing looks again until the first of them is due, however many there are."""
+    """However many items are queued, the job does not look again until the first one expires."""
     world = World(None)
     enable(world)
     (table,) = world.embedded.catalog.all_tables()
@@ -592,7 +592,7 @@ def test_tables_take_turns() -> None:
 
 
 def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
-    """What waits is what that engine holds."""
+    """After the switch, the job waits for items of the new engine only."""
     world, other = World(tmp_path / "data"), World(tmp_path / "other")
     enable(world)
     put(world, 1, now(world) + 10)
@@ -608,7 +608,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
 
 
 def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two items of a slice others have their turn, and may delete the table, or turn time to live off."""
+    """Between two items of a slice, other requests may delete the table or turn time to live off."""
     monkeypatch.setattr("hashrange.store.embedded.upkeep.GROUP_ROWS", 1)
     for is_deleted in (True, False):
         world = World(tmp_path / str(is_deleted))

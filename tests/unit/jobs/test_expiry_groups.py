@@ -1,4 +1,4 @@
-"""Items that expire together and are deleted in one commit: each once, whatever waits for it, and large ones by themselves."""
+"""Items that expire together are deleted in one commit: each once, however often it is queued; large items in commits of their own."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ EXPIRES = "expires"
 
 @pytest.fixture
 def world(world: World) -> World:
-    """With a stream, and time to live."""
+    """The world with a stream and time to live switched on."""
     world.ask("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
     world.ask("UpdateTimeToLive", TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES})
     while world.expire() == 0.0:
@@ -22,13 +22,13 @@ def world(world: World) -> World:
 
 
 def put(world: World, number: int, seconds: float, **more: Any) -> None:
-    """An item that expires so many seconds from now."""
+    """Put an item that expires in `seconds` seconds."""
     expires = {"N": str(int(world.clock.service_time() + seconds))}
     world.ask("PutItem", Item=item(number) | {EXPIRES: expires} | more)
 
 
 def removed(world: World) -> list[str]:
-    """What the stream tells of items that went."""
+    """Ids of the items that the stream reports as removed by the service."""
     arn = world.ask("DescribeTable")["Table"]["LatestStreamArn"]
     (shard,) = world.ask("DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"]
     start = {"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
@@ -39,7 +39,8 @@ def removed(world: World) -> list[str]:
 
 
 def test_an_item_that_waits_twice_goes_once(world: World) -> None:
-    """What has expired already waits for the next second, and what waits for that stays when the item is written again."""
+    """Items 1 and 2 have outdated queue rows: an already expired item is queued for the next second,
+    and its queue row stays when the item is written again."""
     put(world, 2, 10)
     put(world, 1, -5)
     put(world, 1, 20)

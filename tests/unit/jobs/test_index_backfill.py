@@ -1,4 +1,4 @@
-"""An index added to a table in use: built slice by slice, true at every moment, refused until it is complete."""
+"""Adding an index to a table in use: built slice by slice, correct at every moment, not readable until complete."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World, drive, item
 
 COUNT = 900
-"""More than the request itself and two slices of the job go through."""
+"""More items than UpdateTable itself and two slices of the job process."""
 LIMIT_EXCEEDED = (
     "LimitExceededException",
     "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
@@ -28,7 +28,7 @@ LIMIT_EXCEEDED = (
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Iterator[World]:
-    """Tables take ten seconds to change."""
+    """A world whose tables need ten seconds for each change of state."""
     made = World(tmp_path / "data", delay_seconds=10.0)
     yield made
     assert made.close() == []
@@ -255,7 +255,7 @@ def test_a_slice_of_large_rows_is_short(tmp_path: Path) -> None:
 
 
 def test_no_more_large_rows_are_read_than_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight of an item of 199,000 nulls take 30 ms to read."""
+    """The walk reads large rows one by one: reading eight rows of an item of 199,000 nulls takes 30 ms."""
     world = World(tmp_path / "data")
     world.put(6, text={"S": "x" * 300_000})
     asked: list[int] = []
@@ -292,7 +292,7 @@ def test_a_write_to_a_table_that_is_gone_is_refused(world: World) -> None:
         drive(world.scope.store.transact(steps, None))
 
 
-# --- the last ids ---------------------------------------------------------------------------------
+# --- exhausted index ids ---------------------------------------------------------------------------
 
 
 def test_a_table_that_has_given_out_every_index_id_says_so(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Entries of global indexes that come later: in order, none lost, local indexes at once."""
+"""Delayed entries of global indexes: applied in order, none lost; local indexes are never delayed."""
 
 import random
 from pathlib import Path
@@ -20,7 +20,7 @@ def world_options() -> dict[str, Any]:
 
 @pytest.fixture
 def world(world: World) -> World:
-    """With an index."""
+    """The world with a global index."""
     world.create()
     return world
 

@@ -1,4 +1,4 @@
-"""Jobs run in slices, rest when there is nothing to do, survive their own failures, and end with the server."""
+"""The runner of jobs: jobs run in slices, pause when idle, survive their own failures, and end with the server."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ from tests.support.waiting import until
 
 
 class Scripted:
-    """A job whose slices follow a script; the last answer is repeated."""
+    """A job whose slices return scripted values; the last one repeats."""
 
     name = "scripted"
     waits_for_service_time = False
@@ -38,7 +38,7 @@ class Scripted:
 
 
 async def some_turns() -> None:
-    """Whatever could run has had its turn many times over."""
+    """Yield to the loop 100 times, so that everything runnable has run."""
     for _ in range(100):
         await asyncio.sleep(0)
 
@@ -118,7 +118,7 @@ def test_one_job_that_fails_does_not_stop_another() -> None:
 def test_the_more_waited_the_longer_is_the_pause(
     busy_seconds: float, pause_seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a virtual clock: after each slice, a request holds the loop for so long."""
+    """On a virtual clock: after each slice, a request occupies the loop for `busy_seconds`."""
     clock, job, paused = VirtualClock(), Scripted(*[0.0] * 20, None), [0.0]
     sleep = asyncio.sleep
 
@@ -145,7 +145,8 @@ def test_the_more_waited_the_longer_is_the_pause(
 
 
 def test_nobody_waits_and_there_is_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses would take an hour; the clock stands still, so no slice was waited for."""
+    """A pause would last an hour. Because the clock stands still, no request waits for a slice, so there is no
+    pause."""
     monkeypatch.setattr(runner, "PAUSE_SECONDS_MAX", 3600.0)
     monkeypatch.setattr(runner, "PAUSE_SECONDS", 3600.0)
 

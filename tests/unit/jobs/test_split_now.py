@@ -1,4 +1,4 @@
-"""An operator splits a partition: it has two halves from then on, in the catalog and in the table's stream."""
+"""An operator splits a partition: its two halves appear at once in the catalog and in the table's stream."""
 
 from hashrange.tables.partitions import HASH_SPACE, HashRange, Partition
 from tests.unit.jobs.streaming import described, is_open, switch_on

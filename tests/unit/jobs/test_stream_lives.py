@@ -1,4 +1,4 @@
-"""A stream begins and ends with what its table says, and is readable for a day after; its job rests until there is something to do."""
+"""Streams start and end with their table's settings and stay readable for a day afterwards; the job rests while it has nothing to do."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def world_options() -> dict[str, Any]:
     return {"partition_size_max_bytes": 4_000}
 
 
-# --- streams that have ended ------------------------------------------------------------------------
+# --- ended streams -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_deleted", [True, False])
@@ -92,7 +92,7 @@ CREATED: dict[str, Any] = {
 
 
 def test_another_change_of_the_table_in_the_moment_of_its_stream(world: World) -> None:
-    """It is the same stream."""
+    """Another change of the table in the same millisecond keeps the stream."""
     arn = switch_on(world)
     world.ask("UpdateTable", DeletionProtectionEnabled=True)
     assert world.described()["LatestStreamArn"] == arn
@@ -179,7 +179,7 @@ def test_a_hundred_idle_streams_rest(world: World) -> None:
 
 
 def test_a_stream_among_many_is_found_by_its_name(world: World) -> None:
-    """Also after others have gone, and after a restart."""
+    """Streams are found after other streams were removed, and after a restart."""
     for number in range(3):
         for name in ("table0", "table1"):
             world.ask("CreateTable", TableName=name, **CREATED)
@@ -198,7 +198,7 @@ def test_a_stream_among_many_is_found_by_its_name(world: World) -> None:
 
 
 def test_no_more_large_records_are_read_than_a_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two images of an item may have 6 MB of JSON."""
+    """Reading is bounded by bytes: the two images of a record may have 6 MB of JSON."""
     world = World(tmp_path / "data")
     world.ask("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
     for number in range(12):

@@ -1,4 +1,4 @@
-"""Sequence numbers never fall, whatever happens to the clock, the process and the engine; and who a record says has made the change."""
+"""Sequence numbers never decrease, whatever happens to clock, process and engine; records name the author of a change."""
 
 import random
 from pathlib import Path
@@ -29,12 +29,12 @@ from tests.unit.jobs.world import World, drive, item
 
 
 def numbers(world: World, arn: str) -> list[int]:
-    """Of all records, as they are read."""
+    """The sequence numbers of all records, in reading order."""
     return [sequence(one) for one in all_records(world, arn)]
 
 
 def latest(world: World, arn: str) -> str:
-    """An iterator of the only open shard."""
+    """A LATEST iterator of the only open shard."""
     return begin(world, arn, shards(world, arn)[-1]["ShardId"], "LATEST")
 
 
@@ -65,7 +65,7 @@ def test_a_clock_set_back_between_two_processes(tmp_path: Path, is_killed: bool,
 
 
 def test_a_clock_set_back_before_a_shard_ends(tmp_path: Path) -> None:
-    """What comes after the end of a shard has greater numbers than the shard's end, also in another process."""
+    """Records after the end of a shard have greater numbers than its ending number, also in a new process."""
     world = World(tmp_path / "data", clock=SetClock())
     arn = switch_on(world)
     change(world, 1, 0)
@@ -86,7 +86,8 @@ def test_a_clock_set_back_before_a_shard_ends(tmp_path: Path) -> None:
 
 
 def test_an_older_engine_under_a_running_store(tmp_path: Path) -> None:
-    """As after a restore: what that engine does not hold is gone, and what comes then is later than all that was."""
+    """After a switch to an older engine, as after a restore: newer records are gone, and new ones have greater
+    numbers than all before."""
     world = World(tmp_path / "data")
     arn = switch_on(world)
     change(world, 1, 0)
@@ -113,7 +114,7 @@ def test_an_older_engine_under_a_running_store(tmp_path: Path) -> None:
 
 
 def test_another_engine_with_another_stream(tmp_path: Path) -> None:
-    """Iterators of a stream that is not there any more hear so, and partitions that had grown are forgotten."""
+    """Iterators of a stream that the new engine lacks are refused, and the list of grown partitions is discarded."""
     world = World(tmp_path / "data", partition_size_max_bytes=1000)
     other = World(tmp_path / "other")
     other.clock.advance(10)
@@ -144,7 +145,7 @@ KEYS = {
 
 @pytest.mark.parametrize("seed", range(5))
 def test_restarts_in_the_midst(tmp_path: Path, seed: int) -> None:
-    """All in one virtual moment: only the counter tells records apart."""
+    """All changes happen at one virtual moment, so only the counter distinguishes their sequence numbers."""
     chance = random.Random(seed)
     world = World(tmp_path / "data", partition_size_max_bytes=2000)
     arn = switch_on(world)
@@ -167,7 +168,7 @@ def test_restarts_in_the_midst(tmp_path: Path, seed: int) -> None:
     assert world.close() == []
 
 
-# --- who made the change ----------------------------------------------------------------------------
+# --- the author of a change -------------------------------------------------------------------------
 
 
 def test_what_time_to_live_deletes_says_so(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Shards follow each other, split with their partitions, and go after a day with their records."""
+"""Shards roll over, split with their partitions, and are removed with their records after a day."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def world_options() -> dict[str, Any]:
     return {"partition_size_max_bytes": PARTITION_BYTES}
 
 
-# --- shards follow each other -----------------------------------------------------------------------
+# --- successive shards -------------------------------------------------------------------------------
 
 
 def test_a_shard_is_followed_by_another_after_four_hours(world: World) -> None:
@@ -150,7 +150,7 @@ def test_every_items_changes_are_in_order_through_rolls_and_splits(world: World,
         assert is_open(shard) or all(number <= ending(shard) for number in numbers)
 
 
-# --- what is too old --------------------------------------------------------------------------------
+# --- expired records and shards ----------------------------------------------------------------------
 
 
 def test_records_go_after_a_day(world: World) -> None:
@@ -221,7 +221,7 @@ def test_an_iterator_of_a_shard_that_has_gone(world: World) -> None:
 
 
 def test_the_latest_of_a_shard_that_was_left_alone_for_days(world: World) -> None:
-    """Not even the job has had its turn since."""
+    """LATEST and TRIM_HORIZON work on a shard older than a day, even when the job has not run since."""
     arn = switch_on(world)
     (first,) = shards(world, arn)
     change(world, 1, 1)

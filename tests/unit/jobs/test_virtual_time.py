@@ -1,4 +1,4 @@
-"""Virtual time that is moved wakes the jobs that waited for it, and is over when they have done all that became due."""
+"""An advance of virtual time wakes the jobs that wait for it, and returns when they have done everything that became due."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from hashrange.jobs.virtual_time import advance, advance_all
 from tests.support.clocks import SetClock
 
 TURNS = 20
-"""Of the loop: many more than it takes a job to look once more."""
+"""Turns of the loop: many more than a job needs to run another slice."""
 
 
 class Timed:
-    """Does a piece of work at each moment of service time that it was given; a slice takes some turns of the loop."""
+    """A job with work items, each due at a moment of service time; each slice takes some turns of the loop."""
 
     waits_for_service_time = True
 
@@ -27,17 +27,17 @@ class Timed:
         self.name = name
         self.slices = 0
         self.failures: list[Exception] = []
-        """What the next slices with something to do fail with."""
+        """Exceptions that the next slices with due work raise."""
         self._clock = clock
         self._log = log
         self._works: list[tuple[float, Callable[[], None]]] = []
 
     def add(self, seconds: float, then: Callable[[], None] = lambda: None) -> None:
-        """Work that is due in so many seconds from now, and what it causes."""
+        """Add work that is due in `seconds` seconds; `then` runs when it is done."""
         self._works.append((self._clock.service_time() + seconds, then))
 
     async def run_slice(self) -> float | None:
-        """One piece of work."""
+        """Do one piece of due work."""
         self.slices += 1
         now_seconds = self._clock.service_time()
         await turns(3)
@@ -55,19 +55,20 @@ class Timed:
 
 
 class Endless:
-    """Never comes to rest."""
+    """A job whose slice never ends."""
 
     name = "endless"
     waits_for_service_time = True
 
     async def run_slice(self) -> float | None:
-        """For ever."""
+        """Wait until cancelled."""
         await asyncio.get_running_loop().create_future()
         return None
 
 
 class Looking:
-    """Looks a second time a microsecond after the first, until the test lets it end."""
+    """A job that requests a second slice one microsecond after the first; the second one lasts until the test
+    releases it."""
 
     name = "looking"
 
@@ -78,7 +79,7 @@ class Looking:
         self._has_looked = False
 
     async def run_slice(self) -> float | None:
-        """One look."""
+        """Run one slice."""
         if not self._has_looked:
             self._has_looked = True
             return 1e-6
@@ -88,12 +89,12 @@ class Looking:
 
 
 class World:
-    """Two jobs and their clock; the runner has to be started."""
+    """Two jobs, their clock, and their runner, started on entering the context."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.log: list[str] = []
-        """Who has done a piece of work, in order."""
+        """Names of the jobs that did a piece of work, in order."""
         self.first, self.second = (Timed(name, self.clock, self.log) for name in ("first", "second"))
         self.jobs = Runner([self.first, self.second], self.clock)
 
@@ -106,7 +107,7 @@ class World:
         await self.jobs.stop()
 
     async def advance(self, seconds: float) -> None:
-        """Service time."""
+        """Advance service time."""
         await advance(self.clock, self.jobs, seconds)
 
 
@@ -144,7 +145,8 @@ def test_all_three_readings_move_and_the_jobs_are_waited_for() -> None:
 
 
 def test_work_that_work_makes_due_is_done_as_well() -> None:
-    """The second job makes work for the first, which rests already, and that one for the second, which rests by then."""
+    """The second job creates work for the first, which is already at rest, and the first then creates work for the
+    second."""
 
     async def scenario() -> None:
         world = World()
@@ -262,7 +264,7 @@ def test_a_runner_that_stops_lets_nobody_wait_and_hears_of_no_advance() -> None:
         clock = VirtualClock()
         jobs = Runner([Endless()], clock)
         async with asyncio.timeout(10):
-            await advance(clock, jobs, 1.0)  # it has not begun
+            await advance(clock, jobs, 1.0)  # the runner has not started
         jobs.start()
         assert clock._listeners.callbacks == [jobs.wake]
         waiting = asyncio.ensure_future(advance(clock, jobs, 1.0))
@@ -278,7 +280,7 @@ def test_a_runner_that_stops_lets_nobody_wait_and_hears_of_no_advance() -> None:
 
 
 def test_jobs_that_wait_on_a_running_clock_look_again_when_it_is_moved() -> None:
-    """The job waits for an hour in real time, and the test ends at once."""
+    """The job waits for an hour of a running clock; moving the clock ends the wait at once."""
 
     async def scenario() -> None:
         clock, log = MovableClock(SetClock()), list[str]()

@@ -1,4 +1,4 @@
-"""A table whose indexes come and go, without a server: requests by name, jobs by hand, a clock that the test moves."""
+"""A table whose indexes are added and deleted, without a server: requests by name, jobs run by hand, a clock that the test moves."""
 
 import shutil
 from collections.abc import Callable, Coroutine
@@ -34,7 +34,7 @@ Steered = VirtualClock | SetClock
 
 
 def drive(soon: Soon[Any]) -> Any:
-    """Run to the end, whatever turns it gives away."""
+    """Run to the end, ignoring where it gives way."""
     if not isinstance(soon, Coroutine):
         return soon
     while True:
@@ -46,7 +46,7 @@ def drive(soon: Soon[Any]) -> Any:
 
 
 class World:
-    """The table `orders`, key `id` (S), over a store of one kind."""
+    """The table `orders` with the key `id` (S), in a store of one kind."""
 
     def __init__(
         self,
@@ -93,13 +93,13 @@ class World:
         self.splits_job = PartitionSplits(self.store)
 
     def restart(self) -> None:
-        """Close and open again, on disk only."""
+        """Close and reopen the store; only on disk."""
         assert self.data_dir is not None
         self.embedded.close_now()
         self.open()
 
     def kill(self) -> None:
-        """Go on with what is on disk at this moment, as after a kill; on disk only."""
+        """Continue with a copy of the folder's current files, as after a kill; only on disk."""
         assert self.data_dir is not None
         killed, folder = self.embedded, self.data_dir
         self.data_dir = folder + "-"
@@ -109,22 +109,22 @@ class World:
         shutil.rmtree(folder)
 
     def close(self) -> list[str]:
-        """The faults that a check finds in what is on disk."""
+        """Close the store; return the faults that the offline check finds."""
         self.embedded.close_now()
         return [] if self.data_dir is None else check_store(self.data_dir, clock=self.clock).faults
 
     def ask(self, name: str, **members: Any) -> Any:
-        """The reply of an operation on the table."""
+        """The reply to an operation on the table."""
         return self.request(name, **({"TableName": TABLE} | members))
 
     def request(self, name: str, **members: Any) -> Any:
-        """The reply of an operation."""
+        """The reply to an operation."""
         operation = OPERATIONS[name]
         request: Any = msgspec.convert(members, operation.request)
         return drive(run_operation(self.scope, operation, request))
 
     def refusal(self, name: str, **members: Any) -> tuple[str, str | None]:
-        """Code and message."""
+        """Error code and message of a refused operation on the table."""
         try:
             reply = self.ask(name, **members)
         except ApiError as error:
@@ -132,12 +132,12 @@ class World:
         raise AssertionError(reply)
 
     def put(self, count: int, **attributes: Any) -> None:
-        """Items 0 to `count`, spread over five statuses."""
+        """Put the items 0 to `count` - 1, spread over five statuses."""
         for number in range(count):
             self.ask("PutItem", Item=item(number) | attributes)
 
     def create(self, name: str = "by-status", key: str = "status", **members: Any) -> Any:
-        """UpdateTable that adds an index; its reply."""
+        """Add an index by UpdateTable; return the table's description."""
         action = {
             "IndexName": name,
             "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
@@ -150,54 +150,54 @@ class World:
         )["TableDescription"]
 
     def delete(self, name: str = "by-status") -> Any:
-        """UpdateTable that takes an index away; its reply."""
+        """Delete an index by UpdateTable; return the table's description."""
         updates = [{"Delete": {"IndexName": name}}]
         return self.ask("UpdateTable", GlobalSecondaryIndexUpdates=updates)["TableDescription"]
 
     def slice(self) -> float | None:
-        """One slice of the job."""
+        """Run one slice of the backfill job; return the pause that it requests."""
         pause_seconds: float | None = drive(self.job.run_slice())
         return pause_seconds
 
     def finish(self) -> int:
-        """Slices until there is nothing left to do."""
+        """Run the backfill job until nothing is left to do; return the number of slices."""
         slices = 0
         while self.slice() is not None:
             slices += 1
         return slices
 
     def apply(self) -> float | None:
-        """Let the delay's job do all that is due; returns the pause that it asks for."""
+        """Run the index delay job until nothing is due; return the pause that it requests."""
         return _until_done(self.delay_job)
 
     def expire(self) -> float | None:
-        """Let the job of expiries do all that is due; returns the pause that it asks for."""
+        """Run the expiry job until nothing is due; return the pause that it requests."""
         return _until_done(self.expiry_job)
 
     def expire_now(self, name: str | None = None) -> int:
-        """Delete what has expired, of one table or of all; returns how many items went."""
+        """Delete the expired items of one table or of all tables; return their number."""
         table = None if name is None else self.store.catalog.find(self.scope.account, self.scope.region, name)
         count: int = drive(self.store.expire_now(self.store.lease(), table))
         return count
 
     def tend(self) -> float | None:
-        """Let the job of shards do all that is due; returns the pause that it asks for."""
+        """Run the stream shard job until nothing is due; return the pause that it requests."""
         return _until_done(self.shards_job)
 
     def split(self) -> float | None:
-        """Let the job of partitions split all that have grown; returns the pause that it asks for."""
+        """Run the job that splits partitions until no grown one is left; return the pause that it requests."""
         return _until_done(self.splits_job)
 
     def described(self) -> Any:
         return self.ask("DescribeTable")["Table"]
 
     def index(self, name: str = "by-status") -> Any:
-        """The index as described, or None."""
+        """The index in DescribeTable's reply, or None."""
         indexes = self.described().get("GlobalSecondaryIndexes", [])
         return next((index for index in indexes if index["IndexName"] == name), None)
 
     def entries(self, name: str = "by-status") -> dict[str, Item]:
-        """Item id → entry, of the whole index."""
+        """Item id → entry, for the whole index."""
         return {entry["id"]["S"]: entry for entry in self.ask("Scan", IndexName=name)["Items"]}
 
 

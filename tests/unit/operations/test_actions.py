@@ -1,4 +1,4 @@
-"""Actions: what each comes to for a table, and that all operations that write mean the same by them."""
+"""Actions: their effect on a table's items, and that all writing operations agree on it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -66,7 +66,7 @@ def row_of(item: Item) -> Row:
 
 
 def planned(action: Action, old: Item | None = None, table: OpenTable = INDEXED) -> Item | None:
-    """The item that the action leaves where `old` was."""
+    """The item that results when the action is applied to `old`."""
     new = plan_action(table, action)[1](None if old is None else row_of(old))
     row = new.new if isinstance(new, Planned) else new
     return None if row is None else decode_row(row)
@@ -96,7 +96,7 @@ def check(**members: Any) -> Action:
     return check_by_key("check", NO_RULES, request)
 
 
-# --- each kind ------------------------------------------------------------------------------------
+# --- each kind of action --------------------------------------------------------------------------
 
 
 def test_a_put_leaves_its_item() -> None:
@@ -151,7 +151,7 @@ def test_what_statements_do_otherwise() -> None:
 
 
 def test_the_weight_of_a_statement_counts_in_expressions_alone() -> None:
-    """The item that results is far smaller than what the statement weighs."""
+    """In PartiQL the resulting item counts, which here is far smaller than the operands of the statement."""
     text = "x" * 210_000
     heavy = update(
         UpdateExpression="SET a = if_not_exists(a, :t), b = if_not_exists(a, :t)",
@@ -164,7 +164,7 @@ def test_the_weight_of_a_statement_counts_in_expressions_alone() -> None:
     assert planned(as_statement, old) == old | {"b": {"S": "y"}}
 
 
-# --- what does not fit a table --------------------------------------------------------------------
+# --- actions that do not fit a table --------------------------------------------------------------
 
 MISFITS: list[tuple[Any, dict[str, Any], str]] = [
     (put, {"Item": {"pk": {"S": "p"}}}, ITEM_KEY_MISSING.format(name="sk")),
@@ -204,7 +204,7 @@ def test_a_batch_tells_a_put_without_its_key_as_a_lookup() -> None:
             plan_action(INDEXED, check_whole_put("orders", item, "batch"))
 
 
-# --- all who write --------------------------------------------------------------------------------
+# --- all writing operations -----------------------------------------------------------------------
 
 INSERT = "INSERT INTO orders VALUE {%s}"
 
@@ -226,7 +226,7 @@ WRITERS: dict[str, Any] = {
 
 @pytest.fixture
 def scope() -> Iterator[Scope]:
-    """Of a store in memory with the table `orders`."""
+    """A scope over a store in memory with the table `orders`."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
@@ -239,7 +239,7 @@ def ask(scope: Scope, name: str, members: dict[str, Any]) -> Any:
 
 
 def refusal(scope: Scope, name: str, item: Item) -> tuple[str, str]:
-    """Code and message that the writer tells of the item, wherever it tells them."""
+    """Error code and message of a refused write, wherever the operation's reply has them."""
     try:
         reply = ask(scope, name, WRITERS[name](item))
     except ApiError as error:
@@ -274,7 +274,8 @@ def test_all_writers_refuse_the_same(scope: Scope, name: str) -> None:
 
 
 def test_no_row_is_longer_than_rows_may_be(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our own limit: transactions tell it instead of reasons, as they tell the size of an item."""
+    """The limit of a row's length is ours: transactions report it as a ValidationException without cancellation
+    reasons, like an item's size."""
     monkeypatch.setattr("hashrange.items.rows.PACKED_BYTES_MIN", 10)
     monkeypatch.setattr("hashrange.items.rows.ROW_MAX_BYTES", 10)
     for name in WRITERS:

@@ -1,4 +1,4 @@
-"""Batches between their items: the loop is handed back while large ones run, and tables may change meanwhile."""
+"""Batches give way between their items: large ones yield the loop, and tables may change meanwhile."""
 
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -29,7 +29,7 @@ Step = Callable[[], None]
 
 @pytest.fixture
 def scope() -> Iterator[Scope]:
-    """Of a store in memory with the table `orders`."""
+    """A scope over a store in memory with the table `orders`."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
@@ -55,7 +55,7 @@ def current(scope: Scope) -> tuple[EmbeddedStore, OpenTable]:
     return scope.store, scope.tables["orders"]
 
 
-# --- the loop -------------------------------------------------------------------------------------
+# --- giving way -----------------------------------------------------------------------------------
 
 
 def test_small_batches_do_not_suspend(scope: Scope) -> None:
@@ -73,7 +73,7 @@ def test_large_batches_give_way_at_every_item(scope: Scope) -> None:
 
 
 def test_a_reply_holds_so_much_json_and_leaves_the_rest(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Items of tiny values have much more of it than they count bytes."""
+    """Items of tiny values have far more JSON than bytes of item size."""
     nulls = {"L": [{"NULL": True}] * 1_000}
     requests = [{"PutRequest": {"Item": key(place) | {"nulls": nulls}}} for place in range(20)]
     finish(started(scope, batch_write_item.OPERATION, {"RequestItems": {"orders": requests}}))
@@ -86,7 +86,7 @@ def test_a_reply_holds_so_much_json_and_leaves_the_rest(scope: Scope, monkeypatc
 
 
 def test_large_replies_are_made_one_after_the_other(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty of 30 MB each at a time would take more memory than a machine has."""
+    """Forty replies of 30 MB each at the same time would exhaust the memory of a machine."""
     finish(started(scope, batch_write_item.OPERATION, writes("x" * 40_000)))
     monkeypatch.setattr(steps, "REPLY_BYTES", 300_000)
     held: list[int] = []
@@ -199,11 +199,11 @@ def test_what_a_transaction_stands_in_the_way_of_is_left_over(scope: Scope, monk
     assert statistics_of(store, scope.tables["orders"].source_id).item_count == 2
 
 
-# --- a stall that outlasts all patience -----------------------------------------------------------
+# --- stalls longer than any retry -----------------------------------------------------------------
 
 
 def stall(scope: Scope, method: StoreMethod, done: int) -> FaultyStore:
-    """Let a method of the scope's store find it busy behind so many calls."""
+    """Let a method of the scope's store raise StorageBusy after `done` calls."""
     faulty = FaultyStore(current(scope)[0])
     faulty.fail(method, StorageBusy("The engine is catching up."), after_calls=done)
     scope.store = faulty

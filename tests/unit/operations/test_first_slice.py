@@ -1,4 +1,4 @@
-"""The entries that UpdateTable makes itself: of large rows too, from what was read to what is committed nobody else runs."""
+"""The first index entries, which UpdateTable writes itself: even with large rows, nothing else runs between reading and commit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ ITEMS = 5
 
 @pytest.fixture
 def scope() -> Iterator[Scope]:
-    """With a table of large items."""
+    """A scope with a table of large items."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     make = table_maker("orders")

@@ -1,4 +1,4 @@
-"""Nothing that a request has made waits for the collector, which would hold everybody up: references let go of it."""
+"""Requests leave no reference cycles: everything is freed by reference counts, because the garbage collector would stop all requests."""
 
 import gc
 from collections.abc import Collection, Iterator
@@ -63,9 +63,9 @@ def scope() -> Iterator[Scope]:
 
 
 def ask_all(scope: Scope, leavings: dict[str, set[str]] | None = None, former: Collection[int] = ()) -> None:
-    """Every request; what each leaves for the collector is added by its operation's name: classes of ours, and names of functions.
+    """Run all requests; `leavings` gets, by operation name, the qualified names of our garbage that each leaves.
 
-    `former` are ids of what was there before: other tests have left it, and some of it is garbage only later.
+    `former` has the ids of objects that existed before: other tests made them, and some become garbage only later.
     """
     for name, members in REQUESTS:
         try:

@@ -1,4 +1,4 @@
-"""ItemCollectionMetrics of collections that no test could fill: the range between two whole gigabytes that the size lies in."""
+"""ItemCollectionMetrics of collections too large to fill in a test: the size range is given in whole gigabytes."""
 
 from typing import Any
 

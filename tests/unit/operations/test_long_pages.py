@@ -1,4 +1,4 @@
-"""A long page between its slices: short ones while others have work for the loop, longer ones while nobody is there."""
+"""A long page is read in slices: short ones while other requests wait for the loop, longer ones while none do."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -35,14 +35,14 @@ def filled() -> Iterator[tuple[Scope, VirtualClock]]:
 
 
 def read(scope: Scope, between: Callable[[], None], **members: Any) -> tuple[int, list[str]]:
-    """How often a Scan of everything hands the loop back, and the sort keys that it finds."""
+    """Scan the table; return how often the scan gives way, and the sort keys found."""
     return driven(scope, scan.OPERATION, {"TableName": "orders"} | members, between)
 
 
 def driven(
     scope: Scope, operation: Operation, request: dict[str, Any], between: Callable[[], None]
 ) -> tuple[int, list[str]]:
-    """The same of any read."""
+    """Run a read; return how often it gives way, and the sort keys found. `between` runs each time."""
     coroutine = run_operation(scope, operation, request)
     pauses = 0
     while True:
@@ -55,7 +55,8 @@ def driven(
 
 
 def slices(rows: int, longest: int) -> int:
-    """So many slices has a page when each is twice as long as the one before."""
+    """The number of slices of a page of `rows` rows if each slice is twice as long as the one before, up to
+    `longest`."""
     count, length = 0, FIRST_SLICE
     while rows > 0:
         rows -= length
@@ -97,7 +98,7 @@ PARTITIONS, SORTS = 50, 40
 
 
 def select(scope: Scope, between: Callable[[], None]) -> tuple[int, list[str]]:
-    """The same of a statement of one span for each of very many keys."""
+    """Run a SELECT with one span for each of very many keys; return how often it gives way, and the sort keys found."""
     partitions, sorts = (
         ", ".join([f"'{number:{form}}'" for number in range(count)])
         for count, form in ((PARTITIONS, ""), (SORTS, "06"))

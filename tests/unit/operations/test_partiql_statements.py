@@ -1,4 +1,4 @@
-"""A statement is compiled once for everybody: what it comes to must follow the table that it meets, not the one it met before."""
+"""Compiled PartiQL statements are shared between tables and Regions: their access path must fit the table in use, not an earlier one."""
 
 import weakref
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ UPDATE = "UPDATE orders SET n = 1 WHERE pk = 'a' AND sk = 1 RETURNING ALL NEW *"
 
 @pytest.fixture
 def scopes() -> Iterator[tuple[Scope, Scope]]:
-    """Two Regions over one store; `orders` has a sort key in the first and none in the second."""
+    """Scopes of two Regions of one store; `orders` has a sort key in the first Region only."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     pair = tuple(scope_of(store, clock, region=region) for region in ("eu-west-1", "us-east-1"))
@@ -64,7 +64,7 @@ def test_the_same_text_means_what_each_table_makes_of_it(scopes: tuple[Scope, Sc
     ask(scopes[1], "PutItem", {"TableName": "orders", "Item": other})
     for _ in range(2):
         assert say(scopes[0], SELECT) == [item]
-        assert say(scopes[1], SELECT) == []  # there sk is only a filter
+        assert say(scopes[1], SELECT) == []  # in the second Region, sk is only a filter
     assert say(scopes[0], UPDATE) == [item | {"n": {"N": "1"}}]
     with pytest.raises(ApiError, match="conditional request failed"):
         say(scopes[1], UPDATE)
@@ -110,7 +110,8 @@ def test_values_of_one_request_do_not_reach_the_next() -> None:
 
 
 def test_what_a_statement_comes_to_goes_with_it() -> None:
-    """Statements that are too long to be kept would else fill the memory, with the tables that they met."""
+    """The bindings of a statement too long for the cache are freed with it; otherwise they and their tables would
+    fill the memory."""
     bindings: Bindings[OpenTable] = Bindings(lambda table, _: table)
     tables = [OpenTable(table_maker(name)(1)) for name in "ab"]
     text = f"SELECT * FROM t WHERE a = '{'x' * 10_000}'"
@@ -125,7 +126,7 @@ def test_what_a_statement_comes_to_goes_with_it() -> None:
 
 @pytest.mark.parametrize("terms", [140, 700], ids=["good", "too many operators"])
 def test_a_batch_of_many_new_texts_gives_others_their_turn(scopes: tuple[Scope, Scope], terms: int) -> None:
-    """25 long statements read in one piece would hold everybody up for some 0.2 s."""
+    """Parsing 25 long statements in one piece would block the loop for about 0.2 s."""
     blanks = " OR a = 'x'" * terms
     texts = [f"SELECT * FROM orders WHERE pk = '{number}' AND sk = 1 AND (b = 1{blanks})" for number in range(25)]
     record = OPERATIONS["BatchExecuteStatement"]

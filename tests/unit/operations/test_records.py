@@ -1,4 +1,4 @@
-"""What records say of requests, held against the requests: which tables they name, and whether they may change anything."""
+"""Operation records match their requests: the tables that requests name, and whether they can change data."""
 
 import json
 import re
@@ -36,15 +36,15 @@ ALSO_SOUND: dict[str, dict[str, Any]] = {
     "TransactWriteItems": {"TransactItems": [{"Delete": {"TableName": TABLE, "Key": KEY}}]},
     "BatchExecuteStatement": {"Statements": [{"Statement": f"SELECT * FROM {TABLE} WHERE pk = 'a' AND sk = 1"}, {"Statement": "none"}]},
 }  # fmt: skip
-"""Of operations whose other bodies are refused here, or change nothing."""
+"""Further valid bodies, for operations whose other bodies are refused here or change nothing."""
 NEED_MORE = {
     "DescribeStream", "DisableKinesisStreamingDestination", "GetRecords", "GetResourcePolicy", "GetShardIterator",
 }  # fmt: skip
-"""They ask for what is not there."""
+"""Operations that are refused here because they ask for something that does not exist."""
 CHANGE_NOTHING_YET = {
     "DisableKinesisStreamingDestination", "UpdateContinuousBackups", "UpdateContributorInsights",
 }  # fmt: skip
-"""They are answered as far as what they change is built."""
+"""Operations that write but change nothing yet, because their feature is not built."""
 
 
 def bodies_of(name: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Replies of items whose JSON is far longer than their size: a page ends, a transaction is refused, a batch leaves the rest."""
+"""Replies whose JSON is far longer than the items' sizes: a page ends early, a transaction is refused, a batch leaves keys unprocessed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,14 +27,15 @@ from tests.support.samples import finish
 ITEMS = 12
 NUMBERS = {"L": [{"N": "1E-130"}] * 100}
 BOUND = 54_000
-"""Each item has 14,000 characters of JSON, so the fourth one reaches it."""
+"""Limit of JSON in a reply: each item has 14,000 characters of JSON, so the fourth one reaches it."""
 FILLING = 4
 DEFAULTS: dict[str, Any] = read_page.__kwdefaults__ or {}
 
 
 @pytest.fixture
 def scope(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scope]:
-    """Of a store in memory with ITEMS such items in one partition of `orders`, which has a local index."""
+    """A scope over a store in memory with ITEMS items of much JSON in one partition of `orders`, which has a local
+    index."""
     for module in (select_reads, size_and_units, transaction_steps, commits, batch_execute_statement):
         monkeypatch.setattr(module, "REPLY_JSON_MAX_BYTES", BOUND)
     monkeypatch.setitem(DEFAULTS, "limit_json_bytes", BOUND)
@@ -196,7 +197,8 @@ def read(scope: Scope, place: int) -> Any:
 
 
 def test_records_of_a_page_are_short_because_what_is_stored_is() -> None:
-    """A page of GetRecords is bounded by its records' bytes at rest, and no byte at rest stands for more than this."""
+    """GetRecords limits a page by stored bytes: expanded by the longest substitution per byte, a page still fits the
+    limit of JSON."""
     longest = max(map(len, packing.SUBSTITUTIONS.values()))
     assert longest * GET_RECORDS_MAX_BYTES <= REPLY_JSON_MAX_BYTES
 

@@ -1,4 +1,4 @@
-"""Every write and every transaction of an operation has a request id of its own, so that a store can ask what became of it."""
+"""Every write and every transaction passes its own request id to the store, so that its outcome can be looked up."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ WRITES: list[tuple[str, dict[str, Any], int]] = [
 
 
 class Recorder:
-    """The arguments of every call of a method that it passes on."""
+    """Wraps a method and records one argument of each call."""
 
     def __init__(self, method: Any, position: int, ids: list[Any]) -> None:
         self.method, self.position, self.ids = method, position, ids
@@ -42,7 +42,7 @@ class Recorder:
 
 @pytest.fixture
 def recorded() -> Iterator[tuple[Scope, list[Any]]]:
-    """A scope with the table `orders`, and the ids that its store was handed."""
+    """A scope with the table `orders`, and the request ids that its store received."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))

@@ -1,4 +1,4 @@
-"""What is there at once is returned at once, without a coroutine; of a store that has to wait comes the same, later."""
+"""Operations on one item return without a coroutine when the store answers at once; with a store that waits, the reply is the same."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -55,7 +55,7 @@ def asked(scope: Scope, name: str, members: dict[str, Any]) -> tuple[Any, Meter]
 
 
 def ended(soon: Any) -> Any:
-    """What came of it, as plain values or as the refusal's code."""
+    """The reply as plain values, or the error code of a refusal."""
     try:
         reply = drive(soon)
     except ApiError as refusal:

@@ -1,4 +1,4 @@
-"""A front end without sockets: requests as bytes in, replies as bytes out, on a clock that the test moves."""
+"""A front end without sockets: requests in as bytes, replies out as bytes, on a clock that the test moves."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -23,11 +23,11 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from tests.support.signing import sign
-from tests.support.working import Turns as Turns  # noqa: PLC0414 - tests of the server find it here
+from tests.support.working import Turns as Turns  # noqa: PLC0414 - re-exported for tests of the server
 
 
 class FakeTransport(asyncio.Transport):
-    """Keeps what was written."""
+    """A transport that keeps the written bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,13 +78,13 @@ class FakeTransport(asyncio.Transport):
         self.reads = True
 
     def take(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes written since the last call."""
         written, self.written = self.written, b""
         return written
 
 
 class StubCatalog:
-    """No tables here; some elsewhere."""
+    """A catalog without tables in this Region; one name exists in another Region."""
 
     is_late = False
 
@@ -96,7 +96,7 @@ class StubCatalog:
 
 
 class StubStore:
-    """Positions only: commits become durable when the test says so."""
+    """A store without data, only commit positions: commits become durable when the test calls `sync`."""
 
     def __init__(self) -> None:
         self.catalog = StubCatalog()
@@ -115,7 +115,7 @@ class StubStore:
         self.waiting.append(callback)
 
     def sync(self, error: StorageError | None = None) -> None:
-        """All commits become durable, or their waiters hear why not."""
+        """Make all commits durable, or report `error` to those who wait for them."""
         if error is None:
             self.durable = self.committed
         waiting, self.waiting = self.waiting, []
@@ -123,7 +123,7 @@ class StubStore:
             callback(error)
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """There never is any."""
+        """Ignored: this store never has work."""
 
     def lease(self) -> object:
         return None
@@ -132,7 +132,7 @@ class StubStore:
         return []
 
     async def settle(self) -> float:
-        """Nothing is ever out of order."""
+        """Nothing to settle."""
         return 1.0
 
     async def apply_delayed(self, lease: object, limit_rows: int) -> None:
@@ -158,14 +158,14 @@ class StubStore:
 
 
 class EchoRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the operations of this file take."""
+    """The request of the echo operations of this file."""
 
     TableName: str
     ConsistentRead: bool | None = None
 
 
 async def echo(scope: Scope, request: EchoRequest) -> Reply:
-    """Says where it ran; some table names make it do something else."""
+    """Return the account, Region and table name; special table names suspend, fail, or give a large reply."""
     name = request.TableName
     if name == "bare":
         await asyncio.sleep(0)
@@ -187,7 +187,7 @@ async def echo(scope: Scope, request: EchoRequest) -> Reply:
 
 
 async def commit(scope: Scope, request: EchoRequest) -> Reply:
-    """Commits something that is not durable yet; refuses afterwards when the table is called `missing`."""
+    """Make a commit that is not durable yet, then act as `echo` does, which refuses some table names."""
     scope.store.committed += 1  # type: ignore[attr-defined]
     return await echo(scope, request)
 
@@ -206,7 +206,7 @@ ECHO_OPERATIONS = {
 
 
 class FrontEnd:
-    """Connections over the stub store."""
+    """Connections and a service over the stub store, or over a real store."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class FrontEnd:
         front.look_behind(self.connections.incoming.count_behind)
 
     def replace_run(self, name: str, run: Any) -> None:
-        """From now on, the operation of that name does this."""
+        """Replace the function that runs the operation."""
         self.service.operations = {
             **self.service.operations,
             name: msgspec.structs.replace(self.service.operations[name], run=run),
@@ -238,18 +238,18 @@ class FrontEnd:
         self.connections.incoming._handle = self.front().handle
 
     def front(self) -> Front:
-        """What answers requests."""
+        """A front over the service, which runs requests."""
         return http_front(self.service, self.access, Clients(lambda: len(self.connections.open), host_of_connection))
 
     def connect(self) -> tuple[Connection, FakeTransport]:
-        """A new client."""
+        """Connect a new client."""
         connection = Connection(self.connections)
         transport = FakeTransport()
         connection.connection_made(transport)
         return connection, transport
 
     def ask(self, data: bytes) -> bytes:
-        """What a new client gets at once for these bytes."""
+        """The reply that a new client gets at once to these bytes."""
         connection, transport = self.connect()
         connection.data_received(data)
         connection.connection_lost(None)
@@ -262,7 +262,7 @@ class FrontEnd:
         headers: dict[str, str] | None = None,
         **signing: Any,
     ) -> bytes:
-        """A signed request as bytes; None as a header's value leaves it out."""
+        """A signed request as bytes; a header with the value None is left out."""
         complete = {
             "Host": "localhost:8000",
             "Content-Type": "application/x-amz-json-1.0",
@@ -275,13 +275,13 @@ class FrontEnd:
 
 
 def as_bytes(headers: Mapping[str, str], body: bytes, line: str = "POST / HTTP/1.1") -> bytes:
-    """A request as it goes over the wire."""
+    """An HTTP request as bytes."""
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"{line}\r\n{head}\r\n".encode("latin-1") + body
 
 
 class Parsed(msgspec.Struct):
-    """One reply."""
+    """One parsed reply."""
 
     status: int
     headers: dict[str, str]
@@ -289,7 +289,7 @@ class Parsed(msgspec.Struct):
 
 
 def replies(data: bytes) -> list[Parsed]:
-    """All replies in the bytes of one connection; fails when something is left over."""
+    """All replies in the bytes of one connection; fails when bytes are left over."""
     found = []
     while data:
         head, blank, data = data.partition(b"\r\n\r\n")

@@ -22,13 +22,13 @@ Scenario = Callable[[Server, StubStore, int], Awaitable[None]]
 
 
 def run_on_asyncio(main: Any) -> None:
-    """The loop of Python itself."""
+    """Run on asyncio's own event loop."""
     asyncio.run(main)
 
 
 @pytest.fixture(params=[run_on_best_loop, run_on_asyncio], ids=["best-loop", "asyncio"])
 def play(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """play(scenario, **settings): runs it beside a started server."""
+    """play(scenario, **settings): runs the scenario against a started server."""
 
     async def serve(scenario: Scenario, settings: Settings) -> None:
         store = StubStore()
@@ -57,20 +57,20 @@ def request_bytes(operation: str = "GetItem", body: bytes = b'{"TableName":"musi
 
 
 async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes | None = None) -> Parsed:
-    """Send (a signed GetItem, if nothing else is given) and read one reply."""
+    """Send a request (a signed GetItem by default) and read one reply."""
     writer.write(request_bytes() if data is None else data)
     return await read_reply(reader)
 
 
 async def read_reply(reader: asyncio.StreamReader) -> Parsed:
-    """The next one, whole."""
+    """Read the next complete reply."""
     head = await reader.readuntil(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
     return reply(head + await reader.readexactly(length))
 
 
 async def close(writer: asyncio.StreamWriter) -> None:
-    """Leave; returns once the server knows."""
+    """Close the connection, and return once the server has noticed."""
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()

@@ -1,4 +1,4 @@
-"""Who is let in, with and without a credentials file."""
+"""Authentication: which requests are accepted with and without a credentials file."""
 
 import re
 import time
@@ -250,7 +250,7 @@ def test_a_presigned_request_with_text_beyond_latin_1_has_a_wrong_signature(
     kind, message = code_and_message(strict.ask(data))
     assert kind == "com.amazon.coral.service#InvalidSignatureException"
     assert message.startswith("The request signature we calculated does not match")
-    # Without a credentials file no signature is checked: this one is as good as any.
+    # Without a credentials file no signature is checked, so any signature is accepted.
     assert reply(FrontEnd().ask(data)).status == 200
 
 

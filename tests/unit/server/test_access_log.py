@@ -1,4 +1,4 @@
-"""The access log's lines: tables and units of what reached its operation, and at the end of a refusal's the exception that a client hears."""
+"""Lines of the access log: tables and units of each operation that ran, and the exception name of a refusal."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def front() -> FrontEnd:
 
 
 def lines(front: FrontEnd, data: bytes, caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What is logged for these bytes, request ids replaced."""
+    """The lines logged for these bytes, with request ids replaced."""
     caplog.set_level("INFO", "hashrange.access")
     front.ask(data)
     told = [record.getMessage() for record in caplog.records if record.name == "hashrange.access"]
@@ -56,7 +56,7 @@ def test_what_is_no_call_names_its_exception_too(front: FrontEnd, caplog: pytest
 
 
 def test_what_a_client_says_is_no_exception(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
-    """A reply that succeeded is not looked at, and a health check's text names none."""
+    """A health check's reply is not searched for an exception name."""
     (found,) = lines(front, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", caplog)
     assert re.fullmatch(r"- GET / - 200 \d+ ID - - -", found), found
 
@@ -73,7 +73,7 @@ IS_ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}
 
 @pytest.fixture
 def filled() -> Iterator[FrontEnd]:
-    """Over a store with the tables `orders`, which has an item, and `others`, which has none."""
+    """A front end over a store with the table `orders`, which has one item, and the empty table `others`."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     for name in ("orders", "others"):

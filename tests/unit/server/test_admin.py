@@ -1,4 +1,4 @@
-"""The admin API: who is let in, what is refused and in which words, and what each endpoint does."""
+"""The admin API: accepted clients, refusals with their messages, and the effect of each endpoint."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ INDEX_DELAY_SECONDS = 3600.0
 DAY_SECONDS = 86_400
 
 
-# --- who is let in, and what is refused --------------------------------------------------------------
+# --- accepted clients, and refusals -------------------------------------------------------------------
 
 
 def ask(
@@ -46,7 +46,7 @@ def ask(
     headers: dict[str, str] | None = None,
     **settings: Any,
 ) -> Parsed:
-    """What a client at that address hears at once."""
+    """The immediate reply to a client at this address."""
     front_end = FrontEnd(settings=Settings(**({"admin": True} | settings)))
     connection, transport = front_end.connect()
     transport.peer = None if host is None else (host, 40_000)
@@ -92,7 +92,7 @@ def test_everyone_is_let_in_if_the_operator_says_so() -> None:
 @pytest.mark.parametrize("method", ["POST", "OPTIONS", "GET"])
 @pytest.mark.parametrize("admin_from", ["loopback", "everyone"])
 def test_web_pages_are_not(method: str, admin_from: str) -> None:
-    """Neither by a simple request, nor are they told that they may send another one."""
+    """Requests from web pages are refused, and a preflight request is not granted."""
     headers = {"Origin": "http://shop.example", "Access-Control-Request-Method": "POST"}
     answer = ask(ADVANCE, method, b'{"seconds": 1}', headers=headers, admin_from=admin_from)
     assert answer.status == 403
@@ -161,11 +161,11 @@ def test_every_endpoint_is_documented() -> None:
     assert [line for line in page.splitlines() if line.startswith("## `")] == [f"## `{one.shown}`" for one in ENDPOINTS]
 
 
-# --- what endpoints do -------------------------------------------------------------------------------
+# --- effects of endpoints ----------------------------------------------------------------------------
 
 
 class Operated:
-    """A started server, as its operator and its clients see it."""
+    """A started server, used by its operator and by clients."""
 
     def __init__(self, *, is_suspending: bool = False, clock: Clock | None = None, **settings: Any) -> None:
         self.clock = clock or MovableClock(SystemClock())
@@ -195,7 +195,7 @@ class Operated:
         return self.client.send("POST", f"/_hashrange/v1/{path}", {"Content-Type": "application/json"}, body)
 
     def refusal(self, path: str, **members: Any) -> tuple[int, str]:
-        """Status and sentence."""
+        """Status and message of a refused request."""
         answer = self.send(path, **members)
         told = answer.json()
         assert list(told) == ["error"]
@@ -206,7 +206,7 @@ class Operated:
         return answer.json()
 
     def ask(self, operation: str, client: RawClient | None = None, **members: Any) -> Any:
-        """The reply of an operation on the table `orders`."""
+        """The reply to an operation on the table `orders`."""
         answer = (client or self.client)(operation, {"TableName": "orders"} | members)
         assert answer.status == 200, answer
         return answer.json()
@@ -227,7 +227,7 @@ class Operated:
             self.ask("PutItem", Item={"id": {"S": name}, **attributes})
 
     def expire_after(self) -> None:
-        """Turn time to live on, and wait until it is."""
+        """Turn time to live on, and wait until it is in effect."""
         self.ask("UpdateTimeToLive", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
         self.post("clock/advance", seconds=0)
 
@@ -241,7 +241,7 @@ def in_seconds(seconds: float) -> dict[str, str]:
 
 @pytest.fixture
 def operate() -> Iterator[Callable[..., Operated]]:
-    """operate(**settings): a started server, which is stopped at the end."""
+    """operate(**settings): starts a server, which is stopped at the end."""
     started: list[Operated] = []
 
     def start(**settings: Any) -> Operated:
@@ -403,7 +403,7 @@ def test_the_largest_partition_splits(operate: Callable[..., Operated], is_suspe
 
 
 def test_a_partition_that_holds_several_keys_is_chosen_before_a_wider_one(operate: Callable[..., Operated]) -> None:
-    """Two keys are parted after some splits, whatever their hashes, and each split but the last keeps them together."""
+    """The two keys' partition is chosen until they are separated: each split but the last keeps them together."""
     operated = operate()
     operated.create()
     operated.put("a", "b")

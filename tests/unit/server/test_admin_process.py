@@ -1,4 +1,4 @@
-"""A server as a process: the admin API is there when it is asked for, moves the clock of a running server, and is gone otherwise."""
+"""The admin API of a server process: present only when enabled, it moves the clock of the running server."""
 
 import json
 from pathlib import Path

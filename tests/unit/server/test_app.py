@@ -1,4 +1,4 @@
-"""The whole server as a process: it tells its endpoint, serves, and ends cleanly on a signal with its data kept."""
+"""The whole server as a process: it prints its endpoint, serves, and on a signal ends cleanly and keeps its data."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ TABLE = {
 
 
 class Process:
-    """A server in a process of its own."""
+    """A server in its own process."""
 
     def __init__(self, data_dir: str) -> None:
         command = [sys.executable, "-c", PROGRAM, data_dir]
@@ -38,7 +38,7 @@ class Process:
         self.raw = RawClient("127.0.0.1", port)
 
     def end(self, name: signal.Signals) -> tuple[int, str]:
-        """Exit status and what stood on standard error."""
+        """Send the signal; return the exit status and standard error."""
         self.process.send_signal(name)
         _, errors = self.process.communicate(timeout=20)
         return self.process.returncode, errors

@@ -1,4 +1,4 @@
-"""Bodies in chunks: what comes around the data is bounded too."""
+"""Bodies in chunks: the bytes around the data (chunk headers, extensions, trailers) are limited too."""
 
 import pytest
 

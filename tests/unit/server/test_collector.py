@@ -1,4 +1,4 @@
-"""The collector looks at few objects at a time in a server's own process, and does as it likes in any other."""
+"""The garbage collector visits few objects at a time in a server's own process, and is unchanged in any other process."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixtur
 
 
 class Circle:
-    """It refers to itself, so only the collector lets go of it."""
+    """An object that refers to itself, so that only the collector frees it."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -28,7 +28,8 @@ class Circle:
 
 @pytest.fixture(autouse=True)
 def left_as_it_was() -> Iterator[None]:
-    """The collector sees everything at first (tests/conftest.py freezes what it finds)."""
+    """Unfreeze all objects for a test, since tests/conftest.py freezes the existing ones; restore the collector
+    afterwards."""
     gc.unfreeze()
     yield
     collector.release()

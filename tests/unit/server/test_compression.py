@@ -1,4 +1,4 @@
-"""Compressed bodies and replies."""
+"""Compressed request bodies and compressed replies."""
 
 import gzip
 import json
@@ -105,8 +105,8 @@ def test_large_replies_are_compressed_for_who_asks(front: FrontEnd) -> None:
 
 
 def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its connection's next request waits until it is out."""
-    monkeypatch.setattr(steps, "_look", None)  # what a dispatcher installs is taken back
+    """Compression of a large reply gives way, and the next request of its connection waits until the reply is sent."""
+    monkeypatch.setattr(steps, "_look", None)  # undo what a dispatcher installs
     monkeypatch.setattr(steps, "_queue", None)
     text = "".join(random.Random(1).choices("abcdefgh", k=1 << 20))
 

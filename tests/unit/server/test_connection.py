@@ -1,4 +1,4 @@
-"""How connections behave: pieces, pipelines, pauses, limits, ends."""
+"""HTTP connections: split input, pipelined requests, pauses, limits, and closing."""
 
 from typing import Any
 
@@ -225,7 +225,7 @@ def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     assert [status for _, status, _ in seen] == [413, 408, 503]
 
 
-# --- many connections, and the end --------------------------------------------------------------
+# --- many connections, and closing ---------------------------------------------------------------
 
 
 def test_connections_over_the_cap_hear_503() -> None:
@@ -241,7 +241,7 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
     connection, _ = front.connect()
     refused = [front.connect() for _ in range(TURNED_AWAY_MAX + 2)]
     assert [reply(transport.take()).status for _, transport in refused] == [503] * len(refused)
-    # So many may read why; the others are closed at once, for each of them holds a descriptor.
+    # Only TURNED_AWAY_MAX clients get time to read the refusal; the others are closed at once to free descriptors.
     assert [transport.is_closed for _, transport in refused] == [False] * TURNED_AWAY_MAX + [True] * 2
     connection.connection_lost(None)
     assert reply(front.ask(front.request())).status == 200
@@ -254,7 +254,7 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
 
 
 def test_those_turned_away_over_tls_are_closed_once(front: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TLS cannot be ended on one side only."""
+    """TLS cannot be closed in one direction only, so refused connections are closed at once."""
     monkeypatch.setattr(FakeTransport, "can_write_eof", lambda _: False)
     front.connections.connections_max = 0
     refused = [front.connect() for _ in range(TURNED_AWAY_MAX + 2)]

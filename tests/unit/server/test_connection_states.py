@@ -1,4 +1,4 @@
-"""The states of a connection: each is reached and left, nothing happens beside the tables, and each step has its event."""
+"""States of a connection: each is reached and left, all transitions are in the tables, and each has its event."""
 
 from enum import StrEnum
 from itertools import product
@@ -31,7 +31,7 @@ from hashrange.server.connection_states import (
 )
 
 MACHINES: dict[type[StrEnum], StrEnum] = {Receiving: BETWEEN, Answering: IDLE, Sending: FLOWING, Input: LISTENING}
-"""Each machine and the state in which it begins."""
+"""Each state machine's type and its initial state."""
 FINAL = {states.GONE, states.ENDED}
 EVENTS: dict[str, dict[Any, Any]] = {name: value for name, value in vars(states).items() if isinstance(value, dict) and name.isupper()}  # fmt: skip
 BOOLEANS = (False, True)
@@ -68,7 +68,7 @@ def test_an_event_stays_within_its_machine_and_its_states(name: str) -> None:
 
 
 def test_a_state_belongs_to_one_machine() -> None:
-    """They are strings, which are equal if their texts are."""
+    """States are strings, so two states of different machines with the same text would be equal."""
     everything = [str(state) for machine in MACHINES for state in machine]
     assert len(set(everything)) == len(everything)
 

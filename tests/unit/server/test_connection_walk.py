@@ -1,6 +1,6 @@
-"""Random walks: whatever clients, transports, replies and time do, and in whichever order, connections keep their rules.
+"""Random walks: connections keep their invariants in any order of client actions, transport events, replies and time.
 
-Some clients share a front end without a dispatcher: the walk answers the requests that it is handed, when it likes.
+The clients share a front end without a dispatcher: the walk itself answers the requests, when it chooses.
 """
 
 import random
@@ -43,15 +43,15 @@ EVENTS = 1_500
 CLIENTS = 4
 ROOM_BYTES = 160_000
 BODY_BYTES_MAX = 150_000
-"""Of this walk: a large body in chunks takes nearly all of the room, and two others do."""
+"""Limit of a body in this walk: one large body in chunks takes nearly all of ROOM_BYTES, and so do two others."""
 TURN_BYTES = 100_000
-"""Of long reads: one and a half of the longest."""
+"""Limit of long reads in a turn: 1.5 times the longest read."""
 GARBAGE = b"GARBAGE\r\n\r\n"
 DEADLINE_STATUS = {408, 503}
 
 
 class Transport(FakeTransport):
-    """May find its client not reading at any write."""
+    """A transport that may block at any write, as if the client did not read."""
 
     def __init__(self, chance: random.Random) -> None:
         super().__init__()
@@ -71,20 +71,20 @@ class Transport(FakeTransport):
         return not self.is_tls
 
     def pause_reading(self) -> None:
-        """On a closed transport, uvloop raises RuntimeError."""
+        """Assert that the transport is open: on a closed one, uvloop raises RuntimeError."""
         assert not self.has_ended
         assert not self.is_closed
         super().pause_reading()
 
     def resume_reading(self) -> None:
-        """A loop that listened to a client that has ended would find the end again."""
+        """Assert that the client has not ended: a loop that read it again would report the end a second time."""
         assert not self.has_ended
         assert not self.is_closed
         super().resume_reading()
 
 
 class Client:
-    """What it sends, and how far it has come."""
+    """A client: the bytes that it still has to send, and its progress."""
 
     def __init__(self, connections: Connections, chance: random.Random) -> None:
         self.chance = chance
@@ -94,7 +94,7 @@ class Client:
         self.transport.connection = self.connection
         self.data = b""
         self.count = 0
-        """Requests that it should be answered, unless something ends it before."""
+        """Number of requests that must be answered, unless something ends the connection earlier."""
         self.sends_garbage = self.asks_to_close = False
         self.has_left = False
         self.is_undisturbed = True
@@ -104,7 +104,7 @@ class Client:
             self.data += b"POST /more HTTP/1.1\r\n\r\n" * chance.choice((0, 1, 1_000))
 
     def next_message(self) -> bytes:
-        """A request of any kind, or something else."""
+        """A random request, or garbage."""
         chance = self.chance
         if chance.random() < 0.06:
             self.sends_garbage = True
@@ -133,7 +133,7 @@ class Client:
         return transport.reads and not (self.has_left or transport.has_ended or transport.is_closed)
 
     def send(self) -> None:
-        """One read, as long as it is listened to; at last, perhaps, the end."""
+        """Send one piece if the server is reading; when all is sent, perhaps end the connection."""
         if not self.may_send:
             return
         size_bytes = self.chance.choice((1, 30, 1_000, PIECE_BYTES, PIECE_BYTES + 1, 60_000))
@@ -143,23 +143,23 @@ class Client:
         elif self.chance.random() < 0.5:
             self.transport.has_ended = True
             if not self.connection.eof_received():
-                self.is_undisturbed = False  # under TLS, what is in work then is not answered any more
+                self.is_undisturbed = False  # under TLS, requests in work are not answered after the client ended
                 self.transport.close()
 
     def stop_reading(self) -> None:
-        """As `unblock`'s counterpart: at any time, not only at a write."""
+        """Block the transport at any time, not only at a write."""
         if not self.has_left and not self.transport.is_blocked:
             self.transport.is_blocked = True
             self.connection.pause_writing()
 
     def read_on(self) -> None:
-        """All that was written."""
+        """Read all that was written, which unblocks the transport."""
         if not self.has_left and self.transport.is_blocked:
             self.transport.is_blocked = False
             self.connection.resume_writing()
 
     def leave(self) -> None:
-        """The transport says that the connection is lost, some time after it was closed or reset."""
+        """Report the connection as lost, perhaps some time after it was closed or reset."""
         if not self.has_left:
             self.is_undisturbed = self.is_undisturbed and self.transport.is_closed
             self.has_left = True
@@ -168,7 +168,7 @@ class Client:
 
 
 class Walk:
-    """One walk from one seed."""
+    """A random walk from one seed."""
 
     def __init__(self, seed: int) -> None:
         self.chance = chance = random.Random(seed)
@@ -185,7 +185,7 @@ class Walk:
         self.seen: set[Any] = set()
 
     def handle(self, calls: Sequence[tuple[HttpRequest, Respond]]) -> None:
-        """Some are answered at once, others later."""
+        """Take requests: some are answered at once, others later."""
         for call in calls:
             self.in_work.append(call)
             if self.chance.random() < 0.3:
@@ -196,7 +196,7 @@ class Walk:
         respond(200, request.url + b" " * self.chance.choice((10, 70_000)), b"text/plain")
 
     def step(self) -> None:
-        """Something happens."""
+        """Do one random event."""
         chance = self.chance
         client = chance.choice(self.clients)
         match chance.choices(range(8), (40, 30, 15, 3, 8, 2, 1, 1))[0]:
@@ -221,7 +221,7 @@ class Walk:
                 self.everybody.append(self.clients[-1])
 
     def sweep(self) -> None:
-        """Whoever is refused or cut off by a deadline is not answered any more."""
+        """Apply deadlines; a client that is refused or cut off expects no further replies."""
         late = {client: client.connection.receiving for client in self.clients}
         while self.connections.sweep():
             pass
@@ -230,7 +230,7 @@ class Walk:
                 client.is_undisturbed = False
 
     def check(self) -> None:
-        """What holds after every event."""
+        """Assert the invariants that hold after every event."""
         for client in self.clients:
             self.seen |= {
                 client.connection.receiving, client.connection.answering, client.connection.sending, client.connection.input
@@ -251,7 +251,8 @@ class Walk:
                 assert connection.answering is BUSY or connection.ready or client.transport.is_closed
 
     def check_listening(self, client: Client) -> None:
-        """A client is listened to unless something is in the way: each reason is looked up where it lies."""
+        """Assert that the server reads a client exactly if no reason to pause exists; each reason is read from its
+        own component."""
         connection = client.connection
         assert client.transport.reads == (connection.input is LISTENING) or connection.input in (ENDING, ENDED)
         if connection.input in (ENDING, ENDED) or client.transport.is_closed:
@@ -265,7 +266,7 @@ class Walk:
         assert (connection.input is PAUSED) == (client.transport.is_blocked or not has_room or is_in_the_way)
 
     def finish(self) -> None:
-        """Everybody sends what is left, reads everything, and is answered."""
+        """Let all clients send the rest and read everything, and answer all requests."""
         is_quiet = False
         while not is_quiet:
             for client in self.clients:
@@ -293,7 +294,7 @@ class Walk:
         assert not (long_reads._listened or long_reads._held)
 
     def check_end(self, client: Client) -> None:
-        """Nothing is left to do for it, and it could send everything."""
+        """Assert that nothing is left to do for the client, and that it could send everything."""
         connection = client.connection
         assert connection.answering is not BUSY
         assert client.transport.is_closed or not (connection.has_more or client.transport.has_ended or client.data)
@@ -301,7 +302,7 @@ class Walk:
             assert connection.receiving in OVER or (connection.receiving is LINGERING and not client.transport.is_tls)
 
     def check_replies(self, client: Client) -> None:
-        """They are in order, and all of them are there if nothing has ended the connection before."""
+        """Assert that the replies are in order, and complete unless the connection was ended earlier."""
         answered = replies(client.transport.written.replace(CONTINUE, b""))
         while answered and answered[-1].status in DEADLINE_STATUS:
             assert not client.is_undisturbed or answered[-1].status == 503
@@ -321,7 +322,7 @@ class Walk:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails when bytes are parsed for a connection that must not parse any."""
+    """Fail when bytes are parsed for a connection in a state that forbids parsing."""
     owners: dict[Reading, Connection] = {}
     feed, begin = Reading.feed, Connection.__init__
 

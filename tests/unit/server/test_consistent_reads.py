@@ -1,4 +1,4 @@
-"""Consistent reads wait until what they tell is synced, and for nothing else: others' large writes hold them up no longer."""
+"""Consistent reads wait until the data they return is synced, and not for large unsynced writes to other tables."""
 
 import asyncio
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ EVENTUAL = ("GetItem", {"TableName": "written", "Key": KEY})
 
 
 class World:
-    """A front end and a store whose syncs run when the test lets the loop go on."""
+    """A front end, and a store whose syncs run only when the test runs the loop."""
 
     def __init__(self, folder: Path) -> None:
         self.loop = asyncio.new_event_loop()
@@ -52,7 +52,7 @@ class World:
         return [answer.status for answer in replies(self.transport.take())]
 
     def sync(self) -> None:
-        """Everything is durable now, and whoever waited has been told."""
+        """Make everything durable, and let all waiting requests be answered."""
         self.loop.run_until_complete(durable(self.store))
         self.transport.take()
 
@@ -78,7 +78,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def put_unsynced(world: World, name: str) -> None:
-    """Through the store, for a client's own connection would wait for its reply."""
+    """Write through the store, because a client's connection would wait for its reply until the write is durable."""
     opened = world.store.catalog.find("000000000000", "us-east-1", name)
     assert opened is not None
     finish(world.store.mutate(opened, opened.item_key({"pk": {"S": "q"}}), lambda _: row_of(7, b'{"pk":{"S":"q"}}')))

@@ -1,4 +1,4 @@
-"""Deadlines of slow clients: one for each state of their connections, looked at in slices."""
+"""Deadlines of slow clients: one for each state of their connections, checked in slices."""
 
 from typing import Any
 
@@ -118,7 +118,7 @@ def test_half_a_request_behind_a_whole_one_has_its_deadline(front: FrontEnd) -> 
 
 
 def test_a_closed_connection_whose_client_does_not_read_is_cut_off(front: FrontEnd) -> None:
-    """What the transport holds may be too little for a pause of writing."""
+    """The unread rest in the transport may be too small to pause writing, so a deadline must end the connection."""
     connection, transport = front.connect()
     connection.data_received(front.request(headers={"Connection": "close"}))
     assert transport.is_closed
@@ -137,7 +137,7 @@ def test_a_connection_with_requests_to_answer_is_not_idle(front: FrontEnd) -> No
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem") + front.request(b'{"TableName":"second"}'))
     turns.turn()
-    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX + 1)  # the first one's commit takes long
+    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX + 1)  # the first request's commit takes long
     front.store.sync()
     front.connections.sweep()
     while turns.due:

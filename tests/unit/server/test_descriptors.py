@@ -1,4 +1,4 @@
-"""Whatever the limit of open files is, connections leave the engine what it may need."""
+"""Whatever the limit of open files, connections leave enough descriptors for the engine."""
 
 import logging
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ resource = pytest.importorskip("resource", reason="Windows has no limit of open 
 
 @pytest.fixture
 def hard() -> Iterator[int]:
-    """The hard limit; leaves the limits as they were."""
+    """The hard limit of open files; restores both limits afterwards."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     yield before[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -1,4 +1,4 @@
-"""Which answer a request gets: the order of checks, the commit barrier, and what happens when something of ours fails."""
+"""Dispatch of requests: the order of checks, the commit barrier, and replies to internal failures."""
 
 import asyncio
 import gzip
@@ -153,7 +153,7 @@ def test_only_eventually_consistent_reads_pass_the_barrier(
 
 
 def test_a_read_that_is_not_eventual_and_names_no_table_waits() -> None:
-    """Nothing is known of what its reply tells."""
+    """Without a table name, the dispatcher cannot know which commits the reply depends on, so it waits for all."""
     silent = Operation("GetItem", EchoRequest, echo, is_eventual=lambda _request: False)
     front = FrontEnd(operations={"GetItem": silent})
     front.store.committed += 1
@@ -180,7 +180,7 @@ def test_a_failed_sync_acknowledges_nothing(front: FrontEnd, caplog: pytest.LogC
     assert "the disk is full; free some space" in caplog.text
 
 
-# --- our own failures ---------------------------------------------------------------------------
+# --- internal failures ---------------------------------------------------------------------------
 
 
 def test_a_bug_is_a_500_with_a_trace_under_the_requests_id(front: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
@@ -253,7 +253,7 @@ def test_malformed_without_a_fault_that_the_slow_path_can_word_is_a_serializatio
     assert reply(front.ask(front.request())).body == b'{"__type":"com.amazon.coral.service#SerializationException"}'
 
 
-# --- what is no call ----------------------------------------------------------------------------
+# --- requests that are not calls of the API ------------------------------------------------------
 
 
 def test_health(front: FrontEnd) -> None:
@@ -304,7 +304,8 @@ def test_a_request_that_is_looked_at_again_is_decoded_once_more_only(
 
 
 def test_what_no_signature_vouches_for_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading it over tells whether it is JSON, which comes before the signature; making values of it costs a hundred times as much."""
+    """Scanning a body shows whether it is JSON, which is checked before the signature; decoding it costs a hundred
+    times as much."""
     front = FrontEnd()
     decoded: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Which requests begin first, and how many are in work: quick ones at once, all others as there is time."""
+"""Scheduling of requests: quick ones begin at once, all others as time permits, and the number in work is limited."""
 
 import weakref
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ HEAVY, LONG, WRITE = "TransactWriteItems", "Scan", "PutItem"
 
 
 class Served:
-    """A front end whose turns the test takes; what ran, in order."""
+    """A front end whose turns the test runs; `ran` lists the operations that ran, in order."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -45,13 +45,13 @@ class Served:
         return await echo(scope, request)
 
     async def heavy(self, scope: Scope, request: EchoRequest) -> Reply:
-        """Takes a slice of time, and cannot give way."""
+        """Take one slice of time without giving way."""
         self.ran.append(request.TableName)
         self.front.clock.advance_all(SLICE_SECONDS)
         return {}
 
     async def long(self, scope: Scope, request: EchoRequest) -> Reply:
-        """Takes five slices, and gives way between them."""
+        """Take five slices of time, and give way after each."""
         self.ran.append(request.TableName)
         self.in_work += 1
         self.in_work_max = max(self.in_work, self.in_work_max)
@@ -62,7 +62,7 @@ class Served:
         return {}
 
     def known(self, count: int) -> list[Any]:
-        """Clients whose first request, a quick one, has been answered."""
+        """Clients whose first request, a quick one, has already been answered."""
         clients = [self.front.connect() for _ in range(count)]
         for connection, _ in clients:
             connection.data_received(self.front.request())
@@ -73,7 +73,7 @@ class Served:
         return clients
 
     def run(self) -> int:
-        """Turns until nothing is left to do; how many."""
+        """Run turns until nothing is left to do; return their number."""
         count = 0
         while self.turns.due:
             self.turns.turn()
@@ -129,7 +129,7 @@ def test_a_long_or_compressed_body_is_not_quick(served: Served) -> None:
 
 
 def test_only_so_many_are_in_work(served: Served) -> None:
-    """Each holds what was decoded of its body."""
+    """Each request in work holds its decoded body, so their number is limited."""
     clients = served.known(3 * IN_WORK_MAX)
     for connection, _ in clients:
         connection.data_received(served.front.request(body("long"), LONG))
@@ -153,7 +153,7 @@ def test_what_waits_is_begun_although_quick_ones_never_end(served: Served) -> No
 
 
 def test_in_a_crowd_those_that_read_go_first(served: Served) -> None:
-    """A write may cost more than its size tells."""
+    """The cost of a write may be higher than its body's size suggests."""
     clients = served.known(CROWD + 5 * GROUP_MAX)
     for place, (connection, _) in enumerate(clients[:-2]):
         connection.data_received(served.front.request(body(f"write-{place:03}"), WRITE))
@@ -177,7 +177,7 @@ def test_what_is_not_the_smallest_goes_behind_it_and_before_one_of_the_others(se
     served.run()
     assert served.ran[:2] == ["quick", "small"]
     assert [name for name in served.ran if name.startswith("write")] == [f"write-{place}" for place in range(5)]
-    for place in range(5):  # each takes all of a turn, and of either line one is begun in each
+    for place in range(5):  # each takes a whole turn, and each turn begins one request of either queue
         assert served.ran.index(f"write-{place}") < served.ran.index(f"heavy-{place}")
 
 
@@ -231,7 +231,7 @@ def test_what_waits_is_not_begun_once_its_client_has_gone(served: Served) -> Non
 
 
 class Answering:
-    """Answers one request; it can be watched."""
+    """The reply function of one request; a weak reference can watch it."""
 
     def __init__(self, statuses: list[int]) -> None:
         self.statuses = statuses
@@ -241,7 +241,7 @@ class Answering:
 
 
 def test_who_gives_way_keeps_nothing_of_what_others_answer(served: Served) -> None:
-    """A request, and its reply, may have 16 MB each, and sixty-four may have given way."""
+    """A request and its reply may have 16 MB each, and sixty-four requests may have given way."""
     statuses: list[int] = []
     watched = []
     arrived = []

@@ -1,4 +1,4 @@
-"""TLS: crowds of handshakes take turns, and whatever a client does meanwhile costs its own connection only."""
+"""TLS handshakes: crowds of them take turns, and a misbehaving client affects its own connection only."""
 
 import asyncio
 import contextlib
@@ -40,34 +40,34 @@ def client_context(**options: Any) -> ssl.SSLContext:
 
 
 class TimedTurns(Turns):
-    """A loop on which no time passes."""
+    """An event loop on which no time passes."""
 
     def call_later(self, _seconds: float, _callback: Callable[[], None]) -> asyncio.TimerHandle:
         loop: Any = self
         return asyncio.TimerHandle(0.0, lambda: None, (), loop)
 
     def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
-        """As a loop has it."""
+        """Required by asyncio.TimerHandle."""
 
     def get_debug(self) -> bool:
         return False
 
 
 class Client:
-    """The client's side of TLS, without a socket."""
+    """The client side of TLS, without a socket."""
 
     def __init__(self, **options: Any) -> None:
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = client_context(**options).wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
 
     def hello(self) -> bytes:
-        """The first flight."""
+        """The first bytes of the handshake."""
         with pytest.raises(ssl.SSLWantReadError):
             self.tls.do_handshake()
         return self.outgoing.read()
 
     async def answer(self, reader: asyncio.StreamReader) -> bytes:
-        """Read until there is a flight to be sent, or the handshake is done."""
+        """Read until there are bytes to send, or the handshake is complete."""
         while True:
             self.incoming.write(await reader.read(65536))
             try:
@@ -78,12 +78,12 @@ class Client:
             return self.outgoing.read()
 
     def encrypt(self, data: bytes) -> bytes:
-        """Records with this, once the handshake is done."""
+        """The data as TLS records; requires a completed handshake."""
         self.tls.write(data)
         return self.outgoing.read()
 
     async def read(self, reader: asyncio.StreamReader, bytes_min: int | None = None) -> bytes:
-        """What the server says, until it ends the connection, or until there are so many bytes."""
+        """Read decrypted bytes until the server ends the connection, or until `size_bytes` are there."""
         data = b""
         while bytes_min is None or len(data) < bytes_min:
             try:
@@ -103,7 +103,7 @@ class Client:
 
 
 def count_per_turn(server: Server, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """From now on, how often in each turn of the loop TLS goes on with a handshake."""
+    """A list that counts, from now on, the calls of do_handshake in each turn of the loop."""
     counts = [0]
 
     class Counted(ssl.SSLObject):
@@ -125,7 +125,7 @@ def count_per_turn(server: Server, monkeypatch: pytest.MonkeyPatch) -> list[int]
 
 
 async def crowd(port: int, first: list[bytes]) -> list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connections that have sent this at the same time."""
+    """Open one connection for each element of `first`, and send that element at once."""
     pairs = [await asyncio.open_connection("127.0.0.1", port) for _ in first]
     for (_, writer), data in zip(pairs, first, strict=True):
         writer.write(data)
@@ -151,7 +151,7 @@ def test_a_crowd_shakes_hands_one_a_turn(play: Callable[..., None], monkeypatch:
         pairs = await crowd(port, [Client().hello() for _ in range(CROWD)])
         for reader, _ in pairs:
             assert (await reader.read(1)) == b"\x16"
-        assert max(counts) <= 2  # one record, and one connection that begins
+        assert max(counts) <= 2  # one further record, and one new connection
         assert sum(counts) >= 2 * CROWD
         assert server.handshakes is not None
         assert len(server.handshakes._all) == CROWD
@@ -167,7 +167,7 @@ def test_hellos_in_two_parts_take_turns_too(play: Callable[..., None], monkeypat
         hellos = [Client().hello() for _ in range(CROWD)]
         pairs = await crowd(port, [hello[:100] for hello in hellos])
         assert server.handshakes is not None
-        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - looks at what has no event
+        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         counts = count_per_turn(server, monkeypatch)
         for (_, writer), hello in zip(pairs, hellos, strict=True):
@@ -235,7 +235,7 @@ def test_what_a_client_leaves_unread_is_counted_and_sent_when_it_reads_on(play: 
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context(), limit=1024)
         writer.write(request_bytes(body=b'{"TableName":"large"}') * count)
-        while not server.connections.unread._bytes:  # noqa: ASYNC110 - looks at what has no event
+        while not server.connections.unread._bytes:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         (connection,) = server.connections.open
         assert isinstance(connection, Connection)
@@ -283,7 +283,7 @@ def test_a_client_that_does_not_say_hello_is_cut_off(
 def test_a_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         ((reader, writer),) = await crowd(port, [Client().hello()])
-        monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 0.01)  # TLS begins in a later turn
+        monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS_MAX", 0.01)  # TLS starts in a later turn
         with contextlib.suppress(ConnectionError):
             assert (await reader.read()).startswith(b"\x16")
         assert server.handshakes is not None
@@ -310,7 +310,7 @@ def test_what_is_no_tls_is_cut_off_and_costs_nobody_else(
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         ((reader, writer),) = await crowd(port, [first])
         if first.endswith(b"\x00\x00"):
-            writer.write_eof()  # an empty record is no fault by itself
+            writer.write_eof()  # an empty record alone is no error
         with contextlib.suppress(ConnectionError):
             await reader.read()
         await close(writer)
@@ -334,7 +334,7 @@ def test_a_stop_ends_the_handshakes(
         hello = Client().hello()
         pairs = await crowd(port, [{"nothing": b"", "half a hello": hello[:50]}.get(sent, hello)] * CROWD)
         assert server.handshakes is not None
-        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - looks at what has no event
+        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         if sent == "a hello, and had an answer":
             for reader, _ in pairs:
@@ -371,10 +371,10 @@ def test_a_client_that_ends_inside_its_handshake_is_let_go(
 
 @pytest.mark.parametrize(
     "play", [run_on_best_loop], ids=["best-loop"], indirect=True
-)  # asyncio's own TLS leaves a circle
+)  # asyncio's own TLS leaves a reference cycle
 @pytest.mark.parametrize("ends_by", ["leaving", "no tls", "half a hello"])
 def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[..., None], ends_by: str) -> None:
-    """OpenSSL has 40 KB for each, and whatever refers to itself in a circle waits long for the collector."""
+    """OpenSSL holds 40 KB for each handshake, and reference cycles are not freed before the collector runs."""
 
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         assert server.handshakes is not None
@@ -399,7 +399,7 @@ def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[.
     found: set[str] = set()
     gc.collect()
     gc.disable()
-    former = set(map(id, gc.get_objects()))  # what other tests have left
+    former = set(map(id, gc.get_objects()))  # objects left by other tests
     try:
         play(scenario, **FILES)
     finally:
@@ -473,7 +473,7 @@ def test_those_that_have_begun_go_first_and_keep_nobody_from_beginning() -> None
     log: list[str] = []
 
     class Waiting:
-        """Has always one more record, each of which takes a millisecond and a half."""
+        """A connection that always has one more record, each of which takes 1.5 ms."""
 
         is_in_line = False
 
@@ -514,7 +514,7 @@ def test_records_are_told_apart(received: bytes, size_bytes: int) -> None:
 def test_tls_is_told_how_long_its_beginning_and_its_end_may_take(
     play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The library would wait for a minute and half a minute. What it is told is looked at, for it is its own time that would have to be waited for."""
+    """The library would wait 60 s and 30 s; the test checks the passed options, because waiting takes real time."""
     told: dict[str, Any] = {}
 
     async def start_tls(loop: asyncio.AbstractEventLoop, *arguments: Any, **options: Any) -> None:
@@ -527,7 +527,7 @@ def test_tls_is_told_how_long_its_beginning_and_its_end_may_take(
         ((reader, writer),) = await crowd(port, [Client().hello()])
         with contextlib.suppress(ConnectionError):
             await reader.read(1)
-        if told:  # uvloop has a method of its own
+        if told:  # uvloop has its own start_tls
             assert told["ssl_handshake_timeout"] == HANDSHAKE_SECONDS_MAX == 10
             assert told["ssl_shutdown_timeout"] == TLS_END_SECONDS_MAX == 1
         else:

@@ -1,4 +1,4 @@
-"""What the operator is told once: of a table that is missing here and exists in another Region, and of what is not supported yet."""
+"""Hints logged once for the operator: a table missing here that exists in another Region, and features not supported yet."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
 
 @pytest.fixture
 def scope() -> Iterator[Scope]:
-    """Of a Region where `orders` does not exist; it does in us-east-1."""
+    """A scope in a Region without the table `orders`, which exists in us-east-1."""
     clock = SystemClock()
     store = open_store(None, clock, None)
     finish(store.catalog.create(table_maker("orders")))
@@ -31,7 +31,7 @@ def scope() -> Iterator[Scope]:
 
 
 def names(operation: str, body: dict[str, Any]) -> Iterable[str]:
-    """What a request names."""
+    """The table names in a request."""
     record = OPERATIONS[operation]
     return record.tables(msgspec.convert(body, record.request))
 

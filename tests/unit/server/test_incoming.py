@@ -1,4 +1,4 @@
-"""Turns: requests of many connections together, none lost, none before its time, and the loop is handed back."""
+"""Turns of incoming requests: many connections' requests are handled together, none lost or early, and the loop gets its turns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def front(turns: Turns) -> FrontEnd:
     connect = front.connect
 
     def connect_known() -> tuple[Connection, FakeTransport]:
-        """A client whose requests are known to cost little."""
+        """A client whose requests are known to be cheap."""
         connection, transport = connect()
         connection.last_reply = SMALL
         return connection, transport
@@ -35,7 +35,7 @@ def front(turns: Turns) -> FrontEnd:
 
 
 def groups_of(front: FrontEnd, seconds: float = 0.0) -> list[int]:
-    """How many requests are handled together, from now on; each group takes so long."""
+    """A list of the sizes of request groups handled from now on; each group takes `seconds` on the clock."""
     groups: list[int] = []
     handle = front.handle
 
@@ -154,7 +154,7 @@ UPGRADE = b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
 
 @pytest.mark.parametrize("piece", [SIMPLE, UPGRADE], ids=["simple", "upgrade"])
 def test_of_a_long_read_no_more_is_parsed_than_completes_a_request(front: FrontEnd, turns: Turns, piece: bytes) -> None:
-    groups_of(front, TURN_SECONDS_MAX)  # each request takes a turn of its own
+    groups_of(front, TURN_SECONDS_MAX)  # each request takes its own turn
     front.connect()
     connection, transport = front.connect()
     count = 30_000 // len(piece)
@@ -165,7 +165,7 @@ def test_of_a_long_read_no_more_is_parsed_than_completes_a_request(front: FrontE
         answers = len(replies(transport.take()))
         assert 1 <= answers <= 2, "one of those that wait, and one of a long read"
         if answered == 0:
-            connection.data_received(piece * 3)  # what the loop had read before it was told to pause
+            connection.data_received(piece * 3)  # bytes that the loop had read before it was told to pause
         answered += answers
         assert len(connection.ready) <= PIECE_BYTES // len(piece) + 1
         assert transport.reads == (answered == count + 3)
@@ -175,7 +175,7 @@ def test_of_a_long_read_no_more_is_parsed_than_completes_a_request(front: FrontE
 def test_a_long_read_without_a_whole_request_is_parsed_in_several_turns(
     front: FrontEnd, turns: Turns, framing: str
 ) -> None:
-    groups_of(front, TURN_SECONDS_MAX)  # each portion takes a turn of its own
+    groups_of(front, TURN_SECONDS_MAX)  # each portion takes its own turn
     front.connect()
     connection, transport = front.connect()
     body = b'{"TableName":"music","Filler":"' + b"x" * 300_000 + b'"}'
@@ -351,7 +351,7 @@ def test_long_reads_wait_behind_all_others_and_go_on_one_a_turn(front: FrontEnd,
 
 
 def test_what_came_behind_a_long_read_stays_behind_it(front: FrontEnd, turns: Turns) -> None:
-    """As under TLS, which may have more at hand when it is told to pause."""
+    """As with TLS, which may deliver more bytes after reading was paused."""
     front.connect()
     connection, transport = front.connect()
     data = front.request(b'{"TableName":"music","Filler":"' + b"x" * 2 * PIECE_BYTES + b'"}')

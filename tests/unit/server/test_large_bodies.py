@@ -1,4 +1,4 @@
-"""Large batches and transactions, decoded piece by piece: the same request as at once, and each piece bounded by itself."""
+"""Large batches and transactions are decoded piece by piece: same request as decoded at once, and each piece has limits of its own."""
 
 from typing import Any
 

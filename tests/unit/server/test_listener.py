@@ -1,4 +1,4 @@
-"""A listening server over real sockets, on both event loops: TLS, stopping, idle and slow clients beside busy ones."""
+"""A listening server over real sockets, on both event loops: TLS, stopping, idle and slow clients next to busy ones."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ def test_stopping_answers_what_is_open_and_refuses_what_comes(play: Callable[...
         assert (await ask(idle_reader, idle_writer)).status == 200
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request_bytes("PutItem"))
-        while not store.waiting:  # noqa: ASYNC110 - looks at what has no event
+        while not store.waiting:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         stopping = asyncio.ensure_future(server.stop())
         assert await idle_reader.read() == b""
@@ -78,7 +78,7 @@ def test_the_sweep_runs_by_itself(play: Callable[..., None], monkeypatch: pytest
 
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         before_seconds = server.connections.tick_seconds
-        while server.connections.tick_seconds <= before_seconds:  # noqa: ASYNC110 - looks at what has no event
+        while server.connections.tick_seconds <= before_seconds:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
 
     play(scenario)
@@ -222,14 +222,15 @@ def test_the_kernel_keeps_little_of_a_connection_that_is_not_listened_to(play: C
         with socket.fromfd(accepted.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same, socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, listener.RECEIVE_BUFFER_BYTES)
             kept = [one.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) for one in (same, other)]
-        assert kept[0] == kept[1]  # unless it is set, it grows to 6 MB
+        assert kept[0] == kept[1]  # without the fixed size, it would grow to 6 MB
         await close(writer)
 
     play(scenario)
 
 
 def test_what_takes_too_long_when_the_server_stops_is_left_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store is closed behind it: whatever went on would fail, and be reported, though nobody waits for it."""
+    """Work still running after the stop's deadline is abandoned: the store is closed then, so the work would only
+    fail and be logged."""
     monkeypatch.setattr(listener, "STOP_SECONDS_MAX", 0.0)
     steps = 0
 
@@ -247,7 +248,7 @@ def test_what_takes_too_long_when_the_server_stops_is_left_as_it_stands(monkeypa
         endpoint = await server.start()
         reader, writer = await asyncio.open_connection("127.0.0.1", int(endpoint.rpartition(":")[2]))
         writer.write(request_bytes())
-        while not steps:  # noqa: ASYNC110 - looks at what has no event
+        while not steps:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         await server.stop()
         steps_before = steps

@@ -1,4 +1,4 @@
-"""What many clients send at length is read in several turns; those who send little are listened to meanwhile."""
+"""Long input of many clients is read over several turns, while clients that send little are still read."""
 
 import asyncio
 import socket
@@ -23,11 +23,11 @@ __all__ = ["play"]
 
 LONG = 256_000
 CLIENTS = 24
-"""Together they send 7 MB."""
+"""Number of clients; together they send 7 MB."""
 
 
 class Sender:
-    """A connection that counts how often it was told."""
+    """A stub connection that records each call of `listen`."""
 
     def __init__(self) -> None:
         self.is_held = False
@@ -72,7 +72,7 @@ def test_who_sends_long_is_held_once_a_turn_has_brought_enough(turns: Turns, lon
 
 
 def test_who_is_held_already_is_held_as_long_as_before(turns: Turns, long_reads: LongReads) -> None:
-    """What was read of it before it was held may be told later, as under TLS."""
+    """Bytes read before a client was held may be reported later, as with TLS; they do not prolong the hold."""
     first, second = Sender(), Sender()
     for sender in (first, second):
         long_reads.note(sender, 3 * LONG)
@@ -111,7 +111,7 @@ def test_a_connection_that_is_held_goes_on_in_a_later_turn() -> None:
 
 
 class SwitchingTransport(FakeTransport):
-    """Notes who is the protocol, and that nobody changes it while something is read."""
+    """A transport that records its protocol, and asserts that it is not replaced while reading."""
 
     protocol: Any = None
 
@@ -121,7 +121,7 @@ class SwitchingTransport(FakeTransport):
 
 
 def first_read(world: FrontEnd, size_bytes: int, data: bytes) -> tuple[Connection, SwitchingTransport]:
-    """A connection whose client has sent its first bytes: so many of `data`."""
+    """A connection whose client has sent its first bytes: the first `size_bytes` of `data`."""
     protocol, transport = FirstRead(world.connections), SwitchingTransport()
     protocol.connection_made(transport)
     protocol.get_buffer(-1)[:size_bytes] = data[:size_bytes]
@@ -203,7 +203,7 @@ def test_what_many_send_at_once_is_read_in_several_turns(
 
 
 def test_long_reads_go_on_one_at_a_time() -> None:
-    """A body of chunks of one byte: each of many clients parses some pieces, then others have their turn."""
+    """Each of many clients sends a body in chunks of one byte; parsing gives way after some pieces."""
     turns = Turns()
     loop: Any = turns
     connections = Connections(lambda calls: None, HurriedClock())

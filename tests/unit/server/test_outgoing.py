@@ -1,4 +1,4 @@
-"""Held replies: together, in order, never lost, never held for long."""
+"""Held replies are written together, in order, without loss, and never after a long delay."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def front(turns: Turns) -> FrontEnd:
 
 
 def written(transports: list[FakeTransport]) -> list[int]:
-    """How many replies each client has."""
+    """The number of replies that each client has received."""
     return [len(replies(transport.written)) for transport in transports]
 
 
@@ -110,7 +110,7 @@ def test_those_who_leave_most_replies_unread_for_longest_are_cut_off(front: Fron
         transport.unread_bytes = UNREAD_BYTES_MAX // 5
         connection.pause_writing()
     assert not any(transport.is_aborted for _, transport in clients)
-    clients[0][0].resume_writing()  # it reads on, and stops again: so it is no longer the first
+    clients[0][0].resume_writing()  # the client reads, and stops again: so it is no longer the one blocked longest
     clients[0][0].pause_writing()
     clients[5][1].unread_bytes = UNREAD_BYTES_MAX // 4
     clients[5][0].pause_writing()
@@ -121,7 +121,7 @@ def test_those_who_leave_most_replies_unread_for_longest_are_cut_off(front: Fron
 
 
 def test_a_reply_counts_as_a_whole_until_the_last_of_it_is_read(front: FrontEnd) -> None:
-    """Whatever the socket has taken of it, the rest keeps all of it."""
+    """Even when the socket has taken part of a reply, the unsent rest keeps all of its bytes in memory."""
     connection, transport = front.connect()
     connection.data_received(front.request(b'{"TableName":"%b"}' % (b"x" * 100_000)))
     front.store.sync()

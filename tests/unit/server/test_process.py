@@ -1,4 +1,4 @@
-"""What the process is given around a server."""
+"""Process-level setup around a server: the event loop, and signal handlers, which are restored at the end."""
 
 import asyncio
 import os

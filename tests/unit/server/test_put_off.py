@@ -1,4 +1,4 @@
-"""Large replies that many ask for at once: few are made at a time, and who waits for that holds nothing large meanwhile."""
+"""Large replies to many simultaneous requests: few are made at a time, and waiting requests hold nothing large."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +37,7 @@ def front(turns: Turns) -> Iterator[FrontEnd]:
 
 
 def ask_all(front: FrontEnd) -> list[FakeTransport]:
-    """Each client asks for the item."""
+    """Let every client request the item."""
     clients = [front.connect() for _ in range(CLIENTS)]
     for connection, _ in clients:
         connection.data_received(front.request())
@@ -59,7 +59,7 @@ def test_few_hold_a_large_item_and_all_are_answered(front: FrontEnd, turns: Turn
     ask_all(front)
     while turns.due:
         turns.turn()
-    reads = 0  # and once more, for nothing may be left behind
+    reads = 0  # all once more, to see that nothing was left behind
     transports = ask_all(front)
     most = workers.count_left()
     while turns.due:

@@ -1,4 +1,4 @@
-"""Half-received bodies: bounded in sum, each of them finished in the end, small ones never kept waiting."""
+"""The receive budget of unfinished bodies: their sum is limited, each is finished eventually, and small ones never wait."""
 
 import random
 from typing import Any
@@ -14,7 +14,7 @@ from hashrange.wire.http import BODY_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies, reply
 
 READ_BYTES = 256 * 1024
-"""What uvloop reads at a time."""
+"""The size of one read by uvloop."""
 
 Client = tuple[Connection, FakeTransport]
 
@@ -24,7 +24,7 @@ def body_of(size_bytes: int) -> bytes:
 
 
 def chunked(data: bytes, piece_bytes: int = 50_000) -> bytes:
-    """The same request with its body in chunks."""
+    """The request with its body in chunks."""
     head, _, body = data.partition(b"\r\n\r\n")
     lines = [line for line in head.split(b"\r\n") if not line.startswith(b"Content-Length")]
     pieces = [body[at : at + piece_bytes] for at in range(0, len(body), piece_bytes)]
@@ -33,7 +33,7 @@ def chunked(data: bytes, piece_bytes: int = 50_000) -> bytes:
 
 
 class Sender:
-    """A client that sends as much as it is listened to."""
+    """A client that sends while the server reads."""
 
     def __init__(self, front: FrontEnd, data: bytes) -> None:
         self.connection, self.transport = front.connect()
@@ -41,7 +41,7 @@ class Sender:
         self.sent_bytes = 0
 
     def send(self, size_bytes: int = READ_BYTES) -> bool:
-        """One read more; False: nobody listens, or there is nothing left."""
+        """Send one piece; False if the server is not reading, or nothing is left."""
         piece = self.data[self.sent_bytes : self.sent_bytes + size_bytes]
         if not self.transport.reads or not piece or self.transport.is_closed:
             return False
@@ -51,7 +51,7 @@ class Sender:
 
 
 def send_all(senders: list[Sender]) -> None:
-    """One read from each after the other, as long as anybody is listened to."""
+    """Let the senders send pieces in rotation until none can continue."""
     is_sending = True
     while is_sending:
         sent = [sender.send() for sender in senders]
@@ -59,7 +59,7 @@ def send_all(senders: list[Sender]) -> None:
 
 
 def is_whole(front: FrontEnd) -> bool:
-    """Nobody has any of the room."""
+    """True if no connection holds or waits for a share of the receive budget."""
     shared = front.connections.room
     return (shared._free_bytes, shared._beginnings_bytes, shared.is_wanted) == (ROOM_BYTES, 0, False)
 
@@ -102,7 +102,7 @@ def test_a_body_keeps_its_room_until_it_is_answered(front: FrontEnd) -> None:
     data = front.request(body_of(10 * MIB), operation="PutItem")
     senders = [Sender(front, data) for _ in range(13)]
     send_all(senders)
-    # Twelve are whole and wait for durability: one of them gone, its body is still in work.
+    # Twelve bodies are complete and wait for durability; one client leaves, but its body is still in work.
     senders[0].transport.close()
     senders[0].connection.connection_lost(None)
     assert [sender.transport.reads for sender in senders] == [True] * 12 + [False]
@@ -118,7 +118,7 @@ def test_a_body_that_nobody_will_answer_gives_its_room_back(front: FrontEnd) -> 
     sender = Sender(front, front.request(body_of(10 * MIB)))
     while len(sender.data) - sender.sent_bytes > READ_BYTES:
         sender.send()
-    sender.connection.sending = BLOCKED  # the client leaves an earlier reply unread
+    sender.connection.sending = BLOCKED  # the client does not read an earlier reply
     sender.send()
     assert len(sender.connection.ready) == 1
     sender.connection.connection_lost(None)
@@ -144,7 +144,7 @@ def test_a_client_that_leaves_before_its_requests_turn_gives_its_room_back(
     monkeypatch.setattr(front.connections.incoming, "_handle", handle_slowly)
     other.send()
     leaving.send()
-    turns.turn()  # of new connections, one is answered in each turn
+    turns.turn()  # each turn answers one of the new connections
     assert other.transport.written
     leaving.transport.close()
     leaving.connection.connection_lost(None)
@@ -154,7 +154,7 @@ def test_a_client_that_leaves_before_its_requests_turn_gives_its_room_back(
 
 
 def holders_of_all(front: FrontEnd) -> tuple[bytes, list[Sender]]:
-    """Clients that have all of the room between them, and what each of them sends."""
+    """The request, and senders that together hold the whole receive budget."""
     data = front.request(body_of(BODY_BYTES_MAX), seconds=front.clock.wall_time() + 60)
     holders = [Sender(front, data) for _ in range(ROOM_BYTES // BODY_BYTES_MAX)]
     for holder in holders:
@@ -171,11 +171,11 @@ def test_who_stalls_in_the_way_of_others_is_ended_soon(front: FrontEnd) -> None:
     data, holders = holders_of_all(front)
     for _ in range(10):
         pass_second(front)
-    assert not any(holder.transport.written for holder in holders)  # nobody waits
+    assert not any(holder.transport.written for holder in holders)  # no connection waits for the budget
     waiting = Sender(front, data)
     waiting.send()
     pass_second(front)
-    # One of them is enough: nobody waits for the others' room any more.
+    # One refused holder is enough: afterwards nobody waits for the shares of the others.
     assert [reply(holder.transport.take()).status for holder in holders if holder.transport.written] == [408]
     send_all([waiting])
     assert reply(waiting.transport.take()).status == 200
@@ -188,7 +188,7 @@ def test_who_is_slow_in_the_way_of_others_is_ended_sooner_than_usual(front: Fron
         waiting = Sender(front, data)
         waiting.send()
         for holder in holders:
-            holder.send(100_000)  # a second: far above what is asked of a body that nobody waits for
+            holder.send(100_000)  # in each second: far above the rate required of a body that keeps nobody waiting
         pass_second(front)
         seconds += 1
         assert seconds < 2 * slow_clients.BODY_SECONDS_FREE
@@ -204,7 +204,7 @@ def test_who_has_waited_for_long_is_told_to_try_again(front: FrontEnd) -> None:
         sender.send(10_000)
     send_all([first])
     pass_second(front)
-    for _ in range(int(slow_clients.ROOM_SECONDS_MAX) - 1):  # the first one's commit takes long
+    for _ in range(int(slow_clients.ROOM_SECONDS_MAX) - 1):  # the first request's commit takes long
         assert second.transport.written == b""
         pass_second(front)
     pass_second(front)
@@ -217,7 +217,7 @@ def test_who_has_waited_for_long_is_told_to_try_again(front: FrontEnd) -> None:
 
 
 def test_nothing_of_a_body_that_waits_for_room_is_parsed(front: FrontEnd) -> None:
-    """Even if it had been read already when its head was parsed."""
+    """This holds even for bytes that were already read when the head was parsed."""
     turns: Any = Turns()
     front.connections.take_turns(turns)
     front.connections.room = ReceiveBudget(room_bytes=100_000)
@@ -280,7 +280,7 @@ def test_what_is_not_parsed_yet_is_bounded_too() -> None:
     senders = [Sender(front, data) for _ in range(600)]
     for sender in senders:
         assert sender.send(len(data))
-        # Nothing more is read from it before this is parsed; what one sends who is refused is dropped.
+        # Nothing more is read from the client until this is parsed; further bytes of a refused client are dropped.
         assert sender.transport.reads == bool(sender.transport.written)
     assert 0 < sum(bool(sender.transport.written) for sender in senders) < 100
     while turns.due:
@@ -295,7 +295,7 @@ def test_what_is_not_parsed_yet_is_bounded_too() -> None:
 def test_whatever_clients_do_everybody_is_answered_and_the_room_is_whole_again(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bodies of all sizes, pipelined, in chunks, with clients that go away, over a room for two of the largest."""
+    """Bodies of all sizes, pipelined and in chunks, clients that leave, and a budget for two of the largest bodies."""
     chance = random.Random(seed)
     room_bytes = 2 * MIB
     monkeypatch.setattr(receive_budget, "ROOM_BYTES", room_bytes)

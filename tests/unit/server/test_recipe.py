@@ -1,4 +1,4 @@
-"""ARCHITECTURE's recipe for a new operation, followed literally: one file, one line, its sentences. Everything else follows from its record."""
+"""ARCHITECTURE's recipe for a new operation, followed literally: one file, one registry line, its messages. All else follows from its record."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ TOO_MANY_TIMES = (
 
 @pytest.fixture
 def front() -> Iterator[FrontEnd]:
-    """Where `orders` has one item, and the operation its line in the registry."""
+    """A front end with one item in `orders`, and with the added operation in its registry."""
     store = open_store(None, SystemClock(), None)
     finish(store.catalog.create(table_maker("orders")))
     operations = {**ANSWERED, added_operation.OPERATION.name: added_operation.OPERATION}
@@ -40,7 +40,7 @@ def ask(front: FrontEnd, body: dict[str, Any], operation: str = "HasItem", regio
 
 
 def refusal(front: FrontEnd, body: dict[str, Any]) -> tuple[str, str]:
-    """Exception and message."""
+    """Exception and message of a refused request."""
     answer = ask(front, body)
     assert answer.status == 400
     fault = json.loads(answer.body)

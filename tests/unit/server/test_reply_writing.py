@@ -1,4 +1,4 @@
-"""Replies written as JSON: what plain values would give, whatever holds the rows; long ones give way, and few large ones are made at a time."""
+"""Encoding of replies as JSON: same as from plain values, wherever rows occur; long ones give way, and few large ones are made at a time."""
 
 from collections.abc import Callable
 from random import Random
@@ -59,7 +59,7 @@ RECORDS = [
 
 
 def random_value(random: Random, depth: int = 0) -> Any:
-    """Any value of a reply; containers of rows, empty ones among them, inside each other."""
+    """A random reply value: nested containers of rows, some of them empty."""
     kind = random.randrange(5 if depth > 3 else 9)
     count = random.choice((0, 1, 1, 2, 3))
     match kind:
@@ -85,7 +85,7 @@ def random_structure(random: Random, depth: int) -> Structure:
 
 
 def plainly(reply: Reply) -> bytes:
-    """As a plain encoder writes it."""
+    """The JSON of the reply by a plain encoder."""
     return msgspec.json.encode(plain_values(Structure(reply)))
 
 

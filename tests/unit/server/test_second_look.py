@@ -1,4 +1,4 @@
-"""Tables that were made through another server: a name that the view lacks is looked up, and the operation run once more."""
+"""Tables created through another server: a name missing in the local view is looked up, and the operation runs once more."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -53,17 +53,17 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 
 
 class Pair:
-    """Two servers of one store."""
+    """Two servers that share one store."""
 
     def __init__(self) -> None:
         self.inner: EmbeddedStore = open_store(None, SystemClock(), None)
         self.stores = [LateCatalogStore(self.inner, seed) for seed in (1, 2)]
         self.fronts = [FrontEnd(operations=ANSWERED, real_store=store) for store in self.stores]
         for server in (0, 1):
-            self.ask(server, "ListTables", {})  # from here on it has a view
+            self.ask(server, "ListTables", {})  # this request gives the server its view
 
     def ask(self, server: int, operation: str, body: dict[str, Any]) -> Any:
-        """The reply; a refusal's code under `__type`."""
+        """The reply, or the error code of a refusal under `__type`."""
         front = self.fronts[server]
         answer = reply(front.ask(front.request(msgspec.json.encode(body), operation)))
         return msgspec.json.decode(answer.body or b"{}")
@@ -145,7 +145,8 @@ def test_news_come_by_themselves(pair: Pair) -> None:
 
 
 def test_a_second_run_tells_its_own_units_only(pair: Pair) -> None:
-    """A batch may have written before it missed a table, and writes all of it again."""
+    """A batch may write before it finds a table missing; the second run writes everything again, and only its units
+    count."""
     pair.ask(0, "CreateTable", SCHEMA)
     pair.ask(1, "CreateTable", SCHEMA | {"TableName": "other"})
     (other,) = (table for table in pair.inner.catalog.all_tables() if table.schema.name == "other")

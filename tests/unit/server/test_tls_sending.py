@@ -1,4 +1,4 @@
-"""Under TLS, a client that does not read is known by the socket's transport, and its connection is told once."""
+"""Under TLS, the socket's transport shows that a client does not read, and the connection is paused once."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from tests.unit.server.harness import FakeTransport, FrontEnd
 
 
 class LimitedTransport(FakeTransport):
-    """Takes limits, and does nothing about them."""
+    """A transport that checks its write limits, and ignores them."""
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         assert high is not None
@@ -20,7 +20,7 @@ class LimitedTransport(FakeTransport):
 
 
 class Tls(asyncio.BufferedProtocol):
-    """The library's side of TLS: it hands on what it has encrypted as soon as it may."""
+    """A stub of the library's TLS protocol: writes encrypted bytes as soon as it may."""
 
     def __init__(self) -> None:
         self.sending: TlsProtocol | None = None

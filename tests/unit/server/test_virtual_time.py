@@ -1,4 +1,4 @@
-"""A whole server whose service time a test moves: what comes later is there as soon as time has moved, and nothing sleeps."""
+"""A whole server whose service time a test moves: delayed effects appear as soon as time has moved, and nothing sleeps."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,13 +21,13 @@ from tests.unit.server.harness import as_bytes, reply
 INDEX_DELAY_SECONDS = 5.0
 STATE_DELAY_SECONDS = 60.0
 ITEMS = 300
-"""More than two slices of each job."""
+"""Number of items: more than two slices of each job process."""
 BATCH_ITEMS = 25
 HASH_KEY = {"KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}
 
 
 class Served:
-    """A client of a started server, and its clock."""
+    """A client of a started server, and the server's clock."""
 
     def __init__(self, server: Server, clock: VirtualClock, port: int) -> None:
         self.server = server
@@ -35,7 +35,7 @@ class Served:
         self._port = port
 
     async def ask(self, operation: str, **members: Any) -> Any:
-        """The reply to a request about the table `orders`, over a connection of its own."""
+        """The reply to a request for the table `orders`, over a new connection."""
         body = msgspec.json.encode({"TableName": "orders"} | members)
         headers = {
             "Host": "localhost", "Content-Type": "application/x-amz-json-1.0", "Connection": "close",
@@ -50,11 +50,11 @@ class Served:
         return msgspec.json.decode(answer.body)
 
     async def advance(self, seconds: float) -> None:
-        """Let service time pass."""
+        """Advance service time."""
         await advance(self.clock, self.server.service.jobs, seconds)
 
     async def create(self, **members: Any) -> None:
-        """The table, ACTIVE."""
+        """Create the table, and wait until it is ACTIVE."""
         names = ("id", "status") if members else ("id",)
         await self.ask(
             "CreateTable",
@@ -66,7 +66,7 @@ class Served:
         await self.advance(STATE_DELAY_SECONDS)
 
     async def put(self) -> None:
-        """Items, all with the same status."""
+        """Put the items, all with the same status."""
         for start in range(0, ITEMS, BATCH_ITEMS):
             puts = [
                 {"PutRequest": {"Item": {"id": {"S": f"o{number}"}, "status": {"S": "open"}}}}
@@ -75,7 +75,7 @@ class Served:
             await self.ask("BatchWriteItem", RequestItems={"orders": puts})
 
     async def count(self) -> int:
-        """How many entries the index has."""
+        """The number of entries of the index."""
         scanned = await self.ask("Scan", IndexName="by-status", Select="COUNT")
         return int(scanned["Count"])
 
@@ -89,7 +89,7 @@ def run_on_asyncio(main: Any) -> None:
 
 @pytest.fixture(params=[run_on_best_loop, run_on_asyncio], ids=["best-loop", "asyncio"])
 def play(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
-    """play(scenario): runs it beside a started server in memory."""
+    """play(scenario): runs the scenario against a started server in memory."""
 
     async def serve(scenario: Scenario) -> None:
         clock = VirtualClock()

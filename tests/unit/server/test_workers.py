@@ -1,4 +1,4 @@
-"""Long work among short: it gives way where it stands, goes on in order, and loses neither results nor errors."""
+"""Workers run long work between short requests: work gives way, continues in order, and loses neither results nor errors."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ def workers(turns: Turns, clock: VirtualClock) -> Iterator[Workers]:
 
 
 def work(clock: VirtualClock, log: list[str], name: str, slices: int) -> Callable[[], None]:
-    """Work of so many slices of time."""
+    """Work that takes `slices` slices of time, and gives way after each."""
 
     def run() -> None:
         for number in range(slices):
@@ -97,7 +97,7 @@ def test_after_a_piece_that_took_long_the_sockets_go_first(workers: Workers, tur
     def large(name: str) -> None:
         for number in range(2):
             log.append(f"{name}{number}")
-            clock.advance_all(3 * SLICE_SECONDS)  # one piece that cannot be left
+            clock.advance_all(3 * SLICE_SECONDS)  # a piece that cannot give way
             look()
 
     for name in "ab":
@@ -199,16 +199,16 @@ def test_so_much_is_decoded_at_a_time(workers: Workers, turns: Turns, clock: Vir
         spend_decoding(size_bytes)
         at_it.add(number)
         most = max(most, len(at_it))
-        assert not gc.isenabled()  # it would look at all that is being decoded, again and again
+        assert not gc.isenabled()  # a collection would visit the values being decoded, again and again
         for _ in range(3):
-            spend_decoding(size_bytes)  # it is let in once
+            spend_decoding(size_bytes)  # granted already: no second wait
         at_it.remove(number)
         order.append(number)
 
     collects = gc.isenabled()
     for number in range(together + 3):
         assert not workers.run(large, number)
-        assert at_it == set()  # before what cannot be left halfway, the others
+        assert at_it == set()  # other requests run before decoding, which cannot be interrupted
     small: list[int] = []
     assert workers.run(small.append, 1)
     while turns.due:
@@ -219,7 +219,7 @@ def test_so_much_is_decoded_at_a_time(workers: Workers, turns: Turns, clock: Vir
 
 
 def test_who_holds_something_large_need_not_wait_for_more(workers: Workers, turns: Turns) -> None:
-    """Two that hold what the other waits for would wait for ever."""
+    """Two workers that each hold what the other one waits for would wait forever."""
     done: list[int] = []
 
     def growing(number: int) -> None:
@@ -235,7 +235,7 @@ def test_who_holds_something_large_need_not_wait_for_more(workers: Workers, turn
 
 
 class Large:
-    """Something that should not outlive the work that made it."""
+    """An object that must not outlive the work that made it."""
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -315,13 +315,13 @@ def test_a_servers_jobs_run_so() -> None:
     assert ran_in[0] is Worker
 
 
-# --- what had no share of a turn ------------------------------------------------------------------
+# --- work that did not fit in a turn --------------------------------------------------------------
 
 
 def test_what_had_no_share_comes_in_its_order_and_what_was_left_beside_it(
     workers: Workers, turns: Turns, clock: VirtualClock
 ) -> None:
-    """However much more of it each turn leaves."""
+    """The order is kept however much work each turn leaves over."""
     log: list[str] = []
 
     def takes_a_slice(name: str) -> None:
@@ -338,7 +338,8 @@ def test_what_had_no_share_comes_in_its_order_and_what_was_left_beside_it(
 
 
 def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> None:
-    """Be it in a later turn, because an earlier one of the group used up the first."""
+    """Other requests of a group do not wait, even if the request gives way in a later turn because an earlier one
+    used up the first."""
     before = steps._look, steps._queue
 
     async def slow(scope: Scope, request: EchoRequest) -> Reply:
@@ -356,7 +357,7 @@ def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> N
         front.connections.take_turns(loop)
         front.service.take_turns(loop)
         clients = {name: front.connect() for name in ("at once", "in turns", "short")}
-        for _ in range(2):  # of a client's first request it is not known yet whether it costs much
+        for _ in range(2):  # the cost of a client's first request is not known yet
             for name, (connection, _) in clients.items():
                 connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
             counts: list[list[int]] = []

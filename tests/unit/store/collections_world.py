@@ -1,4 +1,4 @@
-"""A table with a local index, driven through the store alone: for tests of item collections."""
+"""A table with a local index, accessed through the store alone: for tests of item collections."""
 
 from pathlib import Path
 
@@ -22,13 +22,13 @@ LOCAL = Index(
 
 
 def item(sort: str, size_bytes: int, partition: str = "p", **attributes: str) -> Item:
-    """An item of so many bytes; the attribute `l` gives it an entry of the same size."""
+    """An item of `size_bytes` bytes; with the attribute `l` it has an index entry of the same size."""
     made: Item = {name: {"S": value} for name, value in {"pk": partition, "sk": sort, **attributes}.items()}
     return made | {"a": {"S": "x" * (size_bytes - item_size_bytes(made) - 1)}}
 
 
 class Collections:
-    """A store with the table `orders`, which has a local index, and `plain`, which has none."""
+    """A store with the tables `orders`, which has a local index, and `plain`, which has none."""
 
     def __init__(self, data_dir: Path | None = None) -> None:
         self.data_dir = None if data_dir is None else str(data_dir)
@@ -61,7 +61,7 @@ class Collections:
         return finish(self.store.mutate(self.table, self.key(old), lambda _: None))
 
     def step(self, new: Item, table: OpenTable | None = None) -> TransactionStep:
-        """A put of a transaction."""
+        """A transaction step that puts the item."""
         row = encode_row(new, item_size_bytes(new))
         return TransactionStep(table or self.table, self.key(new), lambda _: row)
 
@@ -73,7 +73,7 @@ class Collections:
         return finish(self.store.collection_size_bytes(self.table, key))
 
     def rows(self) -> dict[bytes, bytes]:
-        """Engine key → row, of all sizes of collections."""
+        """Engine key → row, for all sizes of item collections."""
         found: dict[bytes, bytes] = dict(self.store.engine.items())
         return {key: row for key, row in found.items() if key[4:6] == layout.COLLECTIONS_INDEX_ID}
 

@@ -1,4 +1,4 @@
-"""The embedded store on disk and in memory, and a way to run things on a loop."""
+"""The embedded store on disk and in memory, and an event loop for tests."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -16,7 +16,7 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 async def sync_thread_is_idle(store: EmbeddedStore) -> None:
-    """Return once the sync thread has done all it was asked for, and the loop has heard of it."""
+    """Return once the sync thread has finished its work and the loop has received its results."""
     done = asyncio.get_running_loop().create_future()
     barrier = store._barrier
     barrier.run_on_thread(lambda: barrier.report(done.set_result, None))
@@ -25,7 +25,7 @@ async def sync_thread_is_idle(store: EmbeddedStore) -> None:
 
 @pytest.fixture
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """A loop of its own."""
+    """An event loop."""
     loop = asyncio.new_event_loop()
     yield loop
     loop.close()
@@ -39,7 +39,7 @@ def run(loop: asyncio.AbstractEventLoop) -> Run:
 
 @pytest.fixture(params=["disk", "memory"])
 def data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    """Both modes."""
+    """The data folder of each mode: on disk, or None for memory."""
     return str(tmp_path / "data") if request.param == "disk" else None
 
 
@@ -61,7 +61,7 @@ def disk_store(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Embe
 
 @pytest.fixture
 def table(store: EmbeddedStore) -> OpenTable:
-    """A table of `store`."""
+    """A table in `store`."""
     table = finish(store.catalog.create(table_maker("orders")))
     assert table is not None
     return table

@@ -1,4 +1,4 @@
-"""Which reads fill the cache: all of a small store's, some of a large one's, and the answers stay the same."""
+"""Which reads fill the cache: all reads of a small store, some of a large one; results are the same."""
 
 from functools import partial
 from itertools import islice
@@ -15,26 +15,26 @@ from tests.support.samples import finish, row_of, table_maker
 
 
 class Sized:
-    """An engine of so many bytes."""
+    """A stub engine that reports `size_bytes` as its size."""
 
     def __init__(self, size_bytes: int | None) -> None:
         self.size_bytes = size_bytes
 
     def property_int_value(self, name: str) -> int | None:
-        """The one property that is asked for."""
+        """The size, the only property that is read."""
         assert name == STORE_SIZE
         return self.size_bytes
 
 
 class Watched:
-    """An engine, and the options of every read of one row."""
+    """An engine that records the read options of each read of one row."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
         self.options: list[object] = []
 
     def get(self, key: bytes, default: object = None, options: object = None) -> object:
-        """The row."""
+        """Read the row, and record the options."""
         self.options.append(options)
         return self.engine.get(key, default, options)
 
@@ -43,7 +43,7 @@ class Watched:
 
 
 def kept(admission: Admission, reads: int) -> tuple[int, int]:
-    """How many of so many reads of rows, and of spans, fill the cache."""
+    """The numbers of row reads and span reads, out of `reads` each, that fill the cache."""
     rows = sum(admission.read_options() is None for _ in range(reads))
     return rows, sum(admission.is_kept() for _ in range(reads))
 

@@ -1,4 +1,4 @@
-"""Tables: created once, swapped by comparison, deleted with everything they hold, ids never reused."""
+"""Tables: created once, replaced by compare-and-swap, deleted with all their data; ids are never reused."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`check` finds every kind of damage that can be planted; `inspect` tells what is there. Neither changes anything."""
+"""`check` finds every kind of planted damage, and `inspect` describes a store; neither changes anything."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ ITEM: Item = {"pk": {"S": "a"}, "sk": {"S": "b"}, "n": {"N": "1"}, "s": {"SS": [
 
 
 def put(row: Row, _old: Row | None) -> Row:
-    """A plan."""
+    """A plan that puts `row`."""
     return row
 
 
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plant(folder: Path, write: Callable[[Any], None]) -> list[str]:
-    """The faults that a check finds after `write` has changed the engine."""
+    """The faults that `check` finds after `write` changed the engine."""
     engine = open_engine(str(folder))
     write(engine)
     engine.close()
@@ -67,7 +67,7 @@ def table_of(folder: Path, name: str) -> OpenTable:
 
 
 def stored(folder: Path, sort: str = "b") -> tuple[bytes, bytes]:
-    """Engine key and row of an item of `orders`."""
+    """Engine key and stored row of one item of `orders`."""
     table = table_of(folder, "orders")
     item = ITEM | {"sk": {"S": sort}}
     return table.source_id + table.item_key(item), encode_row(*check_item(item))
@@ -170,13 +170,13 @@ def test_a_folder_in_use_or_without_data_is_refused(folder: Path, tmp_path: Path
 
 
 def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file of a folder: when it was written last, and what it holds."""
+    """Every file of a folder: its modification time and its content."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
 def look_at_all(folder: Path) -> None:
-    """Check and inspect a sound folder."""
+    """Run `check` and `inspect` on an undamaged folder."""
     assert check_store(str(folder)).faults == []
     assert len(inspect_store(str(folder)).tables) == 2
     assert inspect_row(str(folder), "orders", {"pk": {"S": "a"}, "sk": {"S": "b"}})[0][1] == ITEM
@@ -206,7 +206,7 @@ NOBODY = 65534
 
 @contextmanager
 def stranger() -> Iterator[None]:
-    """Files' modes hold meanwhile, which they do not for root."""
+    """Run as an unprivileged user, because file modes do not restrict root."""
     if os.geteuid():
         yield
         return
@@ -219,7 +219,7 @@ def stranger() -> Iterator[None]:
 
 @pytest.fixture
 def open_folder(folder: Path) -> Iterator[Path]:
-    """The folder's copy at a place that everybody can reach."""
+    """A copy of the folder in a place that every user can reach."""
     place = Path(tempfile.mkdtemp(prefix="hashrange-test-"))
     place.chmod(0o755)
     shutil.copytree(folder, place / "data")
@@ -230,7 +230,7 @@ def open_folder(folder: Path) -> Iterator[Path]:
 
 
 def set_modes(folder: Path, folder_mode: int, file_mode: int) -> None:
-    """Of the folder and of all that is in it, the innermost first."""
+    """Set the modes of the folder and of everything in it, innermost first."""
     for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
         path.chmod(folder_mode if path.is_dir() else file_mode)
 

@@ -1,4 +1,4 @@
-"""`check` counts item collections again, whatever row of a size is wrong, missing or left over."""
+"""`check` recounts item collections, and finds size rows that are wrong, missing or left over."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plant(folder: Path, write: Callable[[Any], None]) -> list[str]:
-    """The faults found after `write(engine)`."""
+    """The faults that `check` finds after `write(engine)`."""
     engine = open_engine(str(folder))
     write(engine)
     engine.close()

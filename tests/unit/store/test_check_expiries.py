@@ -1,4 +1,4 @@
-"""`check` holds items and the queue of expiries against each other, whatever is missing, left over, or wrong."""
+"""`check` compares items with the expiry queue, and finds rows that are missing, left over or wrong."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,8 @@ TABLE = b"\0\0\0\1\0\0"
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """A closed store with five items: one never expires, one does in a while, one had expired when it was written, twice, one long ago."""
+    """A closed store with items that never expire, expire later, or had expired when written (one written twice, one
+    long expired)."""
     world = World(tmp_path / "data")
     enable(world)
     world.put(1)
@@ -33,7 +34,7 @@ def world(tmp_path: Path) -> World:
 
 
 def plant(world: World, write: Callable[[Any, list[bytes]], None]) -> list[str]:
-    """The faults found after `write(engine, keys of the queue)`; figures are not what is asked here."""
+    """The faults, except those of statistics, that `check` finds after `write(engine, keys of the queue)`."""
     assert world.data_dir is not None
     engine = open_engine(world.data_dir)
     keys = [key for key, _ in scan_prefix(engine, layout.TIME_TO_LIVE_PREFIX)]

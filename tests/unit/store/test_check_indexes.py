@@ -1,4 +1,4 @@
-"""`check` holds items and index entries against each other, whatever is missing, left over, wrong or still waiting."""
+"""`check` compares items with index entries, and finds entries that are missing, left over, wrong or still pending."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ TABLE = b"\0\0\0\1\0\0"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A closed store with three items and their entries."""
+    """A closed store with three items and their index entries."""
     world = World(tmp_path / "data")
     world.create()
     world.put(3)
@@ -27,7 +27,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plant(folder: Path, write: Callable[[Any, list[bytes], list[bytes]], None]) -> list[str]:
-    """The faults found after `write(engine, keys of items, keys of entries)`; figures are not what is asked here."""
+    """The faults, except those of statistics, that `check` finds after `write(engine, keys of items, keys of
+    entries)`."""
     engine = open_engine(str(folder))
     keys = [key for key in list(engine.keys()) if key[:4] == TABLE[:4]]
     write(engine, [key for key in keys if key[:6] == TABLE], [key for key in keys if key[:6] == INDEX])

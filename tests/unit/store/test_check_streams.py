@@ -1,4 +1,4 @@
-"""`check` holds streams, shards and records against tables, partitions and items, whatever is missing, left over, or wrong."""
+"""`check` compares streams, shards and records with tables, partitions and items: missing, left over or wrong rows are found."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,8 @@ Keys = list[bytes]
 
 
 def make(folder: Path, view_type: str = BOTH) -> World:
-    """A closed store: a stream that has ended, and one that is on, with a closed shard and its two open children, and records in all of them."""
+    """A closed store with an ended stream and an active one, which has a closed shard and its two open children; all
+    have records."""
     world = World(folder, partition_size_max_bytes=2000)
     switch_on(world, "KEYS_ONLY")
     change(world, 0, 0)
@@ -45,7 +46,7 @@ def world(tmp_path: Path) -> World:
 
 
 def plant(world: World, write: Callable[[Engine], None]) -> list[str]:
-    """The faults found after `write(engine)`; figures are not what is asked here."""
+    """The faults, except those of statistics, that `check` finds after `write(engine)`."""
     assert world.data_dir is not None
     engine = open_engine(world.data_dir)
     write(engine)
@@ -55,7 +56,7 @@ def plant(world: World, write: Callable[[Engine], None]) -> list[str]:
 
 
 def records(engine: Engine, stream_id: int = 2, shard: int | None = None) -> list[tuple[bytes, bytes]]:
-    """Rows of the records of a stream, or of one shard."""
+    """Record rows of a stream, or of one shard."""
     prefix = layout.RECORD_PREFIX + layout.encode_short(stream_id)
     return list(scan_prefix(engine, prefix + (b"" if shard is None else layout.encode_short(shard))))
 
@@ -184,7 +185,7 @@ def test_a_shard_that_cannot_be_read(world: World) -> None:
 
 @pytest.mark.parametrize("is_stream", [True, False])
 def test_a_server_says_what_is_missing(world: World, is_stream: bool) -> None:
-    """It does not start without a stream that shards belong to, or without the shards of a stream that is on."""
+    """The server does not start if a shard's stream is missing, or if an active stream lacks its shards."""
 
     def write(engine: Engine) -> None:
         if is_stream:
@@ -260,7 +261,7 @@ def test_keys_that_cannot_be_read(world: World) -> None:
     assert "cannot be read" in fault
 
 
-# --- records and items ------------------------------------------------------------------------------
+# --- records compared with items --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("view_type", [BOTH, "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"])
@@ -284,7 +285,7 @@ def test_an_item_that_is_not_what_its_last_record_tells(tmp_path: Path, view_typ
 
 
 def test_a_record_that_is_missing(world: World) -> None:
-    """The last one of an item, so that the one before is taken for it."""
+    """Each item's last record is deleted, so that an earlier record is compared with the item."""
 
     def write(engine: Engine) -> None:
         for number in (2, 3):
@@ -297,7 +298,7 @@ def test_a_record_that_is_missing(world: World) -> None:
 
 
 def test_only_so_many_items_are_compared(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that changed last."""
+    """Only the items that changed last are compared."""
     monkeypatch.setattr(check_streams, "LAST_RECORDS_MAX", 2)
     rows: list[bytes] = []
 

@@ -1,4 +1,4 @@
-"""The commit barrier: one sync for many, nobody hears of durability before it is so, everybody hears of a failure."""
+"""The commit barrier: one sync for many commits, no durability reported early, and failures reported to all who wait."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from tests.unit.store.conftest import Run
 
 
 class GatedSync:
-    """A sync that takes as long as the test says, and fails when it says so."""
+    """A sync that lasts until the test releases it, and fails if the test says so."""
 
     def __init__(self) -> None:
         self.started = threading.Semaphore(0)
@@ -30,7 +30,7 @@ class GatedSync:
 
 
 class Bench:
-    """A barrier over a gated sync."""
+    """A barrier over a gated sync, and the order of its callbacks."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.sync = GatedSync()
@@ -38,21 +38,21 @@ class Bench:
         self.heard: list[tuple[int, StorageError | None]] = []
 
     def fail(self, error: Exception) -> StorageError:
-        """What the store does."""
+        """Fail the barrier, as the store does."""
         fault = StorageError(str(error))
         self.barrier.fail(fault)
         return fault
 
     def wait_for(self, position: int) -> None:
-        """Note when `position` is durable."""
+        """Note when the barrier reports `position` as durable."""
         self.barrier.when_durable(position, lambda error: self.heard.append((position, error)))
 
     async def until_heard(self, count: int) -> None:
-        """Let the loop run until `count` callbacks came."""
+        """Run the loop until `count` callbacks came."""
         await until(lambda: len(self.heard) >= count)
 
     async def until_started(self) -> None:
-        """Let the loop run until a sync has begun."""
+        """Run the loop until a sync has begun."""
         await until(lambda: self.sync.started.acquire(blocking=False))
 
 
@@ -142,7 +142,7 @@ def test_after_a_restart_old_syncs_say_nothing(bench: Bench, run: Run) -> None:
 
 
 def test_commits_are_synced_again_after_a_sync_that_failed_while_one_came(bench: Bench, run: Run) -> None:
-    """The commit that came meanwhile had no turn of its own to be gathered in."""
+    """The commit that came during the failed sync did not start a sync of its own."""
 
     async def scenario() -> None:
         bench.barrier.commit()

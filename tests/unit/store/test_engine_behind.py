@@ -1,4 +1,4 @@
-"""Work that can wait does, while the engine is behind; but not for ever."""
+"""While the engine is behind, work that can wait is postponed, but not without limit."""
 
 import asyncio
 from functools import partial
@@ -20,7 +20,7 @@ def put(row: Row, _old: Row | None) -> Row:
 
 @pytest.fixture
 def behind(store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPatch) -> EmbeddedStore:
-    """A store that counts as behind until it is flushed."""
+    """A store whose engine counts as behind until it is flushed."""
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
     monkeypatch.setattr(engine_room, "BEHIND", (("rocksdb.num-entries-active-mem-table", 1),))
     monkeypatch.setattr(site_room, "ROOM_LOOK_SECONDS", 0)

@@ -1,4 +1,4 @@
-"""The engine's texts become our errors, each with a way out."""
+"""The engine's error texts become our exceptions, each with a remedy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Injected faults come where they were asked for, or by seed, and before anything is done."""
+"""Injected faults occur where requested, or by seed, and always before the call has any effect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who may open which folder, and what a store leaves behind."""
+"""Which processes may open which data folder, and which files a store leaves."""
 
 import asyncio
 import os
@@ -229,7 +229,7 @@ def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int)
 
 @pytest.mark.parametrize("version", [3, 4])
 def test_a_folder_of_a_format_before_is_taken_over(tmp_path: Path, version: int) -> None:
-    """Tools read it as it is; a server gives each source its partition, which those formats do not know."""
+    """Offline tools read an older format as it is; a server adds each source's partition, which those formats lack."""
     store = open_store(str(tmp_path), CLOCK, None)
     made = finish(
         store.catalog.create(lambda number: replace(table_maker("t")(number), indexes=(LOCAL,), next_index_id=2))

@@ -1,4 +1,4 @@
-"""With a full disk reading goes on, tells nothing that a power cut could undo, and writing returns once there is room."""
+"""On a full disk reads continue but return nothing that a power cut could undo; writes resume once there is space."""
 
 import asyncio
 import shutil
@@ -32,7 +32,7 @@ def patient(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Patient
 
 @pytest.fixture
 def room(monkeypatch: pytest.MonkeyPatch) -> list[OSError]:
-    """As long as an error stands in it, there is no room for a reopening."""
+    """While this list has an error, there is no disk space for reopening the engine."""
     missing: list[OSError] = [NO_ROOM]
     prove = files.prove_room
 
@@ -46,14 +46,14 @@ def room(monkeypatch: pytest.MonkeyPatch) -> list[OSError]:
 
 
 def fill(patient: Patient) -> None:
-    """The write that meets the full disk, and every one after it."""
+    """Let one write find the disk full, and let all later writes fail."""
     patient.engine.faults["write"] = [FULL] * 1000
     with pytest.raises(StorageFull):
         patient.put(b"new", b"row")
 
 
 async def knock(patient: Patient, times: int = 5) -> None:
-    """Writes arrive, each after a long time."""
+    """Attempt writes, a minute of clock time apart."""
     for _ in range(times):
         patient.clock.advance_all(60.0)
         with pytest.raises(StorageError):
@@ -116,7 +116,8 @@ def test_commits_before_the_disk_was_full_become_durable_by_a_sync(
 
 
 def test_a_sync_that_the_engine_refuses_after_a_failed_write_is_done_without_it(patient: Patient, run: Run) -> None:
-    """The sync thread may meet the refusal before the loop has heard of its failed write."""
+    """The engine may refuse the sync before the loop knows of its failed write; the sync is then done without the
+    engine."""
     patient.engine.faults["flush_wal"] = [Exception("IO error: Writer has previous error.")]
     patient.put(b"second", b"second")
     run(durable(patient.store))
@@ -146,7 +147,7 @@ def test_what_cannot_be_made_durable_is_told_to_nobody(
 def test_a_sync_that_was_under_way_and_fails_ends_reading(
     patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages that a sync could not write count as written afterwards: a second sync would prove nothing."""
+    """Pages that a failed sync could not write count as written afterwards, so a second sync proves nothing."""
     has_begun, may_fail = threading.Event(), threading.Event()
 
     def flush_wal(_does_sync: bool) -> None:
@@ -203,11 +204,11 @@ def test_a_store_that_is_closed_with_a_full_disk_has_lost_nothing(patient: Patie
     store.close_now()
 
 
-# --- while the engine is opened again -------------------------------------------------------------
+# --- while the engine is reopened ------------------------------------------------------------------
 
 
 def reads_and_refuses(patient: Patient) -> None:
-    """What is served with a full disk."""
+    """Assert that reads succeed and writes are refused, as on a full disk."""
     assert patient.get() == row_of(10, b"first")
     page = finish(patient.store.page(patient.table.source_id, Span(b"", b"z"), 9, 9, consistent=True))
     assert page.rows == [row_of(10, b"first")]
@@ -274,7 +275,7 @@ def test_reading_goes_on_when_the_room_for_a_reopening_is_gone_again(
 def test_a_page_that_was_begun_before_a_reopening_ends_behind_it(
     patient: Patient, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine that reads meanwhile, and the one behind it, hold the same."""
+    """The engine that serves reads during the reopening and the reopened engine hold the same data."""
     keys = [Key(b"%04d" % number) for number in range(3 * CHUNK_ROWS)]
     for key in keys:
         patient.put(key, key)

@@ -1,4 +1,4 @@
-"""After a failure nothing is served until the engine was reopened; a stall delays one request and nobody else."""
+"""After an engine failure nothing is served until the engine is reopened; a stall delays one request only."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def put(row: Row, _old: Row | None) -> Row:
 
 
 class Patient:
-    """A store on disk whose engine fails on demand, with one table and one durable row."""
+    """A store on disk whose engine fails on demand; it has one table and one durable row."""
 
     def __init__(self, folder: Path, loop: asyncio.AbstractEventLoop) -> None:
         self.clock = VirtualClock()
@@ -50,15 +50,15 @@ class Patient:
         self.store.engine = self.engine
 
     def put(self, key: bytes, fill: bytes) -> None:
-        """One write that does not suspend."""
+        """Write one row; fails if the write suspends."""
         finish(self.store.mutate(self.table, Key(key), lambda _: row_of(10, fill)))
 
     def get(self, key: bytes = KEY) -> bytes | None:
-        """One read."""
+        """Read one row."""
         return finish(self.store.get(self.table.source_id, Key(key), consistent=True))
 
     async def healed(self) -> None:
-        """Let requests arrive and time pass until the store serves again."""
+        """Send requests and advance the clock until the store serves again."""
         for _ in range(1000):
             self.clock.advance_all(1.0)
             try:
@@ -224,7 +224,7 @@ def test_a_closed_store_refuses(tmp_path: Path) -> None:
 
 
 def test_damage_met_by_a_range_read_is_not_taken_for_the_end(tmp_path: Path) -> None:
-    """The engine's iterators end in silence at damage; a page must not."""
+    """The engine's iterators end silently at damage; a page must report it."""
     data_dir = tmp_path / "data"
     store = open_store(str(data_dir), VirtualClock(), None)
     table = finish(store.catalog.create(table_maker("t")))
@@ -246,7 +246,7 @@ def test_damage_met_by_a_range_read_is_not_taken_for_the_end(tmp_path: Path) -> 
 def test_stalls_of_the_real_engine_are_waited_out(
     tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Writers faster than flushes: the engine refuses, requests wait, all succeed, and the loop goes on turning."""
+    """Writes faster than flushes: the engine stalls, requests wait, all succeed, and the loop keeps running."""
     make_options = engine_module._options
 
     def slow_options(*, is_in_memory: bool) -> rocksdict.Options:

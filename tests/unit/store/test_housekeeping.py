@@ -1,4 +1,4 @@
-"""Large deleted tables give their room back, and compaction never stands in the way of closing."""
+"""Deleting a large table frees its disk space, and a compaction never delays closing."""
 
 import asyncio
 from functools import partial
@@ -25,7 +25,7 @@ def put(row: Row, _old: Row | None) -> Row:
 
 
 async def fill(store: EmbeddedStore, name: str) -> OpenTable:
-    """A table of twice the size that is worth a compaction; a busy machine's engine may stall meanwhile."""
+    """Create and fill a table of twice the size that justifies a compaction; on a busy machine the engine may stall."""
     table = await store.catalog.create(table_maker(name))
     assert table is not None
     for number in range(ROWS):
@@ -38,7 +38,7 @@ async def fill(store: EmbeddedStore, name: str) -> OpenTable:
 def test_a_large_deleted_table_gives_its_room_back(
     tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, does_wait: bool
 ) -> None:
-    """Whether the compaction ends, or is given up because the store closes."""
+    """The table stays deleted whether its compaction ends or is abandoned because the store closes."""
     store = open_store(str(tmp_path / "data"), SystemClock(), loop)
     kept, gone = run(fill(store, "kept")), run(fill(store, "gone"))
     run(durable(store))

@@ -1,4 +1,4 @@
-"""A server whose data folder is gone, empty or another one refuses, makes nothing, and goes on when the folder is back."""
+"""A server whose data folder is gone, empty or replaced refuses requests, creates nothing, and resumes when the folder is back."""
 
 import asyncio
 import shutil
@@ -22,7 +22,7 @@ ATTEMPTS = 5
 
 
 class Served:
-    """A store on disk in `data`, with one table and one durable row."""
+    """A store on disk in the folder `data`, with one table and one durable row."""
 
     def __init__(self, folder: Path, loop: asyncio.AbstractEventLoop) -> None:
         self.clock = VirtualClock()
@@ -34,16 +34,16 @@ class Served:
         self.write(b"first")
 
     def write(self, name: bytes) -> None:
-        """One write, acknowledged; raises what a client's write meets."""
+        """Write one row durably; raises the error that a client's write would get."""
         finish(self.store.mutate(self.table, Key(name), lambda _: row_of(10, name)))
         self._loop.run_until_complete(durable(self.store))
 
     def read(self, name: bytes) -> bytes | None:
-        """One read."""
+        """Read one row."""
         return finish(self.store.get(self.table.source_id, Key(name), consistent=True))
 
     def attempt_to_reopen(self) -> None:
-        """Let a request arrive after a long time, and the sync thread do what it then does."""
+        """Send a request after a long time, and wait for the sync thread's attempt to reopen."""
         self.clock.advance_all(60.0)
         with pytest.raises(StorageError):
             self.read(b"first")
@@ -58,7 +58,8 @@ def served(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Served]:
 
 
 def contents(folder: Path) -> dict[str, bytes] | None:
-    """Every file below `folder`; None if there is none. A lock file is emptied when a server ends."""
+    """The files below `folder`, except the lock file, which a stopping server empties; None if the folder does not
+    exist."""
     if not folder.exists():
         return None
     found = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -155,11 +156,11 @@ def test_a_server_that_ends_without_having_noticed_changes_nothing_either(
 
 
 MANY_ROWS = 600
-"""Worth being put in order once writes pause."""
+"""Number of rows that make the engine worth compacting when writes pause."""
 
 
 def settle(served: Served) -> None:
-    """Two looks without a commit in between put in order what writes have left."""
+    """Settle twice without a commit in between, which flushes and compacts what writes have left."""
     finish(served.store.settle())
     finish(served.store.settle())
 
@@ -173,7 +174,7 @@ def compact(served: Served) -> None:
 def test_work_beside_the_loop_changes_nothing_in_another_folder(
     served: Served, run: Run, lose: Callable[[Served], None], work: Callable[[Served], None]
 ) -> None:
-    """While nobody writes, no sync looks for the folder."""
+    """While nobody writes, no sync checks the folder, so the work itself must."""
     for number in range(MANY_ROWS):
         finish(served.store.mutate(served.table, Key(b"%06d" % number), lambda _: row_of(10)))
     run(durable(served.store))
@@ -194,12 +195,12 @@ def test_a_folder_that_was_replaced_during_work_beside_the_loop_is_noticed_after
 
 
 async def housekeeper_is_idle(served: Served) -> None:
-    """Its work is done, and the loop has heard of it."""
+    """Return once the housekeeper has finished and the loop has received its results."""
     await asyncio.wrap_future(served.store.site.housekeeper.run(lambda: None))
 
 
 def test_an_engine_that_failed_is_not_made_anew_where_its_folder_was(served: Served) -> None:
-    """The folder goes while the store refuses for another reason."""
+    """The folder disappears while the store already refuses for another reason."""
     served.store.site.fail(Exception("IO error: input/output error"))
     shutil.rmtree(served.data)
     for _ in range(ATTEMPTS):
@@ -210,7 +211,7 @@ def test_an_engine_that_failed_is_not_made_anew_where_its_folder_was(served: Ser
 def test_a_reopened_engine_that_knows_less_than_was_acknowledged_is_not_served(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older files were copied over those in the folder, which is the same and has the same identity."""
+    """Older engine files replace the current ones, in the same folder with the same identity."""
     copy_as_killed(served.data, tmp_path / "older")
     served.write(b"second")
 
@@ -228,7 +229,7 @@ def test_a_reopened_engine_that_knows_less_than_was_acknowledged_is_not_served(
 
 
 def test_an_engine_that_is_left_over_keeps_its_folder(tmp_path: Path) -> None:
-    """Nothing else may come to stand where it works, by whatever path or number."""
+    """While an engine is still in use, no other engine may open its folder, by any path or descriptor number."""
     store = open_store(str(tmp_path / "data"), VirtualClock(), None)
     walk = store.engine.items()
     store.close_now()

@@ -1,4 +1,4 @@
-"""The sizes of item collections: which rows, in which commits, and what a limit refuses."""
+"""Sizes of item collections: their rows, the commits that change them, and the size limit's refusals."""
 
 import asyncio
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def test_the_row_is_of_the_commit_of_its_item(world: Collections) -> None:
 
 
 class CountingEngine:
-    """An engine that notes how many rows each batch has."""
+    """An engine that records the number of rows of each batch."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine

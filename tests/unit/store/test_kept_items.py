@@ -1,4 +1,4 @@
-"""What a planned transaction keeps of large items: their rows, and no members that nobody asks for."""
+"""A planned transaction keeps the rows of large items, and of their decoded members only those that participants need."""
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ def row_of(item: Item) -> Row:
 
 
 def planned(old: Item, *, has_items: bool) -> Change:
-    """The change that renews the item."""
+    """The change of a plan that renews the item."""
 
     def plan(row: Row | None) -> Planned | Row | None:
         assert row is not None

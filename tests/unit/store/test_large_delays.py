@@ -1,4 +1,4 @@
-"""Delayed entries that are too much for one row of the outbox, or for one commit: in pieces, with equal entries once, and none lost."""
+"""Delayed index entries too large for one outbox row or one commit: split in pieces, equal entries stored once, none lost."""
 
 import random
 from pathlib import Path
@@ -24,7 +24,7 @@ DELAY_SECONDS = 3.0
 
 
 def indexed(table_id: int) -> Table:
-    """With global indexes, most of which carry all of an item."""
+    """A table with global indexes, most of which project the whole item."""
     keys = KeySchema(("g",), ("S",))
     indexes = tuple(
         Index(number, f"by-g-{number}", is_global=True, keys=keys, projection=PROJECTIONS[number == 2])
@@ -39,7 +39,7 @@ def indexed(table_id: int) -> Table:
 
 
 def step_of(table: OpenTable, name: str, length: int) -> TransactionStep:
-    """Put an item, or with a length of 0 delete it."""
+    """A step that puts an item, or deletes it if `length` is 0."""
     item: Item = {"pk": {"S": name}, "sk": {"S": "0"}, "g": {"S": name[:1]}, "pad": {"S": "x" * length}}
     row = encode_row(*check_item(item)) if length else None
     return TransactionStep(table, table.item_key(item), lambda _: row)

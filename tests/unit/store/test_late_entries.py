@@ -1,4 +1,4 @@
-"""Index entries that are too much for one commit: they come after it one by one, nobody writes their item meanwhile, and nothing of it is lost."""
+"""Late index entries (too large for their item's commit): written one by one after it, while the item is locked; none is lost."""
 
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ T = TypeVar("T")
 INDEXES = 4
 LATE_BYTES = 1000
 LARGE, SMALL = 400, 10
-"""Characters in an item: four entries of the first are late, of the second never."""
+"""Characters of an item: with LARGE its four index entries are late, with SMALL they never are."""
 PROJECTIONS = (IndexProjection("ALL"), IndexProjection("INCLUDE", ("pad",)))
 
 
@@ -52,7 +52,7 @@ def store(folder: str) -> Iterator[EmbeddedStore]:
 
 
 def indexed(table_id: int) -> Table:
-    """A table with global indexes on `g`, and a local one."""
+    """A table with global indexes and a local index on `g`."""
     keys = [KeySchema(("g",), ("S",))] * (INDEXES - 1) + [KeySchema(("pk",), ("S",), ("g",), ("S",))]
     indexes = tuple(
         Index(number, f"by-g-{number}", is_global=number < INDEXES, keys=one, projection=PROJECTIONS[number % 2])
@@ -82,13 +82,13 @@ def write(store: EmbeddedStore, name: str, g: str, length: int) -> Coroutine[Any
 
 
 def begin(coroutine: Coroutine[Any, Any, Any], turns: int = 1) -> None:
-    """So many turns, in none of which it ends."""
+    """Run the coroutine for `turns` turns; it must not end."""
     for _ in range(turns):
         coroutine.send(None)
 
 
 def end(coroutine: Coroutine[Any, Any, T], turns_max: int = 100) -> T:
-    """All turns that are left."""
+    """Run the coroutine to its end; return its result."""
     for _ in range(turns_max):
         try:
             coroutine.send(None)
@@ -99,7 +99,7 @@ def end(coroutine: Coroutine[Any, Any, T], turns_max: int = 100) -> T:
 
 
 def entries(store: EmbeddedStore) -> list[int]:
-    """How many entries each index has; the figures say the same."""
+    """The number of entries of each index; asserts that the statistics agree."""
     counts = [len(list(scan_prefix(store.engine, index.source_id))) for index in table_of(store).indexes]
     assert counts == [statistics_of(store, index.source_id).item_count for index in table_of(store).indexes]
     return counts
@@ -186,7 +186,7 @@ def test_what_a_kill_left_is_written_when_the_store_opens(store: EmbeddedStore, 
 
 
 def test_a_start_waits_out_a_stalled_engine(store: EmbeddedStore, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a kill in the midst of much writing, the engine has to make room first."""
+    """After a kill during heavy writing, the engine stalls until it has flushed."""
     writing = write(store, "a", "one", LARGE)
     begin(writing, 1)
     writing.close()
@@ -197,7 +197,7 @@ def test_a_start_waits_out_a_stalled_engine(store: EmbeddedStore, folder: str, m
 
     def stalled(draft: Draft) -> None:
         if next(stalls, None) is not None:
-            raise Exception("Result incomplete: Write stall")  # noqa: TRY002 - as the engine raises it
+            raise Exception("Result incomplete: Write stall")  # noqa: TRY002 - the engine raises plain exceptions
         written(draft)
 
     monkeypatch.setattr(Draft, "write", stalled)
@@ -267,7 +267,7 @@ def test_a_transaction_claims_all_its_items(store: EmbeddedStore) -> None:
 
 
 def test_a_transaction_that_changes_nothing_of_a_table_with_indexes(store: EmbeddedStore) -> None:
-    """Who follows the writes of a table is not asked when there are none."""
+    """Participants of a table are not called when a transaction does not change the table."""
     table = table_of(store)
     other = finish(store.catalog.create(table_maker("other")))
     assert other is not None
@@ -304,7 +304,7 @@ def test_with_a_delay_everything_waits_in_the_outbox(folder: str) -> None:
 
 
 def test_an_item_that_was_claimed_already_stays_claimed(store: EmbeddedStore) -> None:
-    """A plan that lost once has its claim, and the commit that it ends in another one."""
+    """A plan that lost once already holds a claim on its item, and its commit takes another one."""
     key = table_of(store).item_key(item_of("a", "g", 1))
     claims = store._commits._claims
     finish(claims.claim([table_of(store).source_id + key]))

@@ -1,4 +1,4 @@
-"""Whoever maintains a store holds a lease; alone with its store, a server holds the whole of it for ever, and nothing less."""
+"""Maintenance work requires a lease: a store used by one server leases everything forever, and accepts no smaller lease."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Plans that give way: what others have done meanwhile is seen before the commit, and a plan that lost once does not lose again."""
+"""Plans that give way: other writes in between are noticed before the commit, and a plan that lost once does not lose again."""
 
 import weakref
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def get(store: EmbeddedStore, table: OpenTable, key: Key) -> Row | None:
 
 
 class LongPlan:
-    """Appends to the row, and gives way on the way: each call does the next of `meanwhile`."""
+    """A plan that appends to the row and gives way; each call runs the next function of `meanwhile`."""
 
     def __init__(self, *meanwhile: Meanwhile) -> None:
         self.meanwhile = list(meanwhile)
@@ -67,10 +67,10 @@ def test_a_row_that_stayed_is_not_planned_again(store: EmbeddedStore, table: Ope
 
 
 def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: EmbeddedStore, table: OpenTable) -> None:
-    """A hundred that wait to update one large item would hold its members a hundred times: 2.4 GB."""
+    """If 100 writers waiting to update one large item each kept its decoded members, they would hold 2.4 GB."""
 
     class Decoded(dict[str, Any]):
-        """An item that can be watched."""
+        """An item that a weak reference can watch."""
 
     made: list[weakref.ref[Decoded]] = []
 
@@ -79,7 +79,7 @@ def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: Embedded
         made.append(weakref.ref(item))
         if len(made) == 1:
             put(store, table, A, row_of(10, b"two"))
-            claims.take([table.source_id + A])  # somebody else's
+            claims.take([table.source_id + A])  # another writer's claim
             note_way_given()
         return Planned(row_of(10, b"new"), item, item)
 
@@ -106,10 +106,10 @@ def delete(store: EmbeddedStore, table: OpenTable) -> None:
 
 
 class Other:
-    """A write of somebody else, a step at a time."""
+    """Another writer, run one step at a time."""
 
     def __init__(self, write: Callable[[], Soon[object]]) -> None:
-        """Begins with the first step."""
+        """Start the write and run its first step."""
 
         async def writing() -> object:
             return await settled(write())
@@ -118,7 +118,7 @@ class Other:
         self.is_done = False
 
     def step(self) -> None:
-        """Go on until it waits again."""
+        """Run until the write waits again."""
         try:
             assert self.write.send(None) is None
         except StopIteration:
@@ -221,7 +221,7 @@ def assert_new(transacted: Any) -> None:
 
 
 class OtherEngine:
-    """The same data behind another object, as after a reopening."""
+    """The same engine behind another object, as after a reopening."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -240,7 +240,7 @@ def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStor
 
 
 def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
-    """Whoever claims a row takes for granted that it stays: a plan that began before must see the claim."""
+    """The holder of a claim relies on the row staying unchanged, so a plan that began before must see the claim."""
     claims = store._commits._claims
     plan = LongPlan(lambda: claims.take([table.source_id + A]))
     writing = settled(store.mutate(table, A, plan))
@@ -266,11 +266,11 @@ def test_a_transaction_does_not_pass_by_a_claim_that_came_meanwhile(store: Embed
     assert (len(plan.seen), get(store, table, A), get(store, table, B)) == (2, row_of(10, b"+"), row_of(10, b"+"))
 
 
-# --- what follows from a plan ---------------------------------------------------------------------
+# --- commits after a plan --------------------------------------------------------------------------
 
 
 def test_nothing_gives_way_between_a_plan_and_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another write would come in between: of the same row, with the same position and sequence number."""
+    """Another write of the same row could otherwise commit with the same position and sequence number."""
     store = open_store(None, VirtualClock(), None)
     streamed: dict[str, Any] = {"stream_view_type": "KEYS_ONLY", "stream_label": "2026-10-01T12:00:00.123"}
     table = finish(store.catalog.create(lambda number: replace(table_maker("t")(number), **streamed)))

@@ -1,4 +1,4 @@
-"""The suspending store loses the replies of commits and finds out by request id what became of them: once, never twice, never not at all."""
+"""The suspending store loses replies of commits and looks up their outcome by request id: each commit happens exactly once."""
 
 import asyncio
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def token(number: int) -> IdempotencyToken:
 
 
 async def count_up(store: SuspendingStore, table: OpenTable) -> tuple[list[int], int]:
-    """What each writer was told that it made of the row, and what the row is in the end."""
+    """The count reported to each writer, and the final count in the row."""
     changes = await asyncio.gather(*(store.mutate(table, KEY, counter, new_request_id()) for _ in range(WRITERS)))
     row = await store.get(table.source_id, KEY, consistent=True)
     return sorted(number_of(change.new) for change in changes), number_of(row)
@@ -54,7 +54,7 @@ def test_a_write_whose_reply_is_lost_counts_once_and_its_change_is_told(
 def test_a_transaction_whose_reply_is_lost_is_no_replay(
     store: EmbeddedStore, table: OpenTable, run: Run, seed: int
 ) -> None:
-    """With its token alone it would be found to have taken place, but not what it changed."""
+    """The idempotency token alone would show that the transaction took place, but not its changes."""
     suspending = SuspendingStore(store, seed)
 
     async def scenario() -> int:
@@ -95,7 +95,7 @@ def test_a_store_that_has_no_time_to_look_says_that_it_does_not_know(
 ) -> None:
     suspending = SuspendingStore(store, 1, look_limit=0)
     unknown: list[bool] = []
-    """Of each: had it taken place?"""
+    """For each write of unknown outcome: True if it took place."""
 
     async def scenario(write: Callable[[], object]) -> None:
         before = number_of(await settled(store.get(table.source_id, KEY, consistent=True)))

@@ -1,4 +1,4 @@
-"""The allocator's threshold: fixed where the C library has one."""
+"""The C allocator's mmap threshold is fixed where the C library supports that."""
 
 import platform
 

@@ -1,4 +1,4 @@
-"""Spans are read in order, forward and in reverse, up to either limit, and long reads let others run."""
+"""Pages: spans are read in order, forward and in reverse, up to either limit, and long reads give way."""
 
 import asyncio
 from functools import partial
@@ -142,7 +142,7 @@ def test_paging_by_continue_keys_gives_every_row_once(
 
 
 class RacingClock(VirtualClock):
-    """A clock on which every look costs ten milliseconds."""
+    """A clock that advances by ten milliseconds at each reading."""
 
     def monotonic(self) -> float:
         self.advance_all(0.010)
@@ -181,7 +181,7 @@ def test_a_long_page_lets_others_run_and_misses_nothing(run: Run, loop: asyncio.
 def test_many_deleted_rows_do_not_hold_the_loop(
     store: EmbeddedStore, table: OpenTable, run: Run, is_reverse: bool
 ) -> None:
-    """A seek over more deleted rows than the bound gives up, has them cleared away beside the loop, and goes on."""
+    """A seek over more deleted rows than the limit stops, lets a thread clear them away, and continues."""
     keys = [b"%06d" % number for number in range(25_000)]
     fill(store, table, keys)
     for key in keys:
@@ -216,7 +216,7 @@ def test_of_large_rows_no_more_is_read_than_the_page_holds(
     rows: int,
     is_reverse: bool,
 ) -> None:
-    """24 rows that are read ahead may be 10 MB of items, and much more of JSON."""
+    """24 rows read ahead may have 10 MB of item size, and much more JSON."""
     keys = [b"%02d" % number for number in range(10)]
     for key in keys:
         row = row_of(20_000, key * 10_000)
@@ -234,13 +234,13 @@ def test_of_large_rows_no_more_is_read_than_the_page_holds(
     assert len(set(measured)) == rows
 
 
-# --- rows that are far longer than their items count --------------------------------------------------
+# --- rows far longer than their items' sizes ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
 @pytest.mark.parametrize("short", [0, FIRST_ROWS + 10])
 def test_a_page_of_long_rows_ends_early(short: int, is_reverse: bool) -> None:
-    """Whatever their items count, and whether or not short ones come before them, not many more bytes are read than READ_BYTES."""
+    """Little more than READ_BYTES is read, whatever the item sizes, with or without short rows first."""
     store = open_store(None, SystemClock(), None)
     table = finish(store.catalog.create(table_maker("orders")))
     assert table is not None

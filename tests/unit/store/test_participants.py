@@ -1,4 +1,4 @@
-"""Participants: asked, heard, filled and ended on the one road, whatever is written."""
+"""Participants take part in every kind of write: they may refuse it, see its changes, are backfilled, and are removed."""
 
 import random
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ KEYS = [Key(b"%02d" % number) for number in range(30)]
 
 
 class World:
-    """A store with the log, and a table that has it from its beginning or gets it later."""
+    """A store with a change log as participant, and a table that is logged from its creation or later."""
 
     def __init__(self, data_dir: str | None) -> None:
         self.data_dir = data_dir
@@ -60,7 +60,7 @@ class World:
         return finish(self.store.mutate(self.table, key, lambda _: row))
 
     def write_at_random(self, chance: random.Random) -> None:
-        """A write, or a transaction of some; often one that changes nothing."""
+        """Run one write, or a transaction of several; many change nothing."""
 
         def row() -> Row | None:
             return chance.choice([None, row_of(chance.randint(1, 9), b"%d" % chance.randrange(5))])
@@ -73,12 +73,12 @@ class World:
             self.put(chance.choice(KEYS), row())
 
     def fill(self, limit_rows: int) -> bool:
-        """A slice of the walk; True when there is nothing more to fill."""
+        """Run one slice of the backfill; True if nothing is left to fill."""
         found = self.store.backfills()
         return not found or finish(self.store.backfill(found[0].source_id, self.store.lease(), limit_rows)).is_complete
 
     def judge(self) -> None:
-        """The log tells of the table up to where the walk has come, and of nothing else."""
+        """Assert that the log has exactly the rows that the backfill has passed."""
         table, engine = self.table, self.store.engine
         has_passed = self.store._walks.has_passed
         assert replayed(engine, table) == {
@@ -95,7 +95,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_log_of_every_change_has_each_of_them_once(tmp_path: Path, seed: int) -> None:
-    """Begun on a table with rows, filled by the walk between writes, over restarts."""
+    """Logging begins on a table with rows; writes alternate with backfill slices and restarts."""
     chance = random.Random(seed)
     world = World(str(tmp_path / "data"))
     for _ in range(60):
@@ -179,7 +179,8 @@ def test_a_table_without_participants_calls_none(world: World, monkeypatch: pyte
 
 
 def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
-    """What was read is read anew, and positions go on growing, also after a restart on the other engine."""
+    """After a switch to another engine everything is read again, and positions keep growing, also after a restart on
+    that engine."""
     one, other = World(str(tmp_path / "one")), World(str(tmp_path / "other"))
     one.tag("filling")
     one.fill(10)
@@ -206,11 +207,11 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
     other.store.close_now()
 
 
-# --- one that refuses -------------------------------------------------------------------------------
+# --- a participant that refuses ----------------------------------------------------------------------
 
 
 class Refusing:
-    """Requests over a store that has no capacity for large items."""
+    """Requests to a store with a participant that refuses large items."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -305,7 +306,7 @@ def test_every_error_that_batches_leave_over_is_a_reason() -> None:
 def test_what_is_written_while_a_walk_looks_ahead_is_told_once(
     world: World, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows that came, changed and went after they were read."""
+    """Rows that are added, changed or deleted after the backfill has read them ahead are logged once."""
     chance = random.Random(seed)
     walks = world.store._walks
     look_ahead = walks.look_ahead
@@ -329,7 +330,8 @@ def test_what_is_written_while_a_walk_looks_ahead_is_told_once(
 def test_a_large_row_that_is_written_meanwhile_is_looked_at_again_and_not_for_ever(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What follows from it is derived before the commit, where that gives way."""
+    """The rows that a participant derives from a large row are computed before the commit, where the walk can give
+    way."""
     walks = world.store._walks
     look_ahead = walks.look_ahead
     looks: list[int] = []

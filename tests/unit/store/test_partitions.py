@@ -1,4 +1,4 @@
-"""Which partitions does a source have? One from its beginning, whole, until the source ends; here they are only written down."""
+"""Which partitions does a source have? One, covering all hashes, for as long as the source exists; these tests only store them."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_each_source_begins_with_a_whole_partition(store: EmbeddedStore) -> None
 
 @pytest.mark.parametrize("has_steps", [True, False])
 def test_an_index_begins_and_ends_with_its_own(store: EmbeddedStore, has_steps: bool) -> None:
-    """It ends when it is DELETING, or when it is gone at once."""
+    """The partition of an index is removed when the index becomes DELETING, or when it disappears at once."""
     before = create(store)
     added = replace(before.schema, indexes=(LOCAL, GLOBAL, replace(LATER, state="CREATING")), next_index_id=4)
     assert finish(store.catalog.replace(before.schema, added))
@@ -74,7 +74,8 @@ def test_those_of_a_table_end_with_it(store: EmbeddedStore) -> None:
 
 
 def test_they_are_there_after_reopening(tmp_path: Path) -> None:
-    """The one of now, and also parts, which are read in order and go together."""
+    """Reopening keeps the partition of each source, also several parts, which are read in order and deleted
+    together."""
     folder = str(tmp_path / "data")
     store = open_store(folder, VirtualClock(), None)
     expected = whole(*create(store).schema.sources)
@@ -124,5 +125,5 @@ def test_a_cover(ranges: list[tuple[int, int]]) -> None:
     ],
 )
 def test_no_cover(ranges: list[tuple[int, int]]) -> None:
-    """Nothing, a gap, an overlap, another order, an empty part."""
+    """Invalid partitions: none at all, a gap, an overlap, wrong order, an empty range."""
     assert not cover(partitions(*ranges))

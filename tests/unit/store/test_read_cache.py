@@ -1,4 +1,4 @@
-"""What was read lately is not read again, what was written since is, and nothing grows beyond its bound."""
+"""The read cache: recently read rows are not read again, changed rows are, and the cache stays within its limit."""
 
 import random
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ INDEXES = (
 
 
 class Counting:
-    """An engine that counts reads."""
+    """An engine that counts its reads."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -52,7 +52,7 @@ class Counting:
 
 
 class World:
-    """A store with a table, with indexes or without."""
+    """A store with one table, with or without indexes."""
 
     def __init__(self, indexes: tuple[Index, ...] = (), delay_seconds: float | None = None) -> None:
         self.clock = VirtualClock()
@@ -65,12 +65,12 @@ class World:
         self.sources = [source_of(table), *table.indexes]
 
     def count(self) -> Counting:
-        """From now on, count reads of the engine."""
+        """Count the engine's reads from now on."""
         self.store.engine = counting = Counting(self.store.engine)
         return counting
 
     def trust(self) -> Counting:
-        """Count, and keep what is read from the first time on."""
+        """Count the engine's reads, and cache rows from their first read on."""
         self.store.site.reads._asked = bytearray(b"\x01") * ASKED_SLOTS
         return self.count()
 

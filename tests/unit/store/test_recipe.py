@@ -1,4 +1,4 @@
-"""The recipe of ADR 0024, followed literally: a new participant is one file and one line."""
+"""The recipe of ADR 0024 for a new participant, followed literally: one file and one line."""
 
 import importlib.util
 import re
@@ -22,7 +22,7 @@ NAME = "hashrange.store.embedded.write_counts"
 
 @pytest.fixture
 def added(tmp_path: Path) -> Iterator[tuple[ModuleType, Any]]:
-    """The recipe's file as a module, and the participants with its line."""
+    """The recipe's file as a module, and the list of participants with its line added."""
     (code,) = re.findall(r"```python\n(.*?)```", RECIPE.read_text(encoding="utf-8"), re.DOTALL)
     path = tmp_path / "write_counts.py"
     path.write_text(code, encoding="utf-8")

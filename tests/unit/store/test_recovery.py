@@ -1,4 +1,4 @@
-"""What the logs tell: where commits begin and end, and that nothing behind a hole is believed."""
+"""Recovery from the write-ahead logs: where commits begin and end, and that nothing after a gap is recovered."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ def key(number: int) -> bytes:
 
 @pytest.fixture
 def two_logs(tmp_path: Path) -> Path:
-    """A store as a crash between two memtables leaves it: rows in an older and in a younger log, none flushed."""
+    """A store after a crash between two memtables: rows in an older and a newer log, none flushed."""
     running, copy = tmp_path / "running", tmp_path / "copy"
     running.mkdir()
     engine = open_engine(str(running))
@@ -77,7 +77,7 @@ def test_whole_logs_are_replayed_whole(two_logs: Path) -> None:
 
 @pytest.mark.parametrize("size_bytes", [1, 10, 400, 5000, 20_000, *range(325, 345)])
 def test_nothing_behind_a_hole_is_believed(two_logs: Path, size_bytes: int) -> None:
-    """Whether the older log ends within a record or exactly between two."""
+    """This holds whether the older log ends within a record or exactly between two."""
     cut(logs(two_logs)[0], size_bytes)
     numbers = recovered(two_logs)
     assert numbers == list(range(len(numbers)))
@@ -119,7 +119,7 @@ def test_damage_before_the_tail_refuses_to_open_and_drops_nothing(two_logs: Path
 
 @pytest.fixture
 def flushed_and_two_logs(tmp_path: Path) -> Path:
-    """As `two_logs`, but with rows flushed before, so that the older log is the first one in use."""
+    """A store as in `two_logs`, with rows flushed before, so that the older log is the first one in use."""
     running, copy = tmp_path / "running", tmp_path / "copy"
     running.mkdir()
     engine = open_engine(str(running))
@@ -149,7 +149,7 @@ def test_a_hole_at_the_first_log_in_use_is_seen(flushed_and_two_logs: Path, kept
 
 
 def test_logs_no_longer_in_use_do_not_matter(flushed_and_two_logs: Path, tmp_path: Path) -> None:
-    """A log that outlived its use, empty or torn, takes nothing from the ones in use."""
+    """An outdated log file, empty or torn, does not affect the logs in use."""
     for stale in (b"", b"\x00\x01\x02", b"torn" * 100):
         folder = tmp_path / f"stale{len(stale)}"
         shutil.copytree(flushed_and_two_logs, folder)
@@ -158,7 +158,7 @@ def test_logs_no_longer_in_use_do_not_matter(flushed_and_two_logs: Path, tmp_pat
 
 
 def test_an_empty_log_of_a_process_that_did_nothing_does_not_matter(tmp_path: Path) -> None:
-    """Opened, killed at once, opened, written, killed: the first process's empty log lies before the second's."""
+    """Open, kill at once, open, write, kill: the first process's empty log lies before the second's log."""
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     first.mkdir()
     engine = open_engine(str(first))
@@ -181,7 +181,7 @@ LARGE = [bytes([number]) * 20_000 for number in range(1, 41)]
 
 @pytest.fixture
 def large_puts(tmp_path: Path) -> Path:
-    """40 puts of 20 KB as a kill leaves them: most records are in several fragments."""
+    """A store killed after 40 puts of 20 KB, most of whose log records span several fragments."""
     running, copy = tmp_path / "running", tmp_path / "copy"
     running.mkdir()
     engine = open_engine(str(running))
@@ -194,7 +194,7 @@ def large_puts(tmp_path: Path) -> Path:
 
 
 def zero(path: Path, first: int, end: int | None = None) -> None:
-    """Make zeros of the bytes from `first` up to `end`, which may be counted from the end."""
+    """Overwrite the bytes from `first` to `end` with zeros; a negative `end` counts from the end of the file."""
     content = bytearray(path.read_bytes())
     lower, upper, _ = slice(first, end).indices(len(content))
     content[lower:upper] = bytes(upper - lower)
@@ -202,7 +202,7 @@ def zero(path: Path, first: int, end: int | None = None) -> None:
 
 
 def checked(folder: Path) -> bool:
-    """True if the offline tools can read the folder; nothing in it may change."""
+    """True if the offline tools can read the folder; asserts that they do not change the logs."""
     before = {path.name: path.read_bytes() for path in logs(folder)}
     try:
         with read_offline(str(folder)) as engine:
@@ -216,7 +216,7 @@ def checked(folder: Path) -> bool:
 
 @pytest.mark.parametrize("size_bytes", [512, 600, 4096, 10_000, 32_768, 33_000, 100_000, 500_000])
 def test_zeros_at_the_end_of_the_last_log_are_a_torn_tail(large_puts: Path, size_bytes: int) -> None:
-    """Some file systems leave them where data had not reached the disk yet."""
+    """Some file systems leave zeros where data had not reached the disk."""
     zero(logs(large_puts)[-1], -size_bytes)
     assert checked(large_puts)
     numbers = recovered(large_puts)
@@ -297,14 +297,14 @@ def test_garbage_at_the_end_of_the_last_log_is_damage(large_puts: Path) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The engine's data, logs and MANIFEST."""
+    """Contents of the engine's data files, logs and MANIFEST."""
     kinds = {".sst", ".log"}
     paths = [path for path in (folder / "engine").iterdir() if path.suffix in kinds or path.name.startswith("MANIFEST")]
     return {path.name: path.read_bytes() for path in paths}
 
 
 def assert_refused(folder: Path, sentence: str) -> None:
-    """By a server and by `hashrange check`; nothing may change."""
+    """Assert that a server and `hashrange check` refuse the folder with this sentence, and change nothing."""
     before = contents(folder)
     for _ in range(2):
         with pytest.raises(StorageLost, match=sentence):
@@ -327,7 +327,7 @@ def test_an_older_log_that_is_missing_is_refused(request: pytest.FixtureRequest,
 
 @pytest.mark.parametrize("size_bytes", [1, 400, 335, 5000, 1_000_000])
 def test_an_older_log_that_lacks_what_was_acknowledged_is_refused(two_logs: Path, size_bytes: int) -> None:
-    """Nothing behind a hole is believed, so the younger log, which is whole, does not count."""
+    """Nothing after a gap is recovered, so the complete newer log does not count."""
     file = SyncedFile(files.by_name(str(two_logs)))
     file.note(ROWS_OLD + ROWS_NEW, 0.0)
     file.close()
@@ -353,7 +353,7 @@ def test_a_manifest_that_is_cut_or_older_is_refused_or_does_not_matter(tmp_path:
     running = tmp_path / "running"
     running.mkdir()
     engine = open_engine(str(running))
-    set_pace(engine, Pace.WRITES, is_in_memory=False)  # no compaction deletes files that an older MANIFEST names
+    set_pace(engine, Pace.WRITES, is_in_memory=False)  # no compaction, so an older MANIFEST's files stay
     for number in range(10):
         engine.put(key(number), _VALUE)
     engine.flush()
@@ -381,7 +381,7 @@ def test_a_manifest_that_is_cut_or_older_is_refused_or_does_not_matter(tmp_path:
 
 
 def test_the_manifest_tells_how_far_the_data_files_go(tmp_path: Path) -> None:
-    """After flushes, compactions, deletions of ranges, ends in order and recoveries."""
+    """This holds after flushes, compactions, range deletions, clean stops and recoveries."""
     running = tmp_path / "running"
     running.mkdir()
     for life in range(4):

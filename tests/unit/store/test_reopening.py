@@ -1,4 +1,4 @@
-"""A reopening makes nothing and works in the folder that was opened, whatever stands at its path meanwhile."""
+"""Reopening the engine creates nothing and uses the folder that was opened first, whatever is at its path meanwhile."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ def move_away(served: Served) -> None:
 
 
 def before_the_next_opening(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
-    """Between the look for the folder and the opening of its engine."""
+    """Call `happens` between the check of the folder and the opening of its engine."""
 
     def open_late(*arguments: object, **options: object) -> Engine:
         monkeypatch.setattr(health, "open_engine", open_engine)
@@ -50,7 +50,7 @@ def before_the_next_opening(monkeypatch: pytest.MonkeyPatch, happens: Callable[[
 
 @pytest.fixture(params=[pytest.param("held", marks=needs_held_folders), "by name"])
 def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How a store gets at its folder; to be asked for before `served`."""
+    """How the store refers to its folder (by descriptor or by name); request this fixture before `served`."""
     if request.param == "by name":
         monkeypatch.setattr(identity, "_way", lambda _descriptor, path: path)
     return str(request.param)

@@ -1,4 +1,4 @@
-"""Request ids are unique in a process, and differ from those of every other process."""
+"""Request ids are unique within a process and across processes."""
 
 import importlib.util
 from types import ModuleType
@@ -8,7 +8,7 @@ from hashrange.store.request_ids import REQUEST_ID_BYTES, new_request_id
 
 
 def another_process() -> ModuleType:
-    """The module as a process of its own would have it."""
+    """The module as another process would load it."""
     assert request_ids.__file__ is not None
     spec = importlib.util.spec_from_file_location("another", request_ids.__file__)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""One row at a time: what is read, written, counted, and that nothing suspends in between."""
+"""Reads and writes of single rows: results and statistics, without suspending."""
 
 import pytest
 

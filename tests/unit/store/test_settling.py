@@ -1,4 +1,4 @@
-"""When writes pause, older versions are cleared away; nothing that is read changes."""
+"""When writes pause, older row versions are cleared away; reads return the same."""
 
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ def in_memtable(store: EmbeddedStore) -> int:
 
 
 def until_done(store: EmbeddedStore) -> None:
-    """Wait for the housekeeper: work of its own behind what is asked for already."""
+    """Wait until the housekeeper has done all work queued so far."""
     store.site.housekeeper.run(lambda: None).result(timeout=30)
 
 
@@ -78,7 +78,8 @@ def test_writes_go_on_after_it(store: EmbeddedStore, table: OpenTable) -> None:
 
 
 def pace_of(folder: Path) -> tuple[int, int, bool]:
-    """Bytes of a memtable, files that start a compaction, and whether new files are compressed, as the engine has written them down last."""
+    """Memtable size, file count that starts a compaction, and compression of new files, from the engine's last saved
+    options."""
     newest = max((folder / "engine").glob("OPTIONS-*"), key=lambda path: path.name)
     options = dict(line.strip().split("=", 1) for line in newest.read_text().splitlines() if "=" in line)
     first_level, _, below = options["compression_per_level"].partition(":")

@@ -1,4 +1,4 @@
-"""Stale reads: only those that need not be consistent, and only of the row before."""
+"""Injected stale reads: only for eventually consistent reads, and only of the previous row."""
 
 import pytest
 

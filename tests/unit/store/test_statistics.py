@@ -1,4 +1,4 @@
-"""Counts and sizes of a table and its indexes stand in one row, which goes with the last of them and nothing else's."""
+"""Statistics of a table and its indexes share one row, which is deleted with the last source of that table only."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def world(tmp_path: Path) -> World:
 
 
 def figures_of(world: World) -> dict[bytes, Statistics]:
-    """As the store tells them, and as they are stored, which is the same."""
+    """The statistics that the store reports; asserts that the stored ones are equal."""
     told = {source: statistics_of(world.embedded, source) for source in (TABLE, BY_STATUS, BY_N)}
     stored = read_statistics(world.embedded.engine).get(TABLE[:4], {})
     assert {source: stored.get(source, Statistics(0, 0)) for source in told} == told

@@ -1,4 +1,4 @@
-"""The suspending store interleaves, loses races, and catches plans that are not functions of their row."""
+"""The suspending store interleaves calls, loses races, and detects plans that depend on more than their row."""
 
 import asyncio
 

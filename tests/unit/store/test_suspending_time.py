@@ -1,4 +1,4 @@
-"""In the store that suspends, entries of global indexes come late: by a seed, in order, and all in the end."""
+"""The suspending store delays entries of global indexes: reproducible by seed, in order, and all applied in the end."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WRITES = 60
 
 
 class World:
-    """One item of a table with a global index, over a store of one seed."""
+    """One item of a table with a global index, in a suspending store with a seed."""
 
     def __init__(self, seed: int) -> None:
         time = SuspendingTime(seed)
@@ -42,7 +42,7 @@ class World:
         return [int(item["n"]["N"]) for item in items]
 
     def story(self) -> list[list[int]]:
-        """What the index holds after each write of the item, the job having had its turn."""
+        """The index's contents after each write of the item and one run of the delay job."""
         seen = []
         for number in range(WRITES):
             self.ask("PutItem", Item={"pk": {"S": "p"}, "g": {"S": str(number % 3)}, "n": {"N": str(number)}})

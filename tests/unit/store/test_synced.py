@@ -1,4 +1,4 @@
-"""Acknowledged writes that are missing are noticed: a number beside the engine's files says how far syncs had come."""
+"""Missing acknowledged writes are detected: a file next to the engine's files has the number of the last synced commit."""
 
 import asyncio
 import os
@@ -30,11 +30,11 @@ class Killed:
         self.table = table
 
     def logs(self) -> list[Path]:
-        """Oldest first."""
+        """The log files, oldest first."""
         return [Path(path) for path in files.log_files(str(self.folder / "engine"))]
 
     def rows(self) -> int:
-        """How many rows a server finds. Raises StorageError when it does not start."""
+        """The number of rows that a server recovers. Raises StorageError when it does not start."""
         store = open_store(str(self.folder), VirtualClock(), None)
         count = statistics_of(store, self.table.source_id).item_count if store.catalog.all_tables() else 0
         store.close_now()
@@ -42,7 +42,7 @@ class Killed:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The engine's data and logs."""
+    """Contents of the engine's data files and logs."""
     paths = [path for path in (folder / "engine").iterdir() if path.suffix in {".sst", ".log"}]
     return {path.name: path.read_bytes() for path in paths}
 
@@ -70,7 +70,7 @@ def killed(
     clock.advance_all(LOOK_SECONDS)
     write(store, table, ROWS // 2, ROWS - 1)
     run(durable(store))
-    write(store, table, ROWS - 1, ROWS)  # at the same moment, and then it is killed
+    write(store, table, ROWS - 1, ROWS)  # acknowledged at the same clock time, just before the kill
     run(durable(store))
     copy_as_killed(tmp_path / "running", tmp_path / "killed")
     if older is not None:
@@ -85,7 +85,7 @@ def test_a_kill_alone_loses_nothing(killed: Killed) -> None:
 
 
 def spoilt(newest: Path, kept: float, zeros_bytes: int) -> None:
-    """Cut a log, and let it end in zeros."""
+    """Truncate the log to the share `kept`, and append zeros."""
     os.truncate(newest, int(newest.stat().st_size * kept))
     os.truncate(newest, newest.stat().st_size + zeros_bytes)
 
@@ -124,7 +124,7 @@ def test_whoever_removes_the_number_goes_on_with_a_log_that_is_torn(
 def test_what_comes_after_the_number_may_be_torn(
     tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, zeros_bytes: int
 ) -> None:
-    """Nobody was told of it."""
+    """Writes after the noted number were not acknowledged, so losing them is no error."""
     store = open_store(str(tmp_path / "running"), VirtualClock(), loop)
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
@@ -155,7 +155,8 @@ def test_a_missing_newest_log_is_refused_and_nothing_is_changed(killed: Killed, 
 
 
 def killed_without_logs(folder: Path, loop: asyncio.AbstractEventLoop, run: Run) -> Killed:
-    """Somebody removes the logs while a server runs, which goes on writing, and is killed."""
+    """Remove the logs under a running server, which continues to write; return a copy of the folder as a kill leaves
+    it."""
     clock = VirtualClock()
     store = open_store(str(folder / "running"), clock, loop)
     table = finish(store.catalog.create(table_maker("t")))
@@ -182,7 +183,7 @@ def test_what_logs_held_that_somebody_removes_is_kept(
 def test_a_log_that_was_missing_while_a_server_ran_is_not_named(
     tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was killed before it could do anything about it."""
+    """The server was killed before it could react to the missing log."""
 
     note = SyncedFile.note
 

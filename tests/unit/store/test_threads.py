@@ -1,4 +1,4 @@
-"""The engine's threads have a lower priority than the loop's, where threads have priorities."""
+"""The engine's threads run at a lower priority than the event loop's thread, where threads have priorities."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""How much one transaction may hold: the items that its refusals tell, and what its commit takes of the engine."""
+"""Size limits of a transaction: the items that its cancellation reasons return, and the bytes of its commit."""
 
 import msgspec
 import pytest

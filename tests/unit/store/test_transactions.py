@@ -1,4 +1,4 @@
-"""Transactions of a store: all or none, tokens and their expiry, conflicts in the suspending store."""
+"""Transactions of a store: atomicity, idempotency tokens and their expiry, conflicts in the suspending store."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -57,12 +57,12 @@ def make(data_dir: str | None = None) -> tuple[EmbeddedStore, OpenTable, OpenTab
 
 
 def transact(store: EmbeddedStore, steps: list[TransactionStep], mark: IdempotencyToken | None = None) -> Transacted:
-    """One transaction; fails when it suspends."""
+    """Run one transaction; fails if it suspends."""
     return finish(store.transact(steps, mark))
 
 
 def token_rows(store: EmbeddedStore) -> tuple[int, int]:
-    """How many tokens, and how many rows that order them."""
+    """The numbers of token rows and of the rows that order tokens by age."""
     counts = [sum(1 for _ in scan_prefix(store.engine, p)) for p in (layout.TOKEN_PREFIX, layout.EXPIRY_PREFIX)]
     return counts[0], counts[1]
 
@@ -180,7 +180,7 @@ def test_a_burst_of_tokens_goes_too() -> None:
 
 
 async def _conflicts(seed: int) -> set[str]:
-    """What two transactions, a write and a read of the same row hear of each other."""
+    """The errors that two transactions, a write and a read of the same row meet in the suspending store."""
     inner = open_store(None, SystemClock(), asyncio.get_running_loop())
     store = SuspendingStore(inner, seed)
     table = await store.catalog.create(table_maker("one"))
@@ -235,7 +235,7 @@ def test_a_snapshot_ends_behind_the_row_that_exceeds_its_limit() -> None:
 
 
 def test_a_refusal_that_is_kept_holds_no_item() -> None:
-    """The traceback of an error holds the frames that it passed, and they the decoded item."""
+    """The traceback of an exception holds its frames, and the frames hold the decoded item."""
     store, one, _ = make()
 
     def refuse_with_item(row: Row | None) -> Row:
@@ -252,7 +252,7 @@ def test_a_refusal_that_is_kept_holds_no_item() -> None:
 
 
 def test_a_long_transaction_that_refuses_refuses_for_rows_of_one_moment() -> None:
-    """What one plan met must not have been written after another one was called."""
+    """The row that an earlier plan saw must not be changed before a later plan runs."""
     store, one, _ = make()
     for key in (A, B):
         transact(store, [TransactionStep(one, key, write(row_of(5, b"old")))])
@@ -279,7 +279,7 @@ def test_a_long_transaction_that_refuses_refuses_for_rows_of_one_moment() -> Non
 def test_room_for_large_rows_is_made_before_the_commit_and_holds_all_of_it(
     monkeypatch: pytest.MonkeyPatch, view_type: StreamViewType | None
 ) -> None:
-    """A batch that grows while it is filled copies everything that it has, and nobody has a turn meanwhile."""
+    """A write batch that grows while it is filled copies its content each time, without giving way."""
     rooms: list[int] = []
     written: list[int] = []
     write = draft.Draft.write
@@ -318,5 +318,5 @@ def large_row(letter: str) -> Row:
 
 
 def write_of(row: Row) -> Plan:
-    """Never the same row twice."""
+    """A plan that never writes the same row twice in succession."""
     return lambda old: row if old != row else large_row("y")

@@ -1,4 +1,4 @@
-"""The control plane without a server: a catalog in a dict, a clock that the test moves, requests as dicts."""
+"""The control plane without a server: a catalog in a dict, a clock that the test moves, requests and replies as dicts."""
 
 import asyncio
 import json
@@ -50,12 +50,12 @@ POLICIES: dict[str, Operation] = {
         put_resource_policy,
     )
 }
-"""What changes and describes a table without being part of it."""
+"""Operations on resource policies, which change and describe a table but are not control-plane operations of tables."""
 ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 
 
 class FakeCatalog:
-    """One scope's tables; `races` makes so many replacements lose to somebody who changed the table's tags."""
+    """A catalog of one scope; the next `races` replacements fail because the table's tags were changed concurrently."""
 
     is_late = False
 
@@ -65,15 +65,15 @@ class FakeCatalog:
         self.races = 0
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
-        """The one view."""
+        """The tables by name; there is only one scope."""
         return self.stored
 
     def schemas(self) -> dict[str, Table]:
-        """What is stored, to be compared."""
+        """The stored schemas, for comparison."""
         return {name: table.schema for name, table in self.stored.items()}
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """As the interface says."""
+        """Create a table, as the interface specifies."""
         table = OpenTable(make(self.made + 1))
         if table.name in self.stored:
             return None
@@ -82,7 +82,7 @@ class FakeCatalog:
         return table
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """As the interface says."""
+        """Replace a table's schema, as the interface specifies."""
         if self.races:
             self.races -= 1
             raced = msgspec.structs.replace(old, tags=old.tags | {f"race{self.races}": "won"})
@@ -93,7 +93,7 @@ class FakeCatalog:
         return True
 
     async def delete(self, table: Table) -> bool:
-        """As the interface says."""
+        """Delete a table, as the interface specifies."""
         if not self._is_stored(table):
             return False
         del self.stored[table.name]
@@ -104,14 +104,14 @@ class FakeCatalog:
 
 
 class FakeStreams:
-    """None."""
+    """A collection without streams."""
 
     def find(self, account: str, region: str, table_name: str, label: str) -> None:
-        """There is none."""
+        """Always None: there are no streams."""
 
 
 class FakeStore:
-    """A catalog, and figures that the test sets."""
+    """A store with a catalog, and statistics that the test sets."""
 
     def __init__(self) -> None:
         self.catalog = FakeCatalog()
@@ -119,18 +119,18 @@ class FakeStore:
         self.figures = Statistics(0, 0)
 
     def position(self) -> int:
-        """Nothing is ever committed."""
+        """The position; nothing is ever committed."""
         return 0
 
     durable_position = position
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
-        """The same for every source."""
+        """The same statistics for every source."""
         return dict.fromkeys(sources, self.figures)
 
 
 class ControlPlane:
-    """Calls operations by name and returns their replies decoded; faults are raised."""
+    """Calls operations by name and returns decoded replies; errors are raised."""
 
     def __init__(self, delay_seconds: float = 0.0) -> None:
         self.store = FakeStore()
@@ -140,17 +140,17 @@ class ControlPlane:
         )
 
     def call(self, name: str, **members: Any) -> Any:
-        """Decode, run and decode again, as the server does."""
+        """Decode the members, run the operation, and decode its reply, as the server does."""
         operation = (OPERATIONS | POLICIES)[name]
         request: Any = msgspec.json.decode(json.dumps(members), type=operation.request)
         return self.run(name, request)
 
     def run(self, name: str, request: Any) -> Any:
-        """The reply to a request struct, decoded."""
+        """The decoded reply to a request struct."""
         return asyncio.run(run_operation(self.scope, (OPERATIONS | POLICIES)[name], request))
 
     def create(self, name: str = "music", **members: Any) -> Any:
-        """A table with the partition key `id`, on demand unless said otherwise; its description."""
+        """Create a table with the partition key `id`, on demand by default; return its description."""
         base: dict[str, Any] = {
             "TableName": name,
             "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
@@ -160,25 +160,25 @@ class ControlPlane:
         return self.call("CreateTable", **(base | members))["TableDescription"]
 
     def create_provisioned(self, name: str = "music", read: int = 5, write: int = 5, **members: Any) -> Any:
-        """The same with provisioned throughput."""
+        """Create a table with provisioned throughput; return its description."""
         return self.create(name, BillingMode="PROVISIONED", ProvisionedThroughput=units(read, write), **members)
 
     def describe(self, name: str = "music") -> Any:
-        """DescribeTable."""
+        """DescribeTable's description of the table."""
         return self.call("DescribeTable", TableName=name)["Table"]
 
     def update(self, name: str = "music", **members: Any) -> Any:
-        """UpdateTable."""
+        """Update a table by UpdateTable; return its description."""
         return self.call("UpdateTable", TableName=name, **members)["TableDescription"]
 
 
 def units(read: int, write: int) -> dict[str, int]:
-    """ProvisionedThroughput."""
+    """A ProvisionedThroughput parameter."""
     return {"ReadCapacityUnits": read, "WriteCapacityUnits": write}
 
 
 def global_index(name: str = "by-artist", **members: Any) -> dict[str, Any]:
-    """A global index on `id`."""
+    """A global index on `id`, as a request parameter."""
     return {
         "IndexName": name,
         "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],

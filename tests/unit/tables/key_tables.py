@@ -1,4 +1,4 @@
-"""Tables that are nothing but their keys: `pk`, and `sk` where a sort key's type is given."""
+"""Tables with key attributes only: `pk`, and `sk` if a sort key type is given."""
 
 from typing import cast
 

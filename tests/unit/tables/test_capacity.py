@@ -1,4 +1,4 @@
-"""Capacity units by size, and what the reply tells of them."""
+"""Capacity units by size, and how replies report them."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_an_item_costs_what_its_size_does(size_bytes: int) -> None:
 
 
 def test_a_row_that_is_packed_may_be_shorter_than_its_item() -> None:
-    """Lists of one value in lists, and enough zeros that it is packed at all."""
+    """The item has nested lists of one value, and enough numbers with many zeros to be packed at all."""
     short_lists, zeros = [{"L": [{"BOOL": False}]}] * 640, [{"N": "1E-130"}] * 130
     item, size_bytes = check_item({"k": {"S": "a"}, "l": {"L": short_lists + zeros}})
     row = encode_row(item, size_bytes)

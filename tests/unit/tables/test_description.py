@@ -1,4 +1,4 @@
-"""What a TableDescription shows, and when."""
+"""TableDescription: its members, and when each is present."""
 
 from hashrange.store.interface import Statistics
 from tests.unit.tables.control_plane import ARN_PREFIX, ControlPlane, global_index, units

@@ -1,4 +1,4 @@
-"""Which second does an item expire at? What is no number there, or none that can come, never does."""
+"""At which second does an item expire? Never, if its attribute is no number or out of the range of possible times."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Keys of key maps and items: lengths, key attributes alone; `tests/scripts/keys.case` has the refusals one by one."""
+"""Validation of keys in key maps and items: lengths and key attributes; `tests/scripts/keys.case` lists each refusal."""
 
 from base64 import b64encode
 from typing import Any

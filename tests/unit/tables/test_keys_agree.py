@@ -1,4 +1,4 @@
-"""Do all ways to a key's bytes give the same? Keys of look-ups, usual ones and others, of items, of entries, and of what is queried."""
+"""Do all ways to encode a key give the same bytes? Keys of lookups (fast path and others), of items, of index entries, of queries."""
 
 from base64 import b64encode
 from random import Random
@@ -15,12 +15,12 @@ from hashrange.tables.schema import KeySchema, KeyType
 TYPES: tuple[KeyType, ...] = ("S", "N", "B")
 CHARACTERS = "a\x00\x01\x7f\u00e9\uffee\U0001f600"
 LENGTHS = (0, 1, 2, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049)
-"""Around every length at which a way changes."""
+"""Lengths around every limit at which another way of encoding is used."""
 NO_ITEM_KEY = Key(b"")
 
 
 def random_value(chance: Random, key_type: KeyType) -> Value:
-    """A value of this type, or rarely of another one."""
+    """A value of this type, or, rarely, of another one."""
     if chance.random() < 0.02:
         key_type = chance.choice(TYPES)
     if key_type == "N":

@@ -1,4 +1,4 @@
-"""Partitions: how many a source begins with, which one splits, and that they cover all hashes."""
+"""Partitions: the number a source begins with, which one splits, and that together they cover all hashes."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ BY_G, BY_L = SourceId(b"\x00\x00\x00\x01\x00\x01"), SourceId(b"\x00\x00\x00\x01\
 
 
 def table_of(throughput: Throughput | None = None, of_index: Throughput | None = None, **more: Any) -> Table:
-    """With a global and a local index."""
+    """A table with a global and a local index."""
     keys = KeySchema(("g",), ("S",))
     indexes = (
         Index(1, "by-g", is_global=True, keys=keys, projection=IndexProjection("ALL"), throughput=of_index),

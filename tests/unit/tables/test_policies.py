@@ -1,4 +1,4 @@
-"""Resource policies through a table's life, under a clock that the test moves: states, pending changes, revisions, races."""
+"""Resource policies of a table, on a clock that the test moves: states, pending changes, revisions, races."""
 
 import json
 from typing import Any
@@ -15,14 +15,14 @@ PENDING = "Attempt to change a resource which is still in use: {} is pending pre
 
 
 def document(sid: str = "a", action: str = "dynamodb:GetItem") -> str:
-    """A canonical document."""
+    """A canonical policy document."""
     root = {"AWS": "arn:aws:iam::000000000000:root"}
     made = {"Sid": sid, "Effect": "Allow", "Principal": root, "Action": action, "Resource": "*"}
     return json.dumps({"Version": "2012-10-17", "Statement": [made]}, separators=(",", ":"))
 
 
 def put(plane: ControlPlane, arn: str = ARN, policy: str | None = None, **members: Any) -> int:
-    """The new revision."""
+    """Put a policy; return its new revision."""
     return int(plane.call("PutResourcePolicy", ResourceArn=arn, Policy=policy or document(), **members)["RevisionId"])
 
 

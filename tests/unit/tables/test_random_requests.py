@@ -1,4 +1,4 @@
-"""Random requests, made from the declared shapes: an answer or an API error, never anything else; refusals change nothing."""
+"""Random requests from the declared shapes: each gets a reply or an API error, and a refused one changes nothing."""
 
 import json
 import random
@@ -17,7 +17,7 @@ REQUESTS = 1500
 
 
 def make(shape: Shape, chance: random.Random, share: float) -> Any:
-    """A value of the shape, sound more often than not, with a share of its optional members."""
+    """A random value of the shape, mostly valid, in which each optional member is present with probability `share`."""
     match shape.kind:
         case "String":
             return chance.choice(shape.bounds.enumeration or TEXTS)
@@ -37,7 +37,8 @@ def make(shape: Shape, chance: random.Random, share: float) -> Any:
 
 
 def make_request(name: str, chance: random.Random) -> dict[str, Any]:
-    """A request; CreateTable's keys and definitions mostly fit, and UpdateTable's do not contradict each other."""
+    """A random request; CreateTable's keys and definitions mostly match, and UpdateTable's do not contradict each
+    other."""
     share = chance.choice((0.05, 0.1, 0.3))
     request: dict[str, Any] = make(structure_of(OPERATIONS[name].request), chance, share)
     if name == "CreateTable" and chance.random() < 0.8:

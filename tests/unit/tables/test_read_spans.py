@@ -1,4 +1,4 @@
-"""Spans: a key lies in the span of a condition exactly when its item satisfies it; segments share the hash space."""
+"""Spans: a key is in the span of a key condition exactly if its item satisfies it; segments divide the hash space."""
 
 import base64
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Stream records: put together from a change, told, and read as older folders have them."""
+"""Stream records: encoded from a change, reported in replies, and read from folders of older formats."""
 
 from struct import pack
 from typing import Any, get_args
@@ -31,7 +31,7 @@ NAMES = ("pk", "sk")
 KEYS: Item = {"pk": {"S": 'a"é'}, "sk": {"S": "b"}}
 OLD: Item = KEYS | {"n": {"N": "1"}}
 NEW: Item = KEYS | {"n": {"N": "22"}, "l": {"L": [{"S": ""}] * 150_000}}
-"""Its row is packed."""
+"""An item whose row is packed."""
 VIEW_TYPES: tuple[StreamViewType, ...] = get_args(StreamViewType)
 EVENTS = {"INSERT": (None, NEW), "MODIFY": (OLD, NEW), "REMOVE": (OLD, None)}
 
@@ -47,7 +47,7 @@ def change_of(old: Item | None, new: Item | None, *, has_items: bool) -> Change:
 
 
 def former(record: bytes, keys: bytes, old: Row | None, new: Row | None) -> bytes:
-    """As folders of format 6 have it."""
+    """A stream record as folders of format 6 store it."""
     keys = b"" if old or new else keys
     return (
         pack(">BBBII", FORMER_VERSION, record[1], record[2], len(keys), len(old or b""))

@@ -1,4 +1,4 @@
-"""States of a table follow service time: with a delay, without one, and for what is already gone."""
+"""Table states follow service time: with a state delay, without one, and for tables already deleted."""
 
 import asyncio
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_a_server_that_starts_before_its_tables_were_made_serves_them(tmp_path: 
     world.close()
 
     class Stop(Exception):
-        """Ends the server once it has started."""
+        """Raised to end the server as soon as it has started."""
 
     def stop(_endpoint: str) -> None:
         raise Stop

@@ -1,4 +1,4 @@
-"""How often throughput may go down and modes may change, by the clock."""
+"""Limits on how often throughput may decrease and billing modes may change."""
 
 import pytest
 
@@ -11,7 +11,7 @@ MIDNIGHT = 1_800_057_600 - 1_800_000_000
 
 
 def decrease(plane: ControlPlane, times: int) -> None:
-    """Lower the table's read units by one, so many times."""
+    """Lower the table's read units by one, `times` times."""
     for _ in range(times):
         described = plane.describe()["ProvisionedThroughput"]
         plane.update(ProvisionedThroughput=units(described["ReadCapacityUnits"] - 1, described["WriteCapacityUnits"]))

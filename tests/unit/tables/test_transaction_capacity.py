@@ -1,4 +1,4 @@
-"""Capacity units of transactions: doubled on the table's arm, told as read or written."""
+"""Capacity units of transactions: doubled for the table itself, and reported as read or write units."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A database in this process: through botocore without a socket, and asked with plain values."""
+"""A database in the test's own process: used through botocore without a socket, and called with plain values."""
 
 import socket
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def database() -> Iterator[InProcess]:
 
 @pytest.fixture(autouse=True)
 def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database's own loop has its sockets by now."""
+    """Forbid new connections; the database's own loop already has its sockets."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a socket was opened")
@@ -122,7 +122,7 @@ def test_regions_and_databases_are_apart(database: InProcess) -> None:
         assert client_of(other).list_tables()["TableNames"] == []
 
 
-# --- asked with values ----------------------------------------------------------------------------
+# --- called with values ---------------------------------------------------------------------------
 
 
 def test_values_in_values_out(database: InProcess) -> None:
@@ -176,7 +176,7 @@ FAULTY: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("operation", "members"), FAULTY)
 def test_values_and_json_have_the_same_faults(database: InProcess, operation: str, members: dict[str, Any]) -> None:
-    """Type, and words; what comes before the operation, and what it finds itself."""
+    """Errors have the same type and message, whether found before the operation or by the operation itself."""
     client = client_of(database, parameter_validation=False)
     body = msgspec.json.encode(members)
     client.meta.events.register("before-call.dynamodb", lambda params, **_: params.update(body=body))
@@ -199,7 +199,7 @@ def test_values_that_no_json_can_be_are_refused(database: InProcess, value: Any)
         call(database, "PutItem", {"TableName": "music", "Item": {**KEY, "v": value}})
 
 
-# --- its life -------------------------------------------------------------------------------------
+# --- starting and closing -------------------------------------------------------------------------
 
 
 def test_what_is_in_a_folder_is_there_again(tmp_path: Any) -> None:

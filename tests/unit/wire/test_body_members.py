@@ -1,4 +1,4 @@
-"""Too many members: counted outside of texts, whatever the texts hold."""
+"""Limit on members of a body: commas, colons and lists are counted outside of texts only."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def parts(value: Any) -> tuple[int, int, int]:
         (b'{"a":"' + b"\\\\" * 200 + b'","b":[' + b"1," * 97 + b"1]}", False),
         (b'{"a":"' + b"\\\\" * 200 + b'","b":[' + b"1," * 98 + b"1]}", True),
         (b'{"' + b",:" * 300 + b'":1}', False),
-        (b'{"a":"' + b"," * 300, False),  # no JSON, which others will say
+        (b'{"a":"' + b"," * 300, False),  # invalid JSON, which a later check reports
         (b'{"a":[' + b"1,\n \t" * 101 + b"1]}", True),
         (b'{"a":' + b"[" * 100 + b"]" * 100 + b"}", False),
         (b'{"a":' + b"[" * 102 + b"]" * 102 + b"}", True),
@@ -74,7 +74,7 @@ def test_only_what_stands_outside_of_texts_counts(body: bytes, refused: bool) ->
 def test_random_bodies_are_counted_as_their_values_are(
     seed: int, piece_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever a piece of them ends."""
+    """Counts are the same wherever a body is cut into pieces."""
     monkeypatch.setattr(body_members, "_PIECE_BYTES", piece_bytes)
     chance = random.Random(seed)
 
@@ -107,7 +107,7 @@ def test_random_bodies_are_counted_as_their_values_are(
 def test_what_is_denser_than_any_request_has_use_for_is_refused(
     member: bytes, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Decoded, 1 MB of empty values would hold others up for 30 ms, and freed for 15."""
+    """1 MB of empty values would block other requests for 30 ms of decoding and 15 ms of freeing."""
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
     assert is_refused(b'{"a":[%b]}' % b",".join([member] * 20_000)) == refused
     assert not is_refused(b'{"a":[%b]}' % b",".join([member] * 5_000))
@@ -144,7 +144,7 @@ def test_a_long_body_gives_way_as_it_is_counted(
 
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_body_is_counted_in_few_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Text by text, it would take seconds for some megabytes of short ones."""
+    """Counting text by text would take seconds for some megabytes of short texts."""
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 1 << 30)
     monkeypatch.setattr(body_members, "spend", lambda _steps: None)
     body = b'{"a":["' + LONG[name] * (1 << 18) + b'"]}'

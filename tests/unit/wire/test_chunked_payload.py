@@ -1,4 +1,4 @@
-"""Bodies in signed chunks."""
+"""Request bodies in signed chunks (aws-chunked)."""
 
 import hmac
 
@@ -30,7 +30,7 @@ def test_what_is_not_made_of_chunks_is_refused(body: bytes) -> None:
 
 
 def test_each_chunk_signs_the_one_before_it() -> None:
-    # The example of the public description of the streaming payload: 64 KB and 1 KB of the letter a.
+    # AWS's documented example of the streaming payload: 64 KB and 1 KB of the letter a.
     from hashrange.wire.canonical import signing_key
 
     key = signing_key("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524", "us-east-1", "s3")
@@ -54,13 +54,13 @@ def test_very_many_chunks_give_way() -> None:
 
 def test_very_many_signatures_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = [Chunk(b"a", b"")] * 5_000
-    monkeypatch.setattr(chunked_payload, "split_chunks", lambda _body: iter(chunks))  # which gives way by itself
+    monkeypatch.setattr(chunked_payload, "split_chunks", lambda _body: iter(chunks))  # gives way by itself
     monkeypatch.setattr(hmac, "compare_digest", lambda _one, _other: True)
     assert 0 < lines_between_looks(lambda: are_chunks_signed(b"", CLAIM, b"key")) <= 2_000
 
 
 def test_chunks_are_taken_one_at_a_time() -> None:
-    """No list of them is made, of which there may be 65,536."""
+    """Chunks are generated lazily: a body may have 65,536 of them."""
     first = next(iter(split_chunks(b"1;chunk-signature=aa\r\nb\r\nno chunk")))
     assert first == Chunk(b"b", b"aa")
 

@@ -1,4 +1,4 @@
-"""The slow path as a whole: which fault comes first, and what a request without one becomes."""
+"""The slow path as a whole: which fault is reported first, and the request that results if there is none."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.support.explaining import explain
 
 
 class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Stands for a data-plane operation."""
+    """A request of a data-plane operation."""
 
     TableName: shapes.TableName
     Key: shapes.AttributeMap
@@ -28,14 +28,14 @@ class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Stands for a control-plane operation."""
+    """A request of a control-plane operation."""
 
     BillingMode: Annotated[str, Meta(max_length=3)] | None = None
     TableName: shapes.WholeTableName
 
 
 def fault_of(request_type: type[msgspec.Struct], operation_name: str, body: bytes | dict[str, Any]) -> ApiError:
-    """The error that the slow path raises."""
+    """The error that the slow path raises for a body."""
     if isinstance(body, dict):
         body = json.dumps(body).encode()
     with pytest.raises(ApiError) as caught:
@@ -69,7 +69,7 @@ def test_numbers_beyond_every_range_are_well_formed() -> None:
         b'{"a":1e400,"b":-1e400,"c":' + b"9" * 500 + b',"d":-' + b"9" * 5000 + b',"e":123456789012345678901234567890}'
     )
     infinite = float("inf")
-    largest = 10**400  # whole numbers stay whole: they are told from those with an exponent
+    largest = 10**400  # integers stay exact, unlike numbers with an exponent
     assert decode_object(body) == {
         "a": infinite, "b": -infinite, "c": largest, "d": -largest, "e": 123456789012345678901234567890,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def test_a_number_beyond_its_range_comes_before_broken_constraints(number: bytes
 
 
 def numbers_of(shape: Shape, path: str) -> Iterator[tuple[str, Shape]]:
-    """Every number that a request may hold, by its path."""
+    """The paths of all numbers that a request may contain."""
     if shape.kind in ("Integer", "Long", "Double"):
         yield path, shape
     if shape.member is not None:
@@ -202,7 +202,7 @@ def test_the_control_plane_takes_arns_of_any_length_up_to_1024() -> None:
 
 
 class TagRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Stands for the operations on tags."""
+    """A request of the tag operations."""
 
     ResourceArn: str
     TagKeys: list[str]
@@ -217,7 +217,7 @@ def test_tag_operations_ask_for_the_arn_before_all_constraints(operation_name: s
 
 
 def test_very_long_numbers_of_a_large_body_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of 4,000 digits would take 0.1 ms."""
+    """Converting one number of 4,000 digits would take 0.1 ms."""
     number, megabyte = b"7" * 4000, 1 << 20
     body = b'{"a":[' + b",".join([number] * (megabyte // 4000 + 1)) + b'],"b":"x"}'
     text = json.dumps({"a": number.decode() * 300}).encode()
@@ -225,5 +225,5 @@ def test_very_long_numbers_of_a_large_body_are_not_read(monkeypatch: pytest.Monk
     monkeypatch.delattr(msgspec.json, "decode")
     assert decode_object(body) == values[0]
     assert set(values[0]["a"]) == {10**400}
-    with pytest.raises(AttributeError):  # in a text they are no numbers
+    with pytest.raises(AttributeError):  # digits inside a text are no number
         decode_object(text)

@@ -1,4 +1,4 @@
-"""However large a malformed request is: its refusal is short, and no more of it is looked at than the refusal needs."""
+"""However large a malformed request is: its error message is short, and only as much is inspected as the message needs."""
 
 import contextlib
 import gc
@@ -26,11 +26,11 @@ from tests.support.explaining import explain
 
 DELETE = {"Delete": {"TableName": "Tab", "Key": {"pk": {"S": "1"}}}}
 MESSAGE_MAX = 10 * (2 * MESSAGE_CHARACTERS_MAX + 500)
-"""Characters of ten violations: value, path and sentence. The reply has fewer."""
+"""Characters of ten violations in a message: value, path and sentence. Actual messages are shorter."""
 
 
 def message_of(operation_name: str, body: dict[str, Any]) -> str:
-    """The message of the ValidationException."""
+    """The message of the ValidationException for a body."""
     with pytest.raises(ValidationException) as caught:
         explain(OPERATIONS[operation_name].request, operation_name, json.dumps(body).encode())
     assert caught.value.message is not None
@@ -57,13 +57,13 @@ def test_a_refusal_is_short_however_large_the_request(operation_name: str, body:
 
 
 def told(operation_name: str, body: dict[str, Any]) -> str:
-    """The message as it is sent."""
+    """The message in the error body that is sent."""
     reply: dict[str, str] = json.loads(error_body(ValidationException(message_of(operation_name, body))))
     return reply["message"]
 
 
 NEAR = MESSAGE_CHARACTERS_MAX - 1_000
-"""Characters that leave room for the sentence."""
+"""Number of characters that leaves space for the rest of the message."""
 
 
 def test_a_value_is_told_whole() -> None:
@@ -110,7 +110,7 @@ def test_a_message_is_told_up_to_a_bound(length: int) -> None:
 
 
 def steps_of(operation_name: str, body: dict[str, Any]) -> int:
-    """How many calls of Python functions it takes to find the first fault, whatever it is."""
+    """The number of calls of Python functions until the first fault is found, of whatever kind."""
     steps = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:
@@ -118,9 +118,9 @@ def steps_of(operation_name: str, body: dict[str, Any]) -> int:
         steps += event == "call"
 
     decoded = json.loads(json.dumps(body))
-    look()  # counted steps begin anew
+    look()  # restarts the counting of steps
     gc.collect()
-    gc.disable()  # other tests may have left callbacks there, which would be counted
+    gc.disable()  # callbacks left by other tests would be counted
     sys.setprofile(count)
     try:
         with contextlib.suppress(ApiError):
@@ -167,9 +167,9 @@ MANY: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
 def test_more_members_than_allowed_take_no_more_steps(name: str) -> None:
     operation_name, make = MANY[name]
     count = TEXTS_LOOKED_AT + 10_000
-    steps_of(operation_name, make(count))  # what is made once: shapes, patterns
+    steps_of(operation_name, make(count))  # creates the cached shapes and patterns
     few, many = steps_of(operation_name, make(count)), steps_of(operation_name, make(2 * count))
-    # Texts are looked at many at once: some calls for each 2,048 of them, in which others have their turn.
+    # Texts are inspected in groups of 2,048, with some calls for each group, in which it may give way.
     assert few <= many <= few + count // 100
     assert many < 40 * MEMBERS_LOOKED_AT + 8 * MESSAGE_CHARACTERS_MAX
 
@@ -179,7 +179,7 @@ def test_faults_beyond_those_told_are_not_looked_for() -> None:
         steps_of("Scan", TABLE | {"ScanFilter": {f"a{number}": {} for number in range(count)}})
         for count in (1_000, 2_000)
     ]
-    assert many - few <= 9_000  # cutting, the types of each, and freeing, counted
+    assert many - few <= 9_000  # includes cutting, type checks and freeing of each member
 
 
 @pytest.mark.parametrize("nulls", [0, 101, 6_000])
@@ -259,7 +259,7 @@ def test_what_was_decoded_and_what_was_made_of_it_are_freed_in_pieces(
 
 
 def kept(function: Callable[..., dict[str, Any]], made: list[dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """The same function; what it returns is kept, too."""
+    """The function, with each of its results also added to `made`."""
 
     def keep(*arguments: Any) -> dict[str, Any]:
         made.append(function(*arguments))

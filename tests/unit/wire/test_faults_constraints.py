@@ -1,4 +1,4 @@
-"""Collected member constraints: paths, rendering, order, the limit of ten, and the forms that single operations use."""
+"""Collected constraint violations: paths, rendering, order, the limit of ten, and forms of single operations."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ Name = Annotated[str, Meta(min_length=3, max_length=8, extra={"pattern": shapes.
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True):
-    """A structure inside others."""
+    """A structure nested in others."""
 
     Name: Name
     SSEType: Literal["HASH", "RANGE"]
@@ -23,7 +23,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """All constraints that there are."""
+    """A request with every kind of constraint."""
 
     Index: Name | None = None
     Number: Annotated[int, Meta(ge=1, le=100)] | None = None
@@ -38,7 +38,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def message_of(request_type: type[msgspec.Struct], operation_name: str, body: dict[str, Any]) -> str:
-    """The message of the ValidationException."""
+    """The message of the ValidationException for a body."""
     with pytest.raises(ValidationException) as caught:
         explain(request_type, operation_name, json.dumps(body).encode())
     assert caught.value.message is not None
@@ -46,7 +46,7 @@ def message_of(request_type: type[msgspec.Struct], operation_name: str, body: di
 
 
 def errors_of(body: dict[str, Any]) -> list[str]:
-    """The single errors inside the envelope, whose count must be right."""
+    """The single violations in the message; asserts that its count is right."""
     envelope, _, errors = message_of(Request, "AnyOperation", body).partition(" detected: ")
     parts = errors.split("; ")
     assert envelope == ("1 validation error" if len(parts) == 1 else f"{len(parts)} validation errors")
@@ -140,7 +140,7 @@ def test_ten_are_reported_at_most() -> None:
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """Data plane: a name, a key and what may be asked for."""
+    """A data-plane request with a name, a key and optional members."""
 
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
     TableName: shapes.TableName
@@ -211,26 +211,26 @@ def test_without_the_key_all_faults_are_joined_in_their_general_form() -> None:
 
 
 class PutRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An item."""
+    """A put of an item."""
 
     Item: shapes.AttributeMap
 
 
 class DeleteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A key."""
+    """A delete by key."""
 
     Key: shapes.AttributeMap
 
 
 class WriteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Faults are reported in this order, members are printed in the other one."""
+    """A put or delete: faults are reported in the declared order, members are printed in reverse."""
 
     DeleteRequest: "DeleteRequest | None" = None
     PutRequest: "PutRequest | None" = None
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Lists by name."""
+    """A request with lists by table name."""
 
     Lists: Annotated[dict[Name, Annotated[list[WriteRequest], Meta(min_length=1, max_length=2)]], Meta(max_length=3)]
 
@@ -314,7 +314,7 @@ def test_what_is_broken_inside_keeps_its_own_path_and_order() -> None:
 
 
 class KeysAndAttributes(msgspec.Struct, frozen=True, kw_only=True):
-    """What one table is asked for."""
+    """The keys and attributes requested of one table."""
 
     Keys: Annotated[list[shapes.AttributeMap], Meta(min_length=1, max_length=2)]
 
@@ -323,7 +323,7 @@ LENGTH = "failed to satisfy constraint: Member must have length"
 
 
 class BatchGet(msgspec.Struct, frozen=True, kw_only=True):
-    """As BatchGetItem, in small."""
+    """A reduced BatchGetItem request."""
 
     RequestItems: Annotated[dict[str, KeysAndAttributes], Meta(min_length=1)]
 

@@ -1,4 +1,4 @@
-"""Every declared type against every JSON value that it refuses, and the lenient forms that it takes."""
+"""Every declared type with every JSON value that it refuses, and the lenient forms that it accepts."""
 
 import tracemalloc
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ Blob = Annotated[str, Meta(extra={"shape": "Blob"})]
 
 
 class Element(msgspec.Struct):
-    """A structure inside others."""
+    """A structure nested in others."""
 
     Name: str | None = None
 
@@ -28,7 +28,7 @@ class Numbered(msgspec.Struct):
 
 
 class Everything(msgspec.Struct):
-    """One member of each declared type."""
+    """A structure with one member of each declared type."""
 
     Text: str | None = None
     Flag: bool | None = None
@@ -51,7 +51,7 @@ EVERYTHING = structure_of(Everything)
 
 
 def refusal(body: dict[str, Any]) -> str | None:
-    """The message, None when there is no fault."""
+    """The error message for a body, or None if it has no fault."""
     try:
         normalise(body, EVERYTHING)
     except SerializationException as error:

@@ -1,4 +1,4 @@
-"""Types and constraints of very many, or very long, texts are checked in pieces; counted by the looks that this takes."""
+"""Checks of types and constraints give way for very many or very long texts; measured by the number of calls of `look`."""
 
 import re
 from typing import Any
@@ -18,7 +18,7 @@ COUNT = 16 * TOGETHER_MEMBERS
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """One element for every look."""
+    """A list that gets one element for each call of `steps._look`."""
     seen: list[None] = []
     monkeypatch.setattr(steps, "_look", lambda: seen.append(None))
     return seen
@@ -68,7 +68,7 @@ def test_every_pattern_repeats_what_a_piece_ends_with() -> None:
 
 
 def patterns_of(shape: Shape) -> set[str]:
-    """In the shape and inside."""
+    """All patterns in the shape and in the shapes inside it."""
     found = {
         bounds.pattern for bounds in (shape.bounds, shape.keys) if bounds is not None and bounds.pattern is not None
     }

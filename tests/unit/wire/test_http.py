@@ -1,4 +1,4 @@
-"""Heads and replies as bytes."""
+"""Parsing of HTTP heads, and encoding of HTTP replies."""
 
 import gzip
 import random

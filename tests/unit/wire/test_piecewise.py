@@ -1,4 +1,4 @@
-"""JSON decoded in pieces is what the decoder makes of it at once, and what it refuses is refused; freed, nothing long is left."""
+"""JSON decoded in pieces gives the same values and refusals as decoded at once; freeing values in pieces leaves nothing long."""
 
 import json
 import random
@@ -27,7 +27,7 @@ SMALLEST = [
 
 
 def outcome(decode: Any, text: bytes) -> Any:
-    """What is made of it, or that it is refused."""
+    """The decoded value, or "refused"."""
     try:
         return decode(text)
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -37,7 +37,7 @@ def outcome(decode: Any, text: bytes) -> Any:
 @pytest.mark.parametrize("piece_bytes", [8, 40, 300])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_texts_come_out_as_at_once(seed: int, piece_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole ones, and those with a mark too many or too few."""
+    """Random texts: valid ones, and ones with an extra or missing structural character."""
     monkeypatch.setattr(piecewise, "PIECE_BYTES", piece_bytes)
     chance = random.Random(seed)
 
@@ -91,7 +91,7 @@ def test_no_piece_of_a_long_map_is_long() -> None:
 
 
 def test_deep_nesting_takes_no_square_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level is read over once; beyond a number of levels, all is decoded at once."""
+    """Each level is scanned once; below a limit of levels, the rest is decoded in one call."""
     monkeypatch.setattr(piecewise, "PIECE_BYTES", 8)
     asked: list[int] = []
 
@@ -138,7 +138,7 @@ def test_a_dense_body_of_other_types_is_refused() -> None:
 
 
 def test_what_is_short_is_left_as_it_is() -> None:
-    """Compiled expressions are kept from one request to the next, and may hold names."""
+    """Short values must stay: the cache of compiled expressions may hold names of a request."""
     names = {f"#{number}": "a" for number in range(2_048)}
     value = {"names": names, "long": list(range(5_000)), "deep": [[{"x": {str(n): n for n in range(5_000)}}]]}
     free(value)

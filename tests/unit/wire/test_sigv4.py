@@ -1,4 +1,4 @@
-"""What a signature claims: every fault that needs no secret, with its exact sentence, and what is tolerated."""
+"""Signature headers: every fault that can be found without the secret, with its exact message, and tolerated deviations."""
 
 import hashlib
 from collections.abc import Callable
@@ -216,7 +216,7 @@ def test_all_faults_of_the_scope_are_told_at_once() -> None:
 
 
 ORDER: list[tuple[str, Callable[[str], str], str]] = [
-    # Each changes the good header so that one more step fails; the earlier step must answer.
+    # Each entry changes the valid header so that one more check fails; the earliest failing check is reported.
     (
         "part without equal sign",
         lambda header: header.replace("Credential=", "Credential "),
@@ -243,7 +243,7 @@ def test_the_date_is_checked_before_host_and_after_the_parts() -> None:
     assert "requires 'Signature'" in (fault(GOOD.replace("Signature=0", "Sig=0"), "bad")[1] or "")
 
 
-# --- what was signed ----------------------------------------------------------------------------
+# --- signed contents ----------------------------------------------------------------------------
 
 
 def signed_request(body: bytes = b"{}", headers: dict[str, str] | None = None) -> HttpRequest:
@@ -282,7 +282,7 @@ def test_repeated_headers_are_joined_by_commas() -> None:
     names = (b"Host", b"X-Amz-Date", b"X-Twice", b"Authorization", b"x-twice")
     values: list[bytes | None] = [b"localhost", DATE.encode(), b" a  b ", authorization.encode(), b"c", None]
     request = HttpRequest(b"POST", b"/", layout_of(names), values, b"", True)
-    # Signed names are sorted whatever order the client gave.
+    # Names of signed headers are sorted, in whatever order the client sent them.
     assert b"\nx-amz-date:20261121T120000Z\nx-twice:a b,c\n\n" in canonical_request(
         request, read_claim(request, NOW, "dynamodb")
     )
@@ -318,7 +318,7 @@ def test_a_known_signer_accepts_what_the_careful_path_accepts_and_nothing_else()
     signer = KnownSigner(claim, SECRET_KEY)
     for request, is_right in (
         (signed_request(b"second", {"X-A": "2"}), True),
-        (signed_request(body=b"third"), False),  # another list of signed headers is another signer
+        (signed_request(body=b"third"), False),  # a different list of signed headers requires a new signer
         (request_of({**headers_of(signed_request(b"x", {"X-A": "1"})), "Added": "unsigned"}, b"x"), True),
         (request_of(headers_of(signed_request(b"x", {"X-A": "1"})), b"y"), False),
         (request_of({**headers_of(signed_request(b"x", {"X-A": "1"})), "x-a": "changed"}, b"x"), False),

@@ -1,4 +1,4 @@
-"""Bodies that are no UTF-8 are found wherever the fault stands, and large ones give way."""
+"""Invalid UTF-8 in bodies is found at any position, and the check of large bodies gives way."""
 
 import pytest
 

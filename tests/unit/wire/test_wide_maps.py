@@ -1,4 +1,4 @@
-"""A decoded body becomes the same struct as in one call, whatever is wide in it; what it refuses is refused; wide maps are not copied."""
+"""A body decoded in pieces becomes the same struct, or is refused, as in one call, whichever maps are wide; wide maps are not copied."""
 
 import random
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ LISTS: list[Any] = [[], [VALUE], [VALUE] * 9, [*[VALUE] * 9, "text"], {}, None, 
 
 
 class Bounded(msgspec.Struct, frozen=True):
-    """A map of which the number of members is bounded."""
+    """A struct with a map of at most five members."""
 
     values: Annotated[dict[str, dict[str, Any]], msgspec.Meta(max_length=5)]
 

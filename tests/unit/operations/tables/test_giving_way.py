@@ -1,4 +1,4 @@
-"""Are very many indexes, definitions and tags looked at in pieces? Counted in lines of Python and in comparisons, never in time."""
+"""Are requests with very many indexes, definitions and tags processed in pieces? Measured in executed Python lines and comparisons, not in time."""
 
 import random
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.support.working import lines_between_looks
 COUNT = 6_000
 TABLES = 600
 LINES_MAX = 5_000
-"""Fewer than any walk over COUNT members takes that never looks at the clock; some 0.5 ms."""
+"""Python lines allowed between two looks: fewer than any walk over COUNT members without a look takes; about 0.5 ms."""
 TABLE = "many"
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 HASH: dict[str, Any] = {"AttributeName": "pk", "KeyType": "HASH"}
@@ -40,7 +40,7 @@ def names(count: int = COUNT, prefix: str = "p") -> list[str]:
 
 
 def indexes(*attributes: str, role: str = "HASH", before: tuple[Members, ...] = (), **more: Any) -> list[Members]:
-    """An index for each of the attributes."""
+    """One index for each attribute."""
     return [
         {
             "IndexName": f"by-{number}",
@@ -63,7 +63,7 @@ def creation(**more: Any) -> Members:
 
 
 def local(count: int = COUNT, **more: Any) -> Members:
-    """Local indexes, each with a sort key of its own."""
+    """Local indexes, each with its own sort key."""
     return creation(
         KeySchema=[HASH, RANGE],
         AttributeDefinitions=definitions("pk", "sk", *names(count)),
@@ -128,7 +128,7 @@ REQUESTS: dict[str, tuple[str, Members]] = {
 
 
 def run(operation: str, members: Members) -> Callable[[], object]:
-    """The operation on a store with one table, to its end."""
+    """A function that runs the operation to its end, on a store with one table."""
     scope = scope_with_table()
     request: Any = msgspec.convert(members, OPERATIONS[operation].request)
 
@@ -136,7 +136,7 @@ def run(operation: str, members: Members) -> Callable[[], object]:
 
 
 def perform(scope: Scope, operation: str, request: Any) -> None:
-    """To its end, whichever that is."""
+    """Run the operation to its end, whether it succeeds or is refused."""
     with pytest.raises((ApiError, StopIteration)):
         run_operation(scope, OPERATIONS[operation], request).send(None)
 
@@ -155,7 +155,7 @@ def test_very_many_members_give_way(name: str) -> None:
 
 
 class Compared(str):
-    """A text that counts how often it is compared; whoever hashes or compares it runs lines of Python."""
+    """A text that counts its comparisons; comparing or hashing it executes lines of Python."""
 
     __slots__ = ()
     compared = 0
@@ -173,7 +173,7 @@ class Compared(str):
 
 @pytest.mark.parametrize("name", ["global indexes", "local indexes", "created indexes"])
 def test_an_attribute_is_not_looked_for_in_a_list(name: str) -> None:
-    """Otherwise each of thousands would be compared with all before it."""
+    """A search in a list would compare each of thousands of names with all names before it."""
     operation, members = REQUESTS[name]
     request: Any = msgspec.convert(members, OPERATIONS[operation].request)
     del request.AttributeDefinitions[1000:]
@@ -193,7 +193,7 @@ def test_tags_taken_away_are_not_hashed_at_once() -> None:
 
 @pytest.mark.parametrize("count", [0, COUNT], ids=["definitions", "keys"])
 def test_what_a_refusal_lists_is_sorted_in_pieces(count: int) -> None:
-    """All at once they would need three times as many comparisons as this allows."""
+    """Sorting all names at once would need three times as many comparisons as this test allows."""
     texts = names()
     random.Random(1).shuffle(texts)
     members = creation(

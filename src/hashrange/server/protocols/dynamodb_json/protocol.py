@@ -13,7 +13,13 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import CORAL_SERVICE, ApiError, SerializationException, UnknownOperationException
+from hashrange.errors import (
+    CORAL_SERVICE,
+    ApiError,
+    SerializationException,
+    UnknownOperationException,
+    ValidationException,
+)
 from hashrange.items.steps import spend_decoding
 from hashrange.messages import http as sentences
 from hashrange.operations.meter import NOTHING_USED
@@ -24,7 +30,7 @@ from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, Js
 from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
-from hashrange.wire.body_members import check_member_count, decode_large, is_surely_unusual
+from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.faults import check_object, decode_object, explain_object
 from hashrange.wire.http import (
@@ -81,20 +87,22 @@ class DynamoDBJson:
             self._plain.prepare(request, respond)
             return None
         operation: Operation | None = None
+        too_many: str | None = None
         try:
             body = plain_body(request)
             is_large = len(body) > SURELY_QUICK_BYTES
-            if is_large:
-                check_object(body)
-            else:
+            if not is_large:
                 decoded = decode_object(body)
+            elif (too_many := excess_of_members(body)) is None:
+                check_object(body)
             target = self._named.get(request.header(b"x-amz-target"))
             if target is None:
                 raise UnknownOperationException
             operation = target.operation
             scope: Scope = self._authorize(request, SIGNING_NAME)
+            if too_many is not None:
+                raise ValidationException(too_many)
             if is_large:
-                check_member_count(body)
                 decoded = decode_object(body)
             parsed: Any = explain_object(operation.request, operation.rules, decoded)
             return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond)

@@ -1,0 +1,46 @@
+"""A refused body is freed at once: no exception that is kept refers to the frames that hold it."""
+
+import gc
+from collections.abc import Iterator
+from types import FrameType
+
+import pytest
+
+from hashrange.wire import body_members
+from tests.unit.server.harness import FrontEnd, reply
+
+LARGE = b" " * 40_000
+REFUSED = {
+    "too many members": (b'{"TableName":"music","a":[' + b"1," * 30_000 + b"1]}", {}, b"more than"),
+    "lists in lists": (b'{"TableName":"music","a":' + b"[" * 500 + b"]" * 500 + LARGE + b"}", {}, b"more than"),
+    "no JSON": (b'{"TableName":' + LARGE + b"}", {}, b"SerializationException"),
+    "no object": (b"[" + LARGE + b"]", {}, b"SerializationException"),
+    "another type": (b'{"TableName":[]' + LARGE + b"}", {}, b"SerializationException"),
+    "no operation": (b'{"TableName":"music"' + LARGE + b"}", {"X-Amz-Target": "x"}, b"UnknownOperationException"),
+}
+
+
+@pytest.fixture
+def garbage() -> Iterator[list[object]]:
+    """What the collector finds, instead of freeing it."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    yield gc.garbage
+    gc.set_debug(0)
+    gc.garbage.clear()
+    gc.enable()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_body_leaves_no_frames_to_the_collector(
+    name: str, garbage: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 400)
+    body, headers, expected = REFUSED[name]
+    front = FrontEnd()
+    answered = reply(front.ask(front.request(body, headers=headers)))
+    assert expected in answered.body, answered.body
+    gc.collect()
+    frames = [one for one in garbage if isinstance(one, FrameType) and "hashrange" in one.f_code.co_filename]
+    assert frames == []
