@@ -1,7 +1,7 @@
 """`python -m benchmarks.stages [--page]`: where does the time of a request go? Writes docs/where-the-time-goes.md with --page.
 
-Two views. In process: each stage of a request alone, over all prepared requests, CPU time of the best of several rounds. Over
-sockets: user and system time of the server's loop and the time of its other threads, beside a server that does nothing (floor.py).
+In process: each stage of a request alone, over all prepared requests, CPU time of the best of several rounds. Over
+sockets: user and system time of the server's loop and the time of its other threads, compared with an empty server (floor.py).
 """
 
 import datetime as dt
@@ -43,56 +43,60 @@ OVER_SOCKETS = {
     "ours-disk": ("put", "update", "put-1-index", "put-2-indexes"),
 }
 BODY_BYTES = {"get": 470, "query": 10_500, "query-index": 10_500}
-"""Of a reply; the others have 2."""
+"""Bytes of a workload's reply body; 2 for the other workloads."""
 ENGINE_THREADS = "rocksdb:"
 
 
 PAGE_TEXT = """# Where the time goes
 
-Written by `python -m benchmarks.stages --page` on {date}. {machine}.
+This page shows the CPU time of each stage of a request. It was written by `python -m benchmarks.stages --page` on {date}. Machine: {machine}.
 
 ## In process
 
-Each stage alone, over the prepared requests of the benchmark, the quickest of several rounds: caches are warm with that
-stage, so the sum is less than the stages cost one after the other, which is the last line. Spared: what a row that is kept in the read cache does without.
+Each stage runs alone over the prepared requests of the benchmark; the table shows the fastest of several rounds. The caches
+are warm with that stage, so the sum of the stages is less than their cost one after the other, which is the last line.
+*Spared* is the time that a request saves if its row is in the read cache.
 
 {stages}
 
 ## Over sockets
 
-{connections} connections, server on one core. The floor is a server with the same loop and parser that answers every request with as many bytes and
-does nothing else. The loop's user time is larger than in process, since caches are shared with the kernel, the other connections and the engine's threads.
+The load comes over {connections} connections; the server runs on one core. *The floor* is a server with the same loop and parser that
+answers every request with as many bytes and does nothing else. The loop's user time is larger than in process, because the
+caches are shared with the kernel, the other connections and the engine's threads.
 
 {sockets}
 
-What has been tried, with figures: [turns](adr/0019-turns.md), [held replies](adr/0017-held-replies.md),
-[read cache](adr/0020-read-cache.md),
-[group commit](adr/0010-group-commit.md), [pages in slices](adr/0014-pages-are-not-snapshots.md), and the
-[engine's options](adr/0011-engine-options.md), large buffers, first rows, and tables larger than the cache among them.
+## Optimizations
+
+These decisions describe what was tried, with measurements: [turns](adr/0019-turns.md),
+[held replies](adr/0017-held-replies.md), [read cache](adr/0020-read-cache.md), [group commit](adr/0010-group-commit.md),
+[pages in slices](adr/0014-pages-are-not-snapshots.md), and the [engine's options](adr/0011-engine-options.md), which include
+large buffers, first rows, and tables larger than the cache.
 """
 
 
 class Stage(NamedTuple):
-    """One line of the first table."""
+    """One line of the table of stages (in process)."""
 
     title: str
     us: float
 
 
 class Sockets(NamedTuple):
-    """One line of the second table."""
+    """One line of the table over sockets."""
 
     title: str
     user_us: float
     system_us: float
-    """Of the loop's thread, as the one before."""
+    """System time of the loop's thread; `user_us` is its user time."""
     sync_us: float
-    """The other threads of Python's."""
+    """CPU time of Python's other threads."""
     engine_us: float
 
 
 def best_us(function: Callable[[Any], object], arguments: Sequence[Any]) -> float:
-    """µs of CPU per call, the quickest of several rounds over all arguments."""
+    """Return µs of CPU per call, the quickest of several rounds over all arguments."""
     best = float("inf")
     for _ in range(ROUNDS):
         before = time.thread_time()
@@ -103,7 +107,7 @@ def best_us(function: Callable[[Any], object], arguments: Sequence[Any]) -> floa
 
 
 def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that does not wait."""
+    """Return the result of a coroutine that does not wait."""
     try:
         while True:
             coroutine.send(None)
@@ -115,15 +119,15 @@ class Discarding:
     """A transport whose client reads everything at once."""
 
     def write(self, data: bytes) -> None:
-        """Gone."""
+        """Discard the data."""
 
     def is_closing(self) -> bool:
-        """Never."""
+        """Always False."""
         return False
 
 
 def time_http(requests: Sequence[bytes], body: bytes) -> float:
-    """Parsing a request and writing its reply, with nothing in between."""
+    """Return µs of parsing a request and writing its reply, without an operation."""
     connections = Connections(lambda calls: [respond(200, body) for _, respond in calls], SystemClock())
     connection = Connection(connections)
     transport: Any = Discarding()
@@ -132,7 +136,7 @@ def time_http(requests: Sequence[bytes], body: bytes) -> float:
 
 
 def stages_of(bench: Bench, workload: Workload) -> Iterator[Stage]:
-    """From the socket's bytes to the engine and back."""
+    """Yield the stages from the socket's bytes to the engine and back."""
     requests = bench.prepare(workload).requests
     parsed = [parse(request) for request in requests]
     bench.answer(parsed)
@@ -149,7 +153,7 @@ def stages_of(bench: Bench, workload: Workload) -> Iterator[Stage]:
 
 
 def engine_stages(bench: Bench, workload: Workload, decoded: list[Any]) -> Iterator[Stage]:
-    """Parts of the operation that are the store's and the rows'."""
+    """Yield the stages of the operation that belong to the store and the rows."""
     table = bench.store.catalog.find(bench.scope.account, bench.scope.region, bench.plan.table)
     assert table is not None
     get = bench.store.engine.get
@@ -164,7 +168,7 @@ def engine_stages(bench: Bench, workload: Workload, decoded: list[Any]) -> Itera
 
 
 def time_sockets(title: str, process: Process, port: int, file: Path, cores: Cores) -> Sockets:
-    """Replay a file of requests: CPU time per request of the server's own process, by its threads."""
+    """Replay a file of requests and return CPU time per request of the server's own process, by its threads."""
     RunningLoad(port, file, CONNECTIONS, 1, cores.generator).wait()
     before = ticks_of(process)
     load = RunningLoad(port, file, CONNECTIONS, SECONDS, cores.generator).wait()
@@ -173,7 +177,10 @@ def time_sockets(title: str, process: Process, port: int, file: Path, cores: Cor
 
 
 def ticks_of(process: Process) -> tuple[int, int, int, int]:
-    """So far: the loop's user and system time, Python's other threads, the engine's threads. The loop's is the process's first thread."""
+    """Return CPU ticks so far: the loop's user and system time, Python's other threads, the engine's threads.
+
+    The loop's thread is the process's first thread.
+    """
     pid = process.family()[0]
     user = system = sync = engine = 0
     for folder in Path(f"/proc/{pid}/task").iterdir():
@@ -189,7 +196,7 @@ def ticks_of(process: Process) -> tuple[int, int, int, int]:
 
 
 def time_floor(workload: Workload, file: Path, cores: Cores) -> Sockets:
-    """The same requests, answered with as many bytes by a server that only parses them."""
+    """Return the CPU of a server that only parses the same requests and answers with as many bytes."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.floor", str(port), str(BODY_BYTES.get(workload.name, 2))]
     with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +209,7 @@ def time_floor(workload: Workload, file: Path, cores: Cores) -> Sockets:
 
 
 def sockets_table(plan: Plan, cores: Cores) -> Iterator[Sockets]:
-    """Every workload, in memory and on disk where that differs, each followed by its floor."""
+    """Return the lines of every workload, in memory and on disk where they differ, each followed by its floor."""
     for name, workloads in OVER_SOCKETS.items():
         with running(BY_NAME[name], cores) as server:
             table = Table(server.fill(plan, ITEM_BYTES, ITEMS), ITEM_BYTES, ITEMS)
@@ -215,7 +222,7 @@ def sockets_table(plan: Plan, cores: Cores) -> Iterator[Sockets]:
 
 
 def page(plan: Plan, stages: dict[str, list[Stage]], sockets: list[Sockets], cores: Cores) -> str:
-    """Both tables as Markdown."""
+    """Return both tables as Markdown."""
     titles = [stage.title for stage in max(stages.values(), key=len)]
     by_title = {name: dict(found) for name, found in stages.items()}
     in_process = [
@@ -237,7 +244,7 @@ def page(plan: Plan, stages: dict[str, list[Stage]], sockets: list[Sockets], cor
 
 
 def main() -> None:
-    """Measure, print, and write the page if asked to."""
+    """Measure, print, and write the page with --page."""
     plan = read_plan()
     bench = Bench(plan, ITEM_BYTES, ITEMS)
     try:
