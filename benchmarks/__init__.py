@@ -1,13 +1,13 @@
-"""Benchmarks: what an operation costs, in process and over real sockets, beside other servers of the same API.
+"""Benchmarks: what does an operation cost? Measured in process and over real sockets, next to other servers of the same API.
 
     python -m benchmarks --quick             two minutes, ours only; writes no page
-    python -m benchmarks                     everything beside the peers, some 25 minutes; writes docs/benchmarks.md
-    python -m benchmarks --ours --add        ours again, put into the last run's page
+    python -m benchmarks                     everything, the peers too, some 25 minutes; writes docs/benchmarks.md
+    python -m benchmarks --ours --add        measures Hashrange again and updates the last run's page
     python -m benchmarks --full --huge       also tables of 1,000,000 and 10,000,000 items
-    python -m benchmarks --pair HEAD~1       the last commit and the working tree beside the one before, some eight minutes (pair.py)
-    python -m benchmarks --seconds 0.5 --items 1000     tries the harness: every section, no figure to be trusted
+    python -m benchmarks --pair HEAD~1       compares the working tree with the commit HEAD~1, some eight minutes (pair.py)
+    python -m benchmarks --seconds 0.5 --items 1000     tries the harness: every section, but figures mean nothing
 
-The figure that counts is the server's CPU time per operation: it hardly depends on how busy the machine is.
-What is measured stands as data in workloads.toml; who is measured in servers.py. Figures are kept as they come (results.py): what an
-interrupted run measured stays in .bench/results.json, from which --render makes a page and to which --add adds.
+The main figure is the server's CPU time per operation: it hardly depends on how busy the machine is.
+workloads.toml lists the workloads, servers.py the measured servers. Each figure is saved at once (results.py): an
+interrupted run keeps its figures in .bench/results.json, from which --render makes a page and to which --add adds.
 """

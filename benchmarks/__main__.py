@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: which figures are wanted? Reads the command line, runs the sections, prints, and writes the page."""
+"""`python -m benchmarks`: which sections run, on which servers? Reads the command line, runs the sections, prints, and writes the page."""
 
 import argparse
 import shlex
@@ -30,7 +30,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 SECONDS, QUICK_SECONDS, SIDE_SECONDS = 3.0, 2.0, 1.0
 WARM_UP_SECONDS = 1.0
 TINY_SECONDS = 1.0
-"""Runs shorter than this try the harness: nobody is warmed up for them."""
+"""Runs shorter than this only try the harness: they have no warm-up."""
 QUICK_BACKFILL_ITEMS = 100_000
 QUICK_SECTION_NAMES = ("in-process", "load", "start")
 STARTS, TINY_STARTS = 5, 1
@@ -41,7 +41,7 @@ ONLY_WITH_PAIR = ("pairs", "minutes", "at_most", "mean_at_most", "seed")
 
 
 def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     names = ", ".join(workload.name for workload in plan.workload if not workload.is_paired_only)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
@@ -76,7 +76,7 @@ def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
 
 
 def add_pair_options(parser: argparse.ArgumentParser, plan: Plan) -> None:
-    """Those of the comparison of two commits."""
+    """Add the options of a comparison of two commits (`--pair`)."""
     paired = plan.paired
     names = ", ".join(dict.fromkeys([*paired.memory, *paired.disk]))
     group = parser.add_argument_group(
@@ -105,7 +105,7 @@ def add_pair_options(parser: argparse.ArgumentParser, plan: Plan) -> None:
 
 
 def chosen_contenders(arguments: argparse.Namespace) -> list[Contender]:
-    """Those named; else ours with --quick, else all. Raises SystemExit for an unknown name."""
+    """Return the servers on the command line, else Hashrange with --quick, else all; SystemExit for an unknown name."""
     names = split(arguments.servers)
     if unknown := [name for name in names if name not in BY_NAME]:
         raise SystemExit(f"no such server: {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
@@ -123,12 +123,12 @@ def chosen_contenders(arguments: argparse.Namespace) -> list[Contender]:
 
 
 def split(text: str | None) -> list[str]:
-    """The parts of a list with commas."""
+    """Return the parts of a comma-separated list."""
     return [part.strip() for part in text.split(",")] if text else []
 
 
 def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
-    """What the command line asks for; raises SystemExit for an unknown workload."""
+    """Return the settings of this run from the command line; raises SystemExit for an unknown workload."""
     names = split(arguments.only)
     offered = [workload for workload in plan.workload if not workload.is_paired_only]
     known = [workload.name for workload in offered]
@@ -165,7 +165,7 @@ def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
 
 
 def smaller(plan: Plan, arguments: argparse.Namespace) -> Plan:
-    """The plan with the tables that the command line asks for."""
+    """Return the plan with the table sizes of the command line."""
     footprint, backfill = plan.footprint, plan.backfill
     items = arguments.items
     if items:
@@ -177,7 +177,7 @@ def smaller(plan: Plan, arguments: argparse.Namespace) -> Plan:
 
 
 def section_names(arguments: argparse.Namespace) -> list[str]:
-    """Those asked for, else all; raises SystemExit for an unknown one."""
+    """Return the names of the chosen sections, else all; raises SystemExit for an unknown one."""
     names = split(arguments.sections) or [*(QUICK_SECTION_NAMES if arguments.quick else SECTION_NAMES)]
     if unknown := [name for name in names if name not in SECTION_NAMES]:
         raise SystemExit(f"no such section: {', '.join(unknown)}; there are {', '.join(SECTION_NAMES)}")
@@ -185,7 +185,7 @@ def section_names(arguments: argparse.Namespace) -> list[str]:
 
 
 def run_sections(arguments: argparse.Namespace, choice: Choice, ledger: Ledger) -> None:
-    """Everything that was asked for, in the page's order."""
+    """Run the chosen sections, in the page's order."""
     plan = choice.plan
     names = section_names(arguments)
     if "in-process" in names and any(contender.is_ours for contender in choice.contenders):
@@ -208,7 +208,7 @@ def run_sections(arguments: argparse.Namespace, choice: Choice, ledger: Ledger) 
 
 
 def installed(contenders: Sequence[Contender], ledger: Ledger) -> list[Contender]:
-    """Those that are at hand, installed if need be before anything is measured; the others become Skips."""
+    """Return the contenders that could be installed, before anything is measured; each other one becomes a Skip."""
     ready = []
     for contender in contenders:
         with sections.skipping(ledger, contender):
@@ -220,7 +220,7 @@ def installed(contenders: Sequence[Contender], ledger: Ledger) -> list[Contender
 
 
 def run_pair(arguments: argparse.Namespace, plan: Plan) -> int:
-    """Compare two commits; raises SystemExit for options that do not go with it."""
+    """Compare two commits; raises SystemExit for options that --pair excludes."""
     if len(arguments.pair) > 2:
         raise SystemExit("--pair compares two commits: BEFORE and AFTER")
     if foreign := [name for name in NOT_WITH_PAIR if getattr(arguments, name)]:
@@ -233,13 +233,13 @@ def run_pair(arguments: argparse.Namespace, plan: Plan) -> int:
 
 
 def check_no_pair_options(arguments: argparse.Namespace) -> None:
-    """Raises SystemExit for options that mean something with --pair alone."""
+    """Raises SystemExit for options that need --pair."""
     if foreign := [name for name in ONLY_WITH_PAIR if getattr(arguments, name) is not None]:
         raise SystemExit(f"--{foreign[0].replace('_', '-')} goes with --pair BEFORE AFTER only")
 
 
 def is_partial(arguments: argparse.Namespace) -> bool:
-    """Would a page of this run alone lack something?"""
+    """True if the options leave out parts of the page."""
     narrowing = (
         "quick", "sections", "only", "servers", "ours", "ours_memory", "ours_disk", "peers", "connections", "sizes", "items",
     )  # fmt: skip
@@ -247,9 +247,10 @@ def is_partial(arguments: argparse.Namespace) -> bool:
 
 
 def open_ledger(arguments: argparse.Namespace, note: RunNote) -> Ledger:
-    """Where this run's figures go: among the last run's with --add; into a file of their own when partial; else into a new one.
+    """Return the ledger for this run: the last run's file with --add, a file of its own for a partial run, else a new
+    file.
 
-    Raises SystemExit when the last run's cannot be read.
+    Raises SystemExit when the last run's file cannot be read.
     """
     if not (arguments.page or arguments.add) and is_partial(arguments):
         return Ledger(Results([note]), home() / "results-partial.json")
@@ -264,7 +265,7 @@ def open_ledger(arguments: argparse.Namespace, note: RunNote) -> Ledger:
 
 
 def read_kept(file: Path) -> Results:
-    """The last run's figures; raises SystemExit when there are none, or in another form."""
+    """Return the last run's figures; raises SystemExit when there are none, or in another format."""
     try:
         return read_results(file)
     except (OSError, msgspec.DecodeError) as reason:
@@ -272,12 +273,12 @@ def read_kept(file: Path) -> Results:
 
 
 def end_orderly(number: int, _frame: FrameType | None) -> None:
-    """A signal becomes an exception, so that servers are stopped on the way out."""
+    """Turn a signal into an exception, so that servers are stopped on exit."""
     raise SystemExit(128 + number)
 
 
 def handle_signals() -> None:
-    """What ends the harness from outside ends its servers too."""
+    """Install handlers so that signals that end the harness also end its servers."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_orderly)
 
@@ -323,7 +324,7 @@ def main() -> int:
 
 
 def write_page(text: str) -> None:
-    """docs/benchmarks.md."""
+    """Write docs/benchmarks.md."""
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(text, encoding="utf-8")
     say(f"written: {PAGE}")

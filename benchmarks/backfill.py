@@ -1,4 +1,4 @@
-"""How long does a full table take to get an index, and who notices? UpdateTable on a running server, alone and beside requests."""
+"""How long does adding an index to a full table take, and how much does it slow requests? UpdateTable on a running server, idle and under load."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from benchmarks.workloads import Index, Plan
 POLL_SECONDS = 0.05
 BUILD_SECONDS_MIN = 15.0
 ITEMS_PER_SECOND_MIN = 2_000
-"""Who is slower than both is given up."""
+"""Index build rate below which a server is given up."""
 SETTLE_SECONDS = 2.0
 
 
@@ -26,7 +26,7 @@ THROUGHPUT = {"ReadCapacityUnits": 1_000_000, "WriteCapacityUnits": 1_000_000}
 
 
 def create_index(client: Client, plan: Plan, index: Index) -> None:
-    """Begin to make it; a server that knows no tables without provisioned throughput gets one."""
+    """Start creating the index; with ProvisionedThroughput if the server refuses an index without it."""
     try:
         update_table(client, plan, {"Create": index_arguments(index)}, index)
     except ReplyError as reason:
@@ -36,7 +36,7 @@ def create_index(client: Client, plan: Plan, index: Index) -> None:
 
 
 def update_table(client: Client, plan: Plan, change: dict[str, Any], index: Index) -> None:
-    """Begin to make ({"Create": …}) or to remove ({"Delete": …}) an index."""
+    """Start creating ({"Create": …}) or deleting ({"Delete": …}) an index."""
     arguments: dict[str, Any] = {"TableName": plan.table, "GlobalSecondaryIndexUpdates": [change]}
     if "Create" in change:
         arguments["AttributeDefinitions"] = attribute_definitions("pk", "sk", *keys_of(index))
@@ -44,7 +44,7 @@ def update_table(client: Client, plan: Plan, change: dict[str, Any], index: Inde
 
 
 def wait_for_index(client: Client, plan: Plan, wanted: str | None, items: int) -> None:
-    """Until its state is that, or it is gone (None), and the table ACTIVE; raises LoadFailed after long."""
+    """Wait until the index has this state (None: is gone) and the table is ACTIVE; raises LoadFailed on a time-out."""
     seconds_max = max(BUILD_SECONDS_MIN, items / ITEMS_PER_SECOND_MIN)
     deadline = time.perf_counter() + seconds_max
     while time.perf_counter() < deadline:
@@ -57,7 +57,7 @@ def wait_for_index(client: Client, plan: Plan, wanted: str | None, items: int) -
 
 
 def build(server: Running, plan: Plan, items: int) -> tuple[float, float]:
-    """Make the plan's first index: seconds until it is ACTIVE, and the server's CPU seconds meanwhile."""
+    """Create the plan's first index; return seconds until it is ACTIVE and the server's CPU seconds meanwhile."""
     cpu_before, began = server.process.cpu_seconds(), time.perf_counter()
     create_index(server.client, plan, plan.index[0])
     wait_for_index(server.client, plan, "ACTIVE", items)
@@ -65,7 +65,7 @@ def build(server: Running, plan: Plan, items: int) -> tuple[float, float]:
 
 
 def check_index(client: Client, plan: Plan) -> None:
-    """Raises LoadFailed unless the first customer's items are all found through it."""
+    """Raises LoadFailed unless a Query of the index finds all items of the first customer."""
     index = plan.index[0]
     arguments = {
         "TableName": plan.table, "IndexName": index.name, "Select": "COUNT", "KeyConditionExpression": "email = :email",
@@ -77,7 +77,7 @@ def check_index(client: Client, plan: Plan) -> None:
 
 
 def remove_index(client: Client, plan: Plan, items: int) -> None:
-    """Wait until it is gone."""
+    """Delete the index and wait until it is gone."""
     update_table(client, plan, {"Delete": {"IndexName": plan.index[0].name}}, plan.index[0])
     wait_for_index(client, plan, None, items)
     time.sleep(SETTLE_SECONDS)
@@ -85,7 +85,7 @@ def remove_index(client: Client, plan: Plan, items: int) -> None:
 
 @contextmanager
 def steady_requests(server: Running, plan: Plan, table: Table, pace: Pace) -> Iterator[SteadyLoad]:
-    """GetItem and PutItem in turns at the plan's rate, signed now; killed at the end unless it has ended."""
+    """Send GetItem and PutItem alternately at the plan's rate, signed just before; the generator is killed at the end."""
     wanted = plan.backfill
     readies = [make_ready(server, plan, plan.named(name), table) for name in ("get", "put")]
     for ready in readies:
@@ -99,7 +99,7 @@ def steady_requests(server: Running, plan: Plan, table: Table, pace: Pace) -> It
 
 
 def seen_beside(plan: Plan, report: SteadyReport) -> Beside:
-    """The record of what they saw."""
+    """Return the record of the latencies under load."""
     get, put = report.seen
     return Beside(
         wanted_per_second=plan.backfill.beside_per_second,
@@ -115,9 +115,9 @@ def seen_beside(plan: Plan, report: SteadyReport) -> Beside:
 def measure_backfill(
     server: Running, plan: Plan, table: Table, pace: Pace, side_pace: Pace
 ) -> Iterator[BackfillFigure]:
-    """Alone; then requests without an index being made, for `pace.seconds`; then both. Raises LoadFailed or ReplyError.
+    """Measure an index build on an idle server; requests without a build, for `pace.seconds`; both together.
 
-    The table is full and has no index; at the end it has one.
+    Raises LoadFailed or ReplyError. The table must be full and have no index; it has one afterwards.
     """
     name, items = server.contender.name, table.items
     took_seconds, cpu_seconds = build(server, plan, items)

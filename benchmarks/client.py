@@ -1,6 +1,6 @@
-"""How does the harness speak with a server? One blocking keep-alive connection: requests out, replies in order. No more.
+"""How does the harness call a server? Over one blocking keep-alive connection: requests out, replies in order.
 
-Not a measuring client: load comes from wrk (generator.py). It reads Content-Length and chunked replies, pipelining allowed.
+This client measures nothing: load comes from wrk (generator.py). It reads Content-Length and chunked replies and may pipeline.
 """
 
 import json
@@ -13,20 +13,20 @@ TIMEOUT_SECONDS = 120
 
 
 class ReplyError(Exception):
-    """A server answered something else than 200; the message holds its status and body."""
+    """A server answered with a status other than 200; the message holds status and body."""
 
 
 class Connection:
-    """One connection to 127.0.0.1."""
+    """A connection to 127.0.0.1."""
 
     def __init__(self, port: int, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Raises OSError when nobody listens."""
+        """Raises OSError when no server listens."""
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self._socket.makefile("rb", buffering=1 << 18)
 
     def send(self, data: bytes) -> None:
-        """Send whole requests."""
+        """Send complete requests."""
         self._socket.sendall(data)
 
     def receive(self) -> tuple[int, bytes]:
@@ -69,7 +69,7 @@ class Client:
         self._connection: Connection | None = None
 
     def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The decoded reply; raises ReplyError, or OSError."""
+        """Return the decoded reply; raises ReplyError or OSError."""
         if self._connection is None:
             self._connection = Connection(self.port)
         self._connection.send(Signer(self.host).request(operation, json.dumps(arguments).encode()))
@@ -79,7 +79,7 @@ class Client:
         return dict(json.loads(body))
 
     def close(self) -> None:
-        """End the connection; the next call opens another."""
+        """Close the connection; the next call opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

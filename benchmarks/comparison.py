@@ -1,4 +1,4 @@
-"""How do the servers compare? CPU per operation of all, what an index costs each, and how this machine compares with the targets'."""
+"""How do the servers compare? CPU per operation of all servers, the cost of an index, and this machine's speed against that of the targets."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -13,7 +13,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def compared(plan: Plan, results: Results) -> str:
-    """CPU per operation of all servers, in one table per mode, size and table."""
+    """Return the tables of CPU per operation of all servers: one table per mode, item size and table size."""
     tables: list[str] = []
     cases = sorted({(figure.table_items, figure.item_bytes) for figure in results.figures if not figure.beside})
     for items, item_bytes in cases:
@@ -34,7 +34,7 @@ def compared(plan: Plan, results: Results) -> str:
 
 
 def compared_table(plan: Plan, results: Results, kind: str, items: int, item_bytes: int) -> str:
-    """Rows are workloads, columns servers of one mode; empty when nobody was measured."""
+    """Return a table with workloads as rows and servers of one mode as columns; empty without figures."""
 
     def figure_of(server: str, workload: str) -> Figure | None:
         return find(plan, results, server, workload, table_items=items, item_bytes=item_bytes)
@@ -61,19 +61,19 @@ def compared_table(plan: Plan, results: Results, kind: str, items: int, item_byt
 
 
 def cell(figure: Figure | None) -> str:
-    """CPU and operations per second."""
+    """Return CPU and operations per second as a table cell."""
     return DASH if figure is None else f"{number(figure.cpu_us)} ({figure.units_per_second:,.0f})"
 
 
 def ratio(figures: Sequence[tuple[bool, Figure | None]]) -> str:
-    """The best peer's CPU time as a multiple of ours."""
+    """Return the best peer's CPU time as a multiple of Hashrange's."""
     ours = [figure.cpu_us for is_ours, figure in figures if is_ours and figure is not None]
     peers = [figure.cpu_us for is_ours, figure in figures if not is_ours and figure is not None]
     return f"{min(peers) / ours[0]:.1f}{TIMES}" if ours and peers else ""
 
 
 def index_costs(plan: Plan, results: Results) -> str:
-    """What GSIs add to a PutItem, per server."""
+    """Return the table of CPU that GSIs add to a PutItem, per server."""
     names = {0: "put", **{one.indexes: one.name for one in plan.workload if one.indexes and one.operation == "PutItem"}}
     rows = []
     for contender in CONTENDERS:
@@ -89,15 +89,15 @@ def index_costs(plan: Plan, results: Results) -> str:
 
 
 def added(before: Figure | None, after: Figure | None, indexes: int) -> str:
-    """What one of so many indexes adds."""
+    """Return the CPU added per index, between two runs that differ by this many indexes."""
     return DASH if before is None or after is None else number((after.cpu_us - before.cpu_us) / indexes)
 
 
-# --- this machine beside the one where the targets were set ---------------------------------------------------------
+# --- this machine compared with the one of the targets --------------------------------------------------------------
 
 
 def machine_factors(plan: Plan, results: Results, workload: Workload) -> dict[str, float]:
-    """Each peer's CPU measured now over its figure when the targets were set, by contender's name."""
+    """Return each peer's CPU now as a multiple of its CPU when the targets were set, by contender's name."""
     factors = {}
     for name, at_first_us in workload.peers_at_first_us().items():
         figure = find(plan, results, name, workload.name)
@@ -107,7 +107,7 @@ def machine_factors(plan: Plan, results: Results, workload: Workload) -> dict[st
 
 
 def machine(plan: Plan, results: Results) -> str:
-    """The factors, and ours beside the target and the target times their median."""
+    """Return the tables of machine factors, and of Hashrange's CPU beside the target, plain and times the factor."""
     by_workload = [(one, machine_factors(plan, results, one)) for one in plan.workload]
     by_workload = [(workload, factors) for workload, factors in by_workload if factors]
     if not by_workload:
@@ -142,5 +142,5 @@ def machine(plan: Plan, results: Results) -> str:
 
 
 def times(factor: float | None) -> str:
-    """A factor."""
+    """Return a factor as text."""
     return DASH if factor is None else f"{factor:.2f}{TIMES}"

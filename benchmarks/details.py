@@ -1,4 +1,4 @@
-"""What else was measured? Every run with throughput and latency, starts, memory, indexes made, growth, and what could not be measured."""
+"""Which other figures does the page show? Every run with throughput and latency, starts, memory, index builds, growth, and skipped measurements."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -28,7 +28,7 @@ DETAIL_COLUMNS = (
 
 
 def in_process(plan: Plan, results: Results) -> str:
-    """µs without sockets."""
+    """Return the table of µs per operation without sockets."""
     titles = {workload.name: workload.title for workload in plan.workload}
     rows = [
         (titles[figure.workload], number(figure.dispatch_us), number(figure.operation_us))
@@ -46,7 +46,7 @@ def in_process(plan: Plan, results: Results) -> str:
 
 
 def details(plan: Plan, results: Results) -> str:
-    """All runs with throughput and latency, starts and footprints."""
+    """Return the tables of all runs with throughput and latency, of starts and of footprints."""
     parts = ["## All figures"] if results.figures or results.starts or results.footprints else []
     for workload in plan.workload:
         figures = [one for one in results.figures if one.workload == workload.name and one.beside not in GROWTH_KINDS]
@@ -59,12 +59,12 @@ def details(plan: Plan, results: Results) -> str:
 
 
 def place_of(figure: Figure) -> tuple[object, ...]:
-    """Where it stands among a workload's: runs put together keep the order of one."""
+    """Return the sort key of a figure in its workload, so that merged runs keep the order of a single run."""
     return (figure.table_items, figure.item_bytes, figure.beside, figure.connections, ORDER[figure.server])
 
 
 def starts(results: Results) -> str:
-    """Start-up time and idle memory."""
+    """Return the table of start-up time and idle memory."""
     if not results.starts:
         return ""
     rows = [(BY_NAME[one.server].title, number(one.ready_ms), number(one.idle_mb)) for one in in_order(results.starts)]
@@ -73,7 +73,7 @@ def starts(results: Results) -> str:
 
 
 def footprints(results: Results) -> str:
-    """Memory and disk with many items."""
+    """Return the table of memory and disk with many items."""
     if not results.footprints:
         return ""
     columns = ["server", "items", "loaded in s", "memory MB", "disk MB", "beside"]
@@ -91,12 +91,12 @@ T = TypeVar("T", StartFigure, FootprintFigure, BackfillFigure)
 
 
 def in_order(records: list[T]) -> list[T]:
-    """By server as everywhere else."""
+    """Sort the records by server, in the page's order."""
     return sorted(records, key=lambda record: ORDER[record.server])
 
 
 def backfills(_plan: Plan, results: Results) -> str:
-    """An index made on a full table."""
+    """Return the table of index builds on a full table."""
     if not results.backfills:
         return ""
     rows = []
@@ -134,7 +134,7 @@ def backfills(_plan: Plan, results: Results) -> str:
 
 
 def detail_row(figure: Figure) -> tuple[str, ...]:
-    """One run; the last column warns of a run that says less than it seems to."""
+    """Return one run as a row; the last column warns when other load makes the figure doubtful."""
     warnings = []
     if figure.generator_share > GENERATOR_LIMIT:
         warnings.append("generator was the limit")
@@ -149,7 +149,7 @@ def detail_row(figure: Figure) -> tuple[str, ...]:
 
 
 def growth(plan: Plan, results: Results) -> str:
-    """One table filled up further and further."""
+    """Return the table of one Hashrange table filled up in steps."""
     figures = [figure for figure in results.figures if figure.beside in GROWTH_KINDS]
     sizes = sorted({figure.table_items for figure in figures})
     if not sizes:
@@ -174,7 +174,7 @@ def growth(plan: Plan, results: Results) -> str:
 
 
 def growth_row(plan: Plan, title: str, figures: list[Figure]) -> list[str]:
-    """One workload over the sizes."""
+    """Return one workload's figures over the table sizes."""
     by_size: Callable[[Figure], int] = lambda figure: figure.table_items  # noqa: E731 - a key, named for its type
     figures = sorted(figures, key=by_size)
     cells = [f"{number(figure.cpu_us)} ({figure.p50_ms:.2f})" for figure in figures]
@@ -183,7 +183,7 @@ def growth_row(plan: Plan, title: str, figures: list[Figure]) -> list[str]:
 
 
 def skipped(_plan: Plan, results: Results) -> str:
-    """What could not be measured, with its reason."""
+    """Return the list of measurements that failed, with their reasons."""
     if not results.skips:
         return ""
     return "## Not measured\n\n" + "\n".join(

@@ -1,4 +1,4 @@
-"""How long will a run take? Rough sums from what is asked for; said before it begins, so that nobody waits for what they did not mean."""
+"""How long will a run take? Rough sums from the chosen sections, printed before the run begins, so that nobody starts a longer run than intended."""
 
 from collections.abc import Collection
 
@@ -6,34 +6,34 @@ from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, SLOW_AFTER_SHARE, 
 from benchmarks.servers import Contender
 
 START_SECONDS = 1.2
-"""Starting and stopping a server."""
+"""Seconds to start and stop a server."""
 SIGNING_SECONDS = 0.15
-"""Preparing a workload's requests."""
+"""Seconds to prepare a workload's requests."""
 AROUND_SECONDS = 0.15
-"""Around each run of wrk."""
+"""Seconds of overhead for each run of wrk."""
 IN_PROCESS_SECONDS = 2.5
-"""One workload in process."""
+"""Seconds of one workload in process."""
 BACKFILLS_PER_SECOND, BACKFILLS_PER_SECOND_PEERS = 30_000, 8_000
 
 
 def load_seconds(contender: Contender, items: int) -> float:
-    """Filling a table."""
+    """Return the seconds to fill a table."""
     return items / contender.loads_per_second
 
 
 def load_seconds_at_most(choice: Choice, contender: Contender, items: int) -> float:
-    """Filling a table that slow peers are left out of."""
+    """Return the seconds to fill a table at the minimum rate at which a peer is still measured."""
     seconds = load_seconds(contender, items)
     return seconds if contender.is_ours else min(seconds, items / choice.plan.load_per_second_min_small)
 
 
 def is_left_out(choice: Choice, contender: Contender) -> bool:
-    """Does it load too slowly for the large table?"""
+    """True if the contender loads too slowly for the large table."""
     return not contender.is_ours and contender.loads_per_second < choice.plan.load_per_second_min
 
 
 def estimate_load(choice: Choice, table_items: int) -> float:
-    """The load section on one table size."""
+    """Return the seconds of the load section on one table size."""
     plan, side = choice.plan, choice.side_pace
     is_small = table_items == plan.table_items
     total = 0.0
@@ -58,7 +58,7 @@ def estimate_load(choice: Choice, table_items: int) -> float:
 
 
 def estimate_backfill(choice: Choice) -> float:
-    """Each server: fill, make an index, remove it, make it again beside requests."""
+    """Return the seconds to fill, create an index, delete it and create it again under load, for each server."""
     wanted = choice.plan.backfill
     total = 0.0
     for contender in choice.contenders:
@@ -73,7 +73,7 @@ def estimate_backfill(choice: Choice) -> float:
 
 
 def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) -> dict[str, float]:
-    """Seconds by what is done, in order."""
+    """Return the estimated seconds by section, in order."""
     plan, seconds = choice.plan, choice.pace.seconds
     disk = on_disk(choice.contenders)
     beside_one = START_SECONDS + SIGNING_SECONDS + seconds + 1
@@ -103,6 +103,6 @@ def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) 
 
 
 def describe(sums: dict[str, float]) -> str:
-    """In minutes."""
+    """Return the estimate as text, in minutes."""
     parts = ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in sums.items())
     return f"plan, in minutes: {parts}; together about {sum(sums.values()) / 60:.0f}"

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.floor PORT BODY_BYTES`: what does a reply cost before anything is done? The floor under every figure.
+"""`python -m benchmarks.floor PORT BODY_BYTES`: how much does a server cost that does no work? The lower bound of every figure.
 
-The same event loop and parser as Hashrange's, and a handler that answers every request with the same bytes.
+It has Hashrange's event loop and parser, and a handler that answers every request with the same bytes.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import uvloop
 
 
 def reply_of(body_bytes: int) -> bytes:
-    """A reply with as many headers as ours."""
+    """Return a reply with the same headers as Hashrange's."""
     head = (
         "HTTP/1.1 200 OK\r\nServer: Server\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/x-amz-json-1.0\r\n"
         f"Connection: keep-alive\r\nx-amzn-RequestId: {'A' * 52}\r\nx-amz-crc32: 0\r\nContent-Length: {body_bytes}\r\n\r\n"
@@ -21,29 +21,29 @@ def reply_of(body_bytes: int) -> bytes:
 
 
 class Answerer(asyncio.Protocol):
-    """One connection."""
+    """The server's side of one connection."""
 
     reply = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has connected."""
+        """Keep the transport of the new client."""
         self.transport = cast("asyncio.Transport", transport)
         self.parser = httptools.HttpRequestParser(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the client."""
+        """Parse bytes from the client."""
         self.parser.feed_data(data)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, looked at by nobody."""
+        """Ignore a header."""
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """Send the reply of a complete request."""
         self.transport.write(self.reply)
 
 
 async def serve(port: int, body_bytes: int) -> None:
-    """Until killed."""
+    """Serve until killed."""
     Answerer.reply = reply_of(body_bytes)
     server = await asyncio.get_running_loop().create_server(Answerer, "127.0.0.1", port)
     await server.serve_forever()

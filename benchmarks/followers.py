@@ -1,7 +1,7 @@
-"""`python -m benchmarks.followers`: what do a stream and time to live add to a write, and what does reading a stream cost, and slow?
+"""`python -m benchmarks.followers`: how much do a stream and time to live add to a write, and how much does reading a stream cost?
 
-In process, µs of CPU of one thread, the least of many rounds, in which the kinds of tables take turns: items of 400 bytes that are replaced. Without
-sockets, signatures and the engine's own threads, so it is the addition that counts, not the sum.
+Measured in process: items of 400 bytes are replaced; µs of CPU of one thread, the least of many rounds, in which the
+kinds of tables take turns. Sockets, signatures and the engine's threads are left out, so only the differences count.
 """
 
 import argparse
@@ -36,7 +36,7 @@ TARGETS_US = {
     "expiry-stays": (3, 3),
     "expiry-moves": (14, 24),
 }
-"""Added to a PutItem, in memory and on disk."""
+"""Highest µs that each kind of table may add to a PutItem, in memory and on disk."""
 TITLES = {
     "keys": "a stream of keys",
     "images": "a stream of both images",
@@ -46,11 +46,11 @@ TITLES = {
 RECORD_TARGET_US = 5
 BEHIND_RECORDS = 50_000
 BEHIND_SECONDS = 2 * 3600.0
-"""How far a reader is behind: of a store whose service time moved so far after these records."""
+"""How far the reader is behind; the store's clock is moved this far after the records are written."""
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The reply of an operation that does not suspend."""
+    """Return the result of an operation that does not suspend."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
@@ -59,13 +59,13 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 def ask(scope: Scope, name: str, **members: Any) -> Any:
-    """The reply to a request that consumes no capacity."""
+    """Return the reply to a request that consumes no capacity."""
     operation = OPERATIONS[name]
     return run(operation.run(scope, msgspec.convert(members, operation.request)))
 
 
 def make_tables(scope: Scope) -> None:
-    """One of each kind."""
+    """Create one table of each kind."""
     for kind in KINDS:
         views = {"keys": "KEYS_ONLY", "images": "NEW_AND_OLD_IMAGES"}
         stream = {"StreamEnabled": True, "StreamViewType": views[kind]} if kind in views else None
@@ -84,7 +84,7 @@ def make_tables(scope: Scope) -> None:
 
 
 def requests(kind: str, number: int) -> list[Any]:
-    """Puts that replace all items of a table; whatever its kind, each changes one number of ten digits."""
+    """Return puts that replace all items of a table; each put changes one number of ten digits, in any kind of table."""
     soon = int(time.time()) + 10**6
     made = []
     for place in range(ITEMS):
@@ -97,7 +97,7 @@ def requests(kind: str, number: int) -> list[Any]:
 
 
 def least(rounds: int, scope: Scope) -> dict[str, float]:
-    """µs of each PutItem, by kind of table."""
+    """Return the least µs per PutItem of all rounds, by kind of table."""
     found = dict.fromkeys(KINDS, float("inf"))
     for number in range(rounds):
         for kind in KINDS:
@@ -106,7 +106,7 @@ def least(rounds: int, scope: Scope) -> dict[str, float]:
 
 
 def puts_us(scope: Scope, wanted: list[Any]) -> float:
-    """µs of each of these."""
+    """Return the mean µs of these PutItem requests."""
     put = OPERATIONS["PutItem"]
     began = time.thread_time()
     for request in wanted:
@@ -115,7 +115,7 @@ def puts_us(scope: Scope, wanted: list[Any]) -> float:
 
 
 class Reader:
-    """Who reads the stream with both images from its beginning, or from a time, a page at a time."""
+    """Reads the stream with both images from its beginning, or from a time, a page at a time."""
 
     def __init__(self, scope: Scope, since_seconds: float | None = None) -> None:
         self._scope = scope
@@ -127,7 +127,7 @@ class Reader:
         self._begin = self._next = ask(scope, "GetShardIterator", **start)["ShardIterator"]
 
     def page(self) -> tuple[float, int]:
-        """Seconds and records of the next page; at the end of what is there it begins anew."""
+        """Seconds and number of records of the next page; after the last record, reading restarts at the beginning."""
         operation = OPERATIONS["GetRecords"]
         request = msgspec.convert({"ShardIterator": self._next}, operation.request)
         began = time.thread_time()
@@ -139,7 +139,7 @@ class Reader:
 
 
 def reading_us(scope: Scope, rounds: int) -> float:
-    """Of a page of 1,000 records with both images, µs for each."""
+    """Return µs per record of reading a page of 1,000 records with both images."""
     best = float("inf")
     for _ in range(rounds):
         took, count = Reader(scope).page()
@@ -148,7 +148,10 @@ def reading_us(scope: Scope, rounds: int) -> float:
 
 
 async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], None]) -> None:
-    """Print what a reader two hours behind adds to a write, beside one who reads what is new; each has a page of 1,000 records before every 1,000 puts."""
+    """Print how much a reader two hours behind adds to a write, compared with a reader of new records.
+
+    Each reader reads a page of 1,000 records before every 1,000 puts.
+    """
     clock = VirtualClock(time.time())
     store = open_store(place, clock, asyncio.get_running_loop())
     scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
@@ -175,7 +178,7 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
 
 
 async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -> None:
-    """Print the table of one mode."""
+    """Measure one mode and print its table."""
     clock = SystemClock()
     store = open_store(place, clock, asyncio.get_running_loop())
     scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
@@ -195,7 +198,7 @@ async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure all modes and print their tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.followers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=60, help="of 100 puts for each kind of table [60]")
     rounds = parser.parse_args().rounds

@@ -1,7 +1,7 @@
-"""Where does load come from? From wrk, which replays prepared signed requests on its own core (replay.lua).
+"""Which program generates the load? wrk, which replays prepared signed requests on a core of its own (replay.lua).
 
-One thread of wrk sends several times what any of these servers answers; its own CPU share is reported, so that a run in which the
-generator was the limit shows.
+One thread of wrk can send several times the requests that any of these servers answers; its CPU share is reported and
+shows when the generator limited a run.
 """
 
 import json
@@ -18,20 +18,20 @@ SCRIPT = Path(__file__).with_name("replay.lua")
 
 
 class NoGenerator(Exception):
-    """There is no wrk; the message says how to get it."""
+    """wrk is not installed; the message says how to install it."""
 
 
 class LoadFailed(Exception):
-    """A run that measured nothing usable; the message says why."""
+    """A run gave no usable figure; the message says why."""
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What wrk saw. Latencies are from sending a request to the last byte of its reply."""
+    """wrk's report. Latencies are from sending a request to the last byte of its reply."""
 
     requests: int
     duration_us: int
     refused: int
-    """Replies other than 2xx and 3xx."""
+    """Number of replies other than 2xx and 3xx."""
     broken: int
     p50_us: int
     p99_us: int
@@ -42,7 +42,7 @@ class Load(msgspec.Struct, frozen=True):
 
 
 def require_generator() -> str:
-    """wrk's path; raises NoGenerator."""
+    """Return wrk's path; raises NoGenerator."""
     path = shutil.which("wrk")
     if path is None:
         raise NoGenerator("wrk is not installed: `apt-get install wrk` (Debian, Ubuntu), `brew install wrk` (macOS).")
@@ -50,7 +50,7 @@ def require_generator() -> str:
 
 
 class RunningLoad:
-    """A run of wrk that has begun; `wait` ends it."""
+    """A started run of wrk; `wait` ends it."""
 
     def __init__(self, port: int, requests_file: Path, connections: int, seconds: float, cores: str) -> None:
         whole_seconds = max(1, round(seconds))
@@ -67,7 +67,7 @@ class RunningLoad:
         )
 
     def wait(self) -> Load:
-        """What it saw; raises LoadFailed when there was no report."""
+        """Return wrk's report; raises LoadFailed when there was none."""
         assert self._popen.stdout is not None
         with self._popen.stdout as stdout:
             try:

@@ -1,4 +1,4 @@
-"""What does an operation cost without sockets? Signed requests go straight to the front of the server, over the store in memory.
+"""How much does an operation cost without sockets? Signed requests go straight to the server's front, over the store in memory.
 
 Process CPU time, the best of several rounds. The tables are the same as over sockets.
 """
@@ -35,7 +35,7 @@ ROUNDS = 5
 
 
 class Bench:
-    """A server without sockets over a store in memory, with the benchmark's table, and the loop on which they run."""
+    """A server without sockets over a store in memory, with the benchmark's table, and its event loop."""
 
     def __init__(self, plan: Plan, item_bytes: int, table_items: int) -> None:
         self.plan = plan
@@ -57,19 +57,19 @@ class Bench:
         self._fill(0)
 
     def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """A decoded reply (it has `client.Client.call`'s form: the walk over a table's pages uses either)."""
+        """Return a decoded reply; has the form of `client.Client.call`, so `prepare.scan_starts` can use either."""
         request = Signer(HOST).request(operation, json.dumps(arguments).encode())
         self._replies.clear()
         self.answer([parse(request)])
         return dict(json.loads(self._replies[0][1]))
 
     def close(self) -> None:
-        """Let store and loop go."""
+        """Close the store and the loop."""
         self.loop.run_until_complete(self.store.close())
         self.loop.close()
 
     def answer(self, requests: Sequence[HttpRequest]) -> None:
-        """Have each request answered, one after the other; every reply must be good."""
+        """Have each request answered, one after another; fails unless all replies are 200."""
         self.loop.run_until_complete(self._answer(requests))
 
     async def _answer(self, requests: Sequence[HttpRequest]) -> None:
@@ -85,7 +85,7 @@ class Bench:
         self._replies.append((status, body))
 
     def _fill(self, indexes: int) -> None:
-        """Make the table with so many indexes, unless it is there."""
+        """Create and fill the table with this many indexes, unless it exists."""
         if indexes in self._filled:
             return
         self._filled.add(indexes)
@@ -99,7 +99,7 @@ class Bench:
         ])  # fmt: skip
 
     def prepare(self, workload: Workload) -> Prepared:
-        """Signed requests for the workload's table, which is made if need be."""
+        """Return signed requests for the workload, whose table is created if missing."""
         self._fill(workload.indexes)
         return prepare_requests(self.plan, workload, self.maker, self.table_items, HOST, self)
 
@@ -110,7 +110,7 @@ class Bench:
         return best_seconds(lambda: self.answer(parsed), seconds) / len(parsed)
 
     def time_operation(self, workload: Workload, requests: Sequence[bytes], seconds: float) -> float:
-        """CPU seconds per request of the operation alone, on decoded requests."""
+        """Return CPU seconds per request of the operation alone, on decoded requests."""
         operation = OPERATIONS[workload.operation]
         decode: Callable[[bytes], Any] = msgspec.json.Decoder(operation.request).decode
         decoded = [decode(parse(request).body) for request in requests]
@@ -124,7 +124,7 @@ class Bench:
 
 
 def parse(request: bytes) -> HttpRequest:
-    """What the HTTP layer makes of those bytes."""
+    """Return the request that the HTTP layer parses from these bytes."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(b": ") for line in head.split(b"\r\n")[1:]]
     values: list[bytes | None] = [value for _, _, value in lines]
@@ -132,7 +132,7 @@ def parse(request: bytes) -> HttpRequest:
 
 
 def best_seconds(run_once: Callable[[], None], seconds: float) -> float:
-    """CPU time of the quickest round; as many rounds as fit into `seconds`, at least two, at most five."""
+    """Return CPU seconds of the quickest round; as many rounds as fit into `seconds`, at least two, at most five."""
     best = float("inf")
     began = time.perf_counter()
     for count in range(ROUNDS):
@@ -147,7 +147,7 @@ def best_seconds(run_once: Callable[[], None], seconds: float) -> float:
 def measure_in_process(
     plan: Plan, workloads: Sequence[Workload], table_items: int, seconds: float
 ) -> Iterator[InProcessFigure]:
-    """µs per unit by kind of request, items of the first size."""
+    """Return µs per unit of each workload, with items of the first size."""
     bench = Bench(plan, plan.item_bytes[0], table_items)
     try:
         for workload in workloads:

@@ -1,6 +1,6 @@
-"""Which items fill a table? An order of a shop, 20 per customer, padded to a size; the same for every server, from one seed.
+"""Which items fill a table? Orders of a shop, 20 per customer, padded to a size; the same for every server, from one seed.
 
-The padding is random text, of which compression takes a quarter at most: no server's disk is flattered much.
+The padding is random text, which compression shrinks by a quarter at most, so compressing servers gain little on disk.
 """
 
 import json
@@ -26,18 +26,18 @@ def sort_key(sort: int) -> str:
 
 
 def email(partition: int) -> str:
-    """The customer's address, by which the first index finds the orders."""
+    """The customer's e-mail address, the key of the first index."""
     return f"{noise(partition, 10)}@example.com"
 
 
 def noise(number: int, length: int) -> str:
-    """Random text, the same for the same number (a multiplicative hash picks the place)."""
+    """Return random text, the same for the same number (a multiplicative hash picks the place)."""
     start = (number * 2_654_435_761 & 0xFFFF_FFFF) % (_NOISE_LENGTH - length)
     return _noise[start : start + length]
 
 
 class ItemMaker:
-    """Makes the JSON of items of about `size_bytes`, by the service's own way of counting."""
+    """Makes the JSON of items of about `size_bytes`, counted by the service's size rules."""
 
     def __init__(self, size_bytes: int, sort_keys_per_partition: int) -> None:
         self.sort_keys_per_partition = sort_keys_per_partition
@@ -47,7 +47,7 @@ class ItemMaker:
         self._padding_length = missing
 
     def item(self, number: int, revision: int = 0) -> str:
-        """The item at place `number`; another revision has the same key, size and total, but other text."""
+        """Return the item at position `number`; another revision has the same key, size and total, but other text."""
         partition, sort = divmod(number, self.sort_keys_per_partition)
         seed = number * 31 + revision
         return (

@@ -1,6 +1,6 @@
-"""How does a table get its items? Signed writes over several keep-alive connections, by BatchWriteItem where it exists.
+"""How is a table filled? Signed writes over several keep-alive connections, by BatchWriteItem where the server has it.
 
-A server that pipelines gets several requests per connection at once; others one at a time.
+A server that supports pipelining gets several requests per connection at once; others get one at a time.
 """
 
 import json
@@ -21,11 +21,11 @@ ITEMS_PER_BATCH = 25
 TURNS_PER_REPORT = 64
 NUMBER_ATTRIBUTES = frozenset({"total"})
 SIGNER_SECONDS_MAX = 300
-"""Long loads sign with a fresh date now and then."""
+"""Age after which the signer is renewed, so that long loads do not send expired dates."""
 
 
 def table_arguments(plan: Plan, indexes: int) -> dict[str, Any]:
-    """CreateTable's arguments for the table with so many of the plan's indexes."""
+    """Return CreateTable's arguments for the table with this many of the plan's indexes."""
     chosen = plan.index[:indexes]
     arguments: dict[str, Any] = {
         "TableName": plan.table_name(indexes),
@@ -39,7 +39,7 @@ def table_arguments(plan: Plan, indexes: int) -> dict[str, Any]:
 
 
 def index_arguments(index: Index) -> dict[str, Any]:
-    """An index as CreateTable and UpdateTable want it."""
+    """Return an index as CreateTable and UpdateTable take it."""
     return {
         "IndexName": index.name,
         "KeySchema": key_schema(*keys_of(index)),
@@ -48,17 +48,17 @@ def index_arguments(index: Index) -> dict[str, Any]:
 
 
 def keys_of(index: Index) -> tuple[str, str]:
-    """Its key attributes."""
+    """Return the index's key attributes."""
     return index.partition, index.sort
 
 
 def key_schema(partition: str, sort: str) -> list[dict[str, str]]:
-    """HASH and RANGE."""
+    """Return the KeySchema of HASH and RANGE keys."""
     return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
 
 
 def attribute_definitions(*names: str) -> list[dict[str, str]]:
-    """Each attribute once, with its type."""
+    """Return AttributeDefinitions: each attribute once, with its type."""
     return [
         {"AttributeName": name, "AttributeType": "N" if name in NUMBER_ATTRIBUTES else "S"}
         for name in dict.fromkeys(names)
@@ -66,7 +66,7 @@ def attribute_definitions(*names: str) -> list[dict[str, str]]:
 
 
 def create_table(client: Caller, plan: Plan, indexes: int = 0) -> None:
-    """Make the table with so many indexes and wait until all is active."""
+    """Create the table with this many indexes and wait until all are ACTIVE."""
     arguments = table_arguments(plan, indexes)
     client.call("CreateTable", arguments)
     for _ in range(500):
@@ -79,7 +79,7 @@ def create_table(client: Caller, plan: Plan, indexes: int = 0) -> None:
 
 
 def has_batches(client: Client, table: str) -> bool:
-    """Does the server know BatchWriteItem? Tried with a deletion of nothing."""
+    """True if the server supports BatchWriteItem, tried with a deletion of a missing item."""
     key = {"pk": {"S": "nobody"}, "sk": {"S": "nothing"}}
     try:
         client.call("BatchWriteItem", {"RequestItems": {table: [{"DeleteRequest": {"Key": key}}]}})
@@ -98,9 +98,9 @@ def load_items(
     indexes: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write the items at places `numbers` into the table with so many indexes; raises ReplyError when one is refused.
+    """Write the items with these numbers into the table with this many indexes; raises ReplyError when one is refused.
 
-    `on_progress(items written so far)` is called now and then, and may raise to end it.
+    `on_progress(items written so far)` is called now and then, and may raise to stop the load.
     """
     table = plan.table_name(indexes)
     bodies = (batch_bodies if has_batches(client, table) else put_bodies)(table, maker, numbers)
@@ -131,7 +131,7 @@ def load_items(
 
 
 def receive_replies(connection: Connection, count: int) -> None:
-    """Read that many replies; raises ReplyError unless all are good."""
+    """Read this many replies; raises ReplyError unless all are 200."""
     for _ in range(count):
         status, body = connection.receive()
         if status != 200:
@@ -145,13 +145,13 @@ def receive_replies(connection: Connection, count: int) -> None:
 
 
 def put_bodies(table: str, maker: ItemMaker, numbers: range) -> Iterator[tuple[str, bytes, int]]:
-    """(operation, body, items written) of one PutItem per item."""
+    """Yield (operation, body, items written) of one PutItem per item."""
     for number in numbers:
         yield "PutItem", f'{{"TableName":"{table}","Item":{maker.item(number)}}}'.encode(), 1
 
 
 def batch_bodies(table: str, maker: ItemMaker, numbers: range) -> Iterator[tuple[str, bytes, int]]:
-    """(operation, body, items written) of one BatchWriteItem per 25 items."""
+    """Yield (operation, body, items written) of one BatchWriteItem per 25 items."""
     for start in range(numbers.start, numbers.stop, ITEMS_PER_BATCH):
         chosen = range(start, min(start + ITEMS_PER_BATCH, numbers.stop))
         puts = ",".join(f'{{"PutRequest":{{"Item":{maker.item(number)}}}}}' for number in chosen)

@@ -1,4 +1,4 @@
-"""Which figure is meant? Finds records, and says which run made them."""
+"""How is a figure found in the results? By server and workload, with a note of the run that measured it."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from benchmarks.workloads import Plan
 
 
 def find(plan: Plan, results: Results, server: str, workload: str, **wanted: object) -> Figure | None:
-    """The figure of a server and workload, by default at the compared connections, first size, small table."""
+    """Return the figure of a server and workload, by default at the compared connections, first size, small table."""
     conditions: dict[str, object] = {
         "connections": plan.named(workload).connections(plan.connections_compared), "item_bytes": plan.item_bytes[0], "table_items": plan.table_items, "beside": "", **wanted,
     }  # fmt: skip
@@ -19,19 +19,19 @@ def find(plan: Plan, results: Results, server: str, workload: str, **wanted: obj
 
 
 def all_records(results: Results) -> list[AnyRecord]:
-    """Everything measured."""
+    """Return all records of the results."""
     return [
         *results.figures, *results.starts, *results.footprints, *results.in_process, *results.backfills, *results.skips,
     ]  # fmt: skip
 
 
 def used_runs(records: Iterable[AnyRecord]) -> list[int]:
-    """The runs that measured them, in order."""
+    """Return the runs that measured these records, in order."""
     return sorted({record.run for record in records})
 
 
 def note(results: Results, records: Iterable[AnyRecord]) -> str:
-    """Which command made them and when, as a paragraph; nothing on a page that one run made."""
+    """Return a paragraph with the commands and dates of these records' runs; empty if the page has only one run."""
     if len(used_runs(all_records(results))) < 2:
         return ""
     runs = [results.runs[place] for place in used_runs(records)]

@@ -1,4 +1,4 @@
-"""On what was measured? One sentence about the machine, without its name."""
+"""On which machine was the run? One sentence about the machine, without its name."""
 
 import os
 import platform
@@ -13,20 +13,20 @@ from benchmarks.peers import first_line, home
 from benchmarks.processes import Cores
 
 SYNC_BYTES, SYNCS = 8_192, 200
-"""What a group of 16 commits adds to the log."""
+"""Bytes that a group of 16 commits adds to the log; number of syncs timed."""
 REMOVED_BYTES, REMOVALS = 4 << 20, 5
-"""The size of a log, and of a flushed memtable."""
+"""Bytes of a log or flushed memtable; number of removals timed."""
 
 
 def describe_machine(cores: Cores) -> str:
-    """The hardware, disk, generator, and who had which core."""
+    """Describe hardware, disk, generator, and which cores server and generator used."""
     pinned = f"server on core {cores.server}, generator on core {cores.generator}" if cores.server else "not pinned"
     wrk = first_line([require_generator(), "--version"]).partition(" [")[0].removeprefix("wrk ").removeprefix("debian/")
     return f"{describe_hardware()}; {describe_disk(home())}; wrk {wrk}; {pinned}"
 
 
 def describe_hardware() -> str:
-    """Cores and their model, memory, kernel."""
+    """Describe cores and their model, memory, kernel."""
     text = Path("/proc/cpuinfo").read_text()
     found = re.search(r"model name\s*: (.+)", text)
     speed = re.search(r"cpu MHz\s*: ([0-9.]+)", text)
@@ -37,7 +37,7 @@ def describe_hardware() -> str:
 
 
 def describe_disk(folder: Path) -> str:
-    """How long a sync of a few commits takes there, and removing a file: a sync that falls into a removal waits for it."""
+    """Describe how long a sync of a few commits and a file removal take: a sync during a removal waits for it."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         path = Path(scratch, "file")
         with path.open("wb", buffering=0) as file:
@@ -50,7 +50,7 @@ def describe_disk(folder: Path) -> str:
 
 
 def time_sync(descriptor: int) -> float:
-    """Seconds until what has been appended is on the disk."""
+    """Return the seconds of a sync of appended bytes."""
     os.write(descriptor, b"x" * SYNC_BYTES)
     began = time.perf_counter()
     os.fdatasync(descriptor)
@@ -58,7 +58,7 @@ def time_sync(descriptor: int) -> float:
 
 
 def time_removal(path: Path) -> float:
-    """Seconds to remove a file that is on the disk."""
+    """Return the seconds to remove a synced file."""
     with path.open("wb") as file:
         file.write(b"x" * REMOVED_BYTES)
         file.flush()

@@ -1,4 +1,4 @@
-"""How is one figure taken? A prepared workload is replayed against a running server, and its CPU time read before and after."""
+"""How is one figure measured? A prepared workload is replayed against a running server, whose CPU time is read before and after."""
 
 import os
 import time
@@ -17,11 +17,11 @@ from benchmarks.workloads import Plan, Workload
 CORES = os.cpu_count() or 1
 SECONDS_MAX = 30.0
 SCAN_LEAD_SECONDS = 1
-"""A Scan beside runs so much longer than what it runs beside."""
+"""A concurrent Scan starts this much earlier than the measured workload."""
 
 
 class Table(NamedTuple):
-    """What the server's table holds."""
+    """The contents of the server's table."""
 
     maker: ItemMaker
     item_bytes: int
@@ -29,15 +29,15 @@ class Table(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How long a workload runs before it counts, and while it does."""
+    """Warm-up and duration of a run."""
 
     warm_up_seconds: float
     seconds: float
     cores: Cores
     compile_share: float = 1.0
-    """Which share of their own warm-up servers get that compile themselves while they run."""
+    """Share of their own warm-up that servers with a just-in-time compiler get."""
     replies_min: int = 10
-    """A run in which each connection saw fewer is repeated with more time: what is unfinished at its end would weigh."""
+    """With fewer replies per connection the run is repeated for longer: requests unfinished at its end distort it."""
 
 
 class Ready(NamedTuple):
@@ -51,9 +51,9 @@ class Ready(NamedTuple):
 
 
 def make_ready(server: Running, plan: Plan, workload: Workload, table: Table) -> Ready:
-    """Sign a workload's requests now and put them where wrk finds them.
+    """Sign a workload's requests now and write them to a file for wrk.
 
-    Raises ReplyError when the table cannot be made or the first request is refused: the server lacks that operation.
+    Raises ReplyError when the table cannot be created or the first request is refused: the server lacks that operation.
     """
     server.fill_indexed(plan, table.maker, table.items, workload.indexes)
     prepared = prepare_requests(plan, workload, table.maker, table.items, server.client.host, server.client)
@@ -65,7 +65,7 @@ def make_ready(server: Running, plan: Plan, workload: Workload, table: Table) ->
 
 
 def try_first(server: Running, workload: Workload, prepared: Prepared) -> None:
-    """One request by hand: its reply says why it is refused."""
+    """Send one request by hand: its reply says why it is refused."""
     connection = Connection(server.port)
     try:
         connection.send(prepared.requests[0])
@@ -77,7 +77,7 @@ def try_first(server: Running, workload: Workload, prepared: Prepared) -> None:
 
 
 def measure(ready: Ready, connections: int, pace: Pace, beside: str = "") -> Figure:
-    """One figure; raises LoadFailed when requests were refused."""
+    """Return one figure; raises LoadFailed when requests were refused."""
     connections = ready.workload.connections(connections)
     warm_up(ready, connections, pace)
     seconds = pace.seconds
@@ -90,7 +90,7 @@ def measure(ready: Ready, connections: int, pace: Pace, beside: str = "") -> Fig
 
 
 def warm_up(ready: Ready, connections: int, pace: Pace) -> None:
-    """Replay without counting: longer the first time on a server that compiles itself."""
+    """Replay without counting; the first workload of a server with a just-in-time compiler is replayed for longer."""
     server = ready.server
     seconds = pace.warm_up_seconds
     if ready.workload.name not in server.warm:
@@ -102,7 +102,7 @@ def warm_up(ready: Ready, connections: int, pace: Pace) -> None:
 
 
 def replay(ready: Ready, connections: int, seconds: float, cores: Cores, beside: str) -> tuple[Figure, int]:
-    """One run and how many requests it answered; raises LoadFailed when requests were refused."""
+    """Return the figure of one run and the number of requests answered; raises LoadFailed when requests were refused."""
     server, table = ready.server, ready.table
     process = server.process
     busy_before, cpu_before, began = machine_busy_seconds(), process.cpu_seconds(), time.perf_counter()
@@ -134,9 +134,9 @@ def replay(ready: Ready, connections: int, seconds: float, cores: Cores, beside:
 
 
 def measure_beside_scan(ready: Ready, scan: Ready, connections: int, pace: Pace) -> Figure:
-    """`measure` while one connection scans the table in pages of 1 MB, again and again.
+    """Run `measure` while one connection scans the table in pages of 1 MB, repeatedly.
 
-    The CPU time is then both workloads' and says nothing about one.
+    The CPU time covers both workloads, so it says nothing about either.
     """
     pace = pace._replace(warm_up_seconds=0, replies_min=0)
     scans = RunningLoad(ready.server.port, scan.file, 1, pace.seconds + SCAN_LEAD_SECONDS, pace.cores.generator)
@@ -147,6 +147,6 @@ def measure_beside_scan(ready: Ready, scan: Ready, connections: int, pace: Pace)
 
 
 def check_load(load: Load) -> None:
-    """Raises LoadFailed when replies were refusals or connections broke: such a run compares nothing."""
+    """Raises LoadFailed when replies were refusals or connections broke: such a run is not comparable."""
     if load.refused or load.broken:
         raise LoadFailed(f"{load.refused} of {load.requests} requests were refused, {load.broken} broke")

@@ -1,16 +1,16 @@
-"""`python -m benchmarks --pair BEFORE AFTER`: did a change make the server slower? Two commits are measured in pairs, in turns.
+"""`python -m benchmarks --pair BEFORE AFTER`: did a change make the server slower? Two commits answer the same requests in alternation.
 
-A pair is two fresh processes, one of each commit, with the same seed of hashes. For each workload both answer the same requests for about
-a millisecond, in turns: A B, B A, A B, …; the next pair begins with B A. So whatever else the machine does, and how quick it is just then,
-falls on both. A turn's figure is the CPU time of the whole process, all threads, to the nanosecond; a pair's ratio is the mean of the
-middle half of its turns' ratios; what counts is the median over the pairs. Reads come before writes, so that no read passes over what
-writes have left; within both the order is random, from a seed. Merges in the background fall into few turns and do not count: the mean
-over seconds, which has them, is `make bench`'s.
+A pair is two fresh processes, one of each commit, with the same hash seed. For each workload both answer the same requests for about
+a millisecond, in turns: A B, B A, A B, …; the next pair begins with B A. So other load and changes of the machine's speed
+affect both commits alike. A turn's figure is the CPU time of the whole process, all threads, to the nanosecond; a pair's ratio is the
+mean of the middle half of its turns' ratios; the result is the median over the pairs. Reads run before writes, so that no read
+passes over rows that writes left; within both, the order is random, from a seed. Background merges fall into few turns and do not
+count; `make bench`, a mean over seconds, includes them.
 
-The servers are driven without sockets (pair_served.py). On two busy cores the ratios of the same commit to itself were equally steady
-over sockets, but a GetItem took 105 µs of CPU there and 32 µs through the dispatcher alone: two thirds are the kernel's, on which no
-commit has an influence, and would show a change three times smaller than it is. Turns of 1 ms are as steady as those of 4 ms, so there are
-many short ones; and processes of one commit differ by less than 0.5 %, so many turns do more than many processes.
+The servers are driven without sockets (pair_served.py). On two busy cores the ratios of a commit to itself were equally steady
+over sockets, but a GetItem took 105 µs of CPU there and 32 µs through the dispatcher alone: two thirds belong to the kernel, which no
+commit influences; they would make a change look three times smaller than it is. Turns of 1 ms are as steady as turns of 4 ms, so turns
+are short and many; processes of one commit differ by less than 0.5 %, so more turns help more than more processes.
 """
 
 import argparse
@@ -39,23 +39,23 @@ KINDS = {"memory": "in memory", "disk": "on disk"}
 READING = frozenset({"BatchGetItem", "ExecuteStatement", "GetItem", "Query"})
 """Operations that only read; the only statement of the plan is a SELECT."""
 REST_SECONDS, REST_SHARE, REST_LOOKS_MAX = 0.6, 0.03, 60
-"""A server that uses less of a core than that for so long has put in order what was written."""
+"""A server that uses less than REST_SHARE of a core for REST_SECONDS has finished its background work."""
 HASH_SEEDS = 1 << 32
 TOO_OLD = "A commit that does not start so, or lacks an operation, is too old for this; --only leaves workloads out."
 INTERRUPTED = 130
 MEASURING_SHARE = 0.75
-"""Of the time, the rest being for starts and loads."""
+"""Share of the time that is spent on measuring; the rest is for starts and loads."""
 
 Sides = tuple[Side, Side]
-"""Before and after."""
+"""The servers of the earlier and of the later commit."""
 
 
 class Comparison(NamedTuple):
-    """What the command line asks for."""
+    """The settings of the comparison from the command line."""
 
     plan: Plan
     workloads: dict[str, list[Workload]]
-    """By kind of store."""
+    """The workloads by kind of store."""
     pairs: int
     minutes: float
     seed: int
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 def make_comparison(arguments: argparse.Namespace, plan: Plan, only: Sequence[str]) -> Comparison:
-    """Raises SystemExit for what cannot be asked for."""
+    """Return the settings from the command line; raises SystemExit for invalid options."""
     paired = plan.paired
     by_kind = {"memory": paired.memory, "disk": paired.disk}
     known = dict.fromkeys(name for names in by_kind.values() for name in names)
@@ -94,7 +94,7 @@ def make_comparison(arguments: argparse.Namespace, plan: Plan, only: Sequence[st
 
 
 def compare(before: str, after: str | None, comparison: Comparison) -> int:
-    """Compare two commits (None: the working tree) and print it; returns the exit status: 1 when something is beyond its limit."""
+    """Compare two commits (None: the working tree) and print the result; return 1 beyond a limit, 2 on errors."""
     try:
         with checked_out(before, after) as trees:
             for side, tree in zip(("before", "after"), trees, strict=True):
@@ -117,7 +117,7 @@ def compare(before: str, after: str | None, comparison: Comparison) -> int:
 
 
 def measure_pairs(trees: tuple[Tree, Tree], comparison: Comparison) -> list[Compared]:
-    """Every pair, in memory and on disk."""
+    """Measure all pairs, in memory and on disk."""
     rows = {
         (kind, workload.name): Compared(f"{workload.title}; {kind}", [])
         for kind, workloads in comparison.workloads.items()
@@ -139,7 +139,7 @@ def measure_pairs(trees: tuple[Tree, Tree], comparison: Comparison) -> list[Comp
 
 @contextlib.contextmanager
 def fresh_sides(trees: tuple[Tree, Tree], comparison: Comparison, kind: str, number: int) -> Iterator[Sides]:
-    """New servers of both, stopped and removed at the end."""
+    """Start new servers of both commits; they are stopped and removed at the end."""
     hash_seed = random.Random(f"{comparison.seed} {number}").randrange(HASH_SEEDS)
     with tempfile.TemporaryDirectory(dir=trees[0].sources.parent.parent) as folder, contextlib.ExitStack() as stack:
         before, after = (
@@ -159,7 +159,7 @@ def measure_pair(
     number: int,
     shares: "Shares",
 ) -> Iterator[tuple[str, list[Turn]]]:
-    """The turns of each workload, by its name."""
+    """Return the turns of each workload of one pair, by the workload's name."""
     for indexes in sorted({workload.indexes for workload in workloads}):
         for side in sides:
             requests.fill(side, indexes)
@@ -177,7 +177,7 @@ def measure_pair(
 
 
 def wait_for_rest(sides: Sides) -> None:
-    """Until both have put in order what was written, or some time has passed."""
+    """Wait until both servers have finished their background work, or a time limit has passed."""
     for _ in range(REST_LOOKS_MAX):
         used_ns = [side.used_ns() for side in sides]
         time.sleep(REST_SECONDS)
@@ -189,18 +189,18 @@ def wait_for_rest(sides: Sides) -> None:
 
 
 def in_random_order(workloads: Sequence[Workload], numbers: random.Random) -> list[Workload]:
-    """Reads, then writes."""
+    """Return reads, then writes, each in random order."""
     return sorted(numbers.sample(workloads, len(workloads)), key=lambda one: one.operation not in READING)
 
 
 def orders(turns: int, *, is_after_first: bool) -> Iterator[tuple[int, int]]:
-    """Which side runs first in each turn, and which then: before after, after before, …"""
+    """Yield the order of the two sides for each turn: before after, after before, …"""
     for turn in range(turns):
         yield (1, 0) if (turn % 2 == 1) is not is_after_first else (0, 1)
 
 
 class Shares:
-    """How long each workload of each pair may take, so that all of them end in time."""
+    """Divides the time that is left among the workloads of all pairs, so that all finish in time."""
 
     def __init__(self, seconds: float, count: int) -> None:
         self._began_at = time.monotonic()
@@ -208,11 +208,11 @@ class Shares:
         self._left = count
 
     def used_seconds(self) -> float:
-        """Since the beginning."""
+        """Return the seconds since the comparison began."""
         return time.monotonic() - self._began_at
 
     def next_ends_at(self) -> float:
-        """When the next one should end, by the monotonic clock."""
+        """Return when the next workload should end, by the monotonic clock."""
         now = time.monotonic()
         share = (self._ends_at - now) / max(1, self._left) * MEASURING_SHARE
         self._left -= 1
@@ -220,7 +220,7 @@ class Shares:
 
 
 def take_turns(workload: Workload, sides: Sides, paired: Paired, *, is_after_first: bool, ends_at: float) -> list[Turn]:
-    """Warm both up, and then have both run the same requests in turns; after `ends_at` no more than have to be."""
+    """Warm up both sides, then run the same requests on both in turns; after `ends_at` stop at `turns_min`."""
     start, count = warm_up(workload, sides, paired)
     turns = []
     for order in orders(paired.turns, is_after_first=is_after_first):
@@ -235,7 +235,7 @@ def take_turns(workload: Workload, sides: Sides, paired: Paired, *, is_after_fir
 
 
 def warm_up(workload: Workload, sides: Sides, paired: Paired) -> tuple[int, int]:
-    """Run for a while without counting; returns with which request to go on, and how many requests make a turn."""
+    """Run without counting for the warm-up time; return the number of the next request and of requests per turn."""
     start, count, used_us = 0, CONNECTIONS, 0.0
     while used_us < paired.warm_up_us:
         run_us = max(min([run(workload, side, start, count) for side in sides]), 1.0)
@@ -246,7 +246,7 @@ def warm_up(workload: Workload, sides: Sides, paired: Paired) -> tuple[int, int]
 
 
 def requests_in(turn_us: float, request_us: float, *, is_batch: bool) -> int:
-    """How many requests make a turn: whole groups, which share a sync on disk; of batches, which are groups by themselves, any number."""
+    """Requests per turn: whole groups, which share a sync on disk; any number of batches, each a group by itself."""
     count = max(1, round(turn_us / request_us))
     if is_batch and count < CONNECTIONS:
         return count
@@ -254,7 +254,7 @@ def requests_in(turn_us: float, request_us: float, *, is_batch: bool) -> int:
 
 
 def run(workload: Workload, side: Side, start: int, count: int) -> float:
-    """CPU µs of so many requests; what they take away is brought back."""
+    """Return the CPU µs of running these requests; items that they delete are restored afterwards, unmeasured."""
     cpu_ns = side.run(workload.name, start, count)
     if workload.undo:
         side.run(workload.name + UNDO, start, count)
@@ -262,5 +262,5 @@ def run(workload: Workload, side: Side, start: int, count: int) -> float:
 
 
 def say(text: str) -> None:
-    """Progress for whoever watches."""
+    """Print progress."""
     print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Which requests do both commits get? The same files, signed once and again before their signatures get old."""
+"""Which requests do both commits get? The same files, signed once, and again before the signatures expire."""
 
 import time
 from collections.abc import Callable
@@ -13,11 +13,12 @@ from benchmarks.workloads import Plan, Workload
 
 UNDO = "-undo"
 SIGNED_SECONDS_MAX = 300.0
-"""A server takes a signature for 900 seconds; a pair lasts much less than the rest."""
+"""Age after which requests are signed anew. A server accepts a signature for 900 s; a pair lasts far less than 600 s.
+"""
 
 
 class Requests:
-    """The files of all workloads and tables, in one folder."""
+    """Files with the requests of all workloads and tables, in one folder."""
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self._plan = plan
@@ -26,7 +27,7 @@ class Requests:
         self._signed_at: dict[str, float] = {}
 
     def fill(self, side: Side, indexes: int) -> None:
-        """Make the table with so many indexes, and its items."""
+        """Create the table with this many indexes and write its items."""
         plan = self._plan
         table = plan.table_name(indexes)
 
@@ -41,7 +42,7 @@ class Requests:
         side.run(table, 0, count)
 
     def load(self, side: Side, workload: Workload) -> None:
-        """Have the side read the requests of a workload, and those that undo them."""
+        """Have the side read the requests of a workload, and the requests that undo them."""
         plan, maker, items = self._plan, self._maker, self._plan.table_items
         assert workload.keys != "pages", "a Scan's requests depend on what a server answers"
         names = {workload.name: lambda: prepare_requests(plan, workload, maker, items, HOST, side).requests}

@@ -1,13 +1,13 @@
-"""What does a request cost the server of one commit? `python pair_served.py CHANNEL serve …`: its own `hashrange serve`, led by pair_side.py.
+"""How is the server of one commit measured? `python pair_served.py CHANNEL serve …` runs its own `hashrange serve`, controlled by pair_side.py.
 
-The program is started as `python -m hashrange` is. From its event loop this file takes what makes a connection of an accepted socket, and
-gives such connections the bytes of requests itself, as one pass over the sockets of eight clients would; what they write is counted and
-dropped. So a figure holds everything from the bytes of a request to the bytes of its reply, on the server's own loop, with its own jobs,
-threads and settings of the collector, but not the kernel's part, which no commit changes and which is most of the noise.
+The program is started as `python -m hashrange` is. This file takes the protocol factory that the server gives its event loop, makes
+connections with it, and hands them the bytes of requests, as one pass over the sockets of eight clients would; the bytes of replies are
+counted and dropped. So a figure covers everything from the bytes of a request to the bytes of its reply, on the server's own loop, with
+its own jobs, threads and garbage collector settings, but not the kernel's part, which no commit changes and which is most of the noise.
 
-It must stay independent of Hashrange's modules, or commits cannot be compared across a change of theirs: it uses the command line,
-`loop.create_server` and the protocols of asyncio, nothing else. CHANNEL is the file descriptor of a socket; over it come commands, one line of
-JSON each, and each has one line in reply (`Served.obey`).
+This file must not use Hashrange's modules, or commits could not be compared across a change of them: it uses the command line,
+`loop.create_server` and the protocols of asyncio only. CHANNEL is the file descriptor of a socket; it carries commands, one line of
+JSON each, and one line in reply to each (`Served.obey`).
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 
 CONNECTIONS = 8
-"""Each has one request under way: so many are answered together."""
+"""Number of connections; each has one request under way, so this many are answered together."""
 GOOD = b"HTTP/1.1 200 "
 REFUSAL_LENGTH_MAX = 400
 _content_length = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 class Wire(asyncio.Transport):
-    """A client's end of one connection: takes a whole reply, tells `on_reply`, keeps its bytes until the next request."""
+    """A client's end of one connection: takes a whole reply, calls `on_reply`, keeps the reply until the next request."""
 
     def __init__(self, protocol: asyncio.BaseProtocol, on_reply: Callable[["Wire"], None]) -> None:
         super().__init__()
@@ -43,11 +43,11 @@ class Wire(asyncio.Transport):
         protocol.connection_made(self)
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """The server's protocol from now on."""
+        """Replace the server's protocol on this connection."""
         self._protocol = protocol
 
     def ask(self, request: bytes) -> None:
-        """Hand the server a request."""
+        """Give the server a request."""
         self.reply = b""
         if self._is_paused:
             self._unread += request
@@ -55,7 +55,7 @@ class Wire(asyncio.Transport):
             self._deliver(request)
 
     def _deliver(self, data: bytes) -> None:
-        """As one read of the socket does, or several for a protocol with a buffer of its own."""
+        """Deliver bytes as one read of a socket does, or as several for a protocol with a buffer of its own."""
         while isinstance(self._protocol, asyncio.BufferedProtocol) and data and not self._is_paused:
             buffer = memoryview(self._protocol.get_buffer(len(data)))
             size = min(len(buffer), len(data))
@@ -70,7 +70,7 @@ class Wire(asyncio.Transport):
             self._protocol.data_received(data)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """A reply, or a part of one."""
+        """Take a reply, or part of one."""
         if not self.reply:
             self.reply = bytes(data)
             head_bytes = self.reply.index(b"\r\n\r\n") + 4
@@ -84,11 +84,11 @@ class Wire(asyncio.Transport):
             self._on_reply(self)
 
     def pause_reading(self) -> None:
-        """Requests wait."""
+        """Hold requests back."""
         self._is_paused = True
 
     def resume_reading(self) -> None:
-        """They go on, in a later turn of the loop, as bytes of a socket do."""
+        """Deliver held-back requests in a later turn of the loop, as a socket does."""
         self._is_paused = False
         if self._unread:
             data, self._unread = self._unread, b""
@@ -115,7 +115,7 @@ class Wire(asyncio.Transport):
 
 
 class Served:
-    """The server, as whoever leads it sees it."""
+    """The server, controlled over a channel."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, connect: Callable[[], asyncio.BaseProtocol], channel: socket.socket
@@ -144,12 +144,12 @@ class Served:
             self._unread = line
 
     def obey(self, command: dict[str, Any]) -> None:
-        """One command; its reply follows, for `run` once the last request is answered. The next command comes after it.
+        """Carry out one command and reply to it (to `run` after the last request is answered). The next command comes after the reply.
 
         {"do": "load", "name", "file"}: read requests, as prepare.write_requests writes them → {"requests"}.
-        {"do": "connect"}: new connections in place of the last ones → {}.
+        {"do": "connect"}: replace the connections by new ones → {}.
         {"do": "call", "request"}: one request, whose characters are bytes → {"status_line", "body"}.
-        {"do": "run", "name", "start", "count"}: answer so many from `start` on, in a circle → {"cpu_ns"}, and "refusal" if there was one.
+        {"do": "run", "name", "start", "count"}: answer `count` requests from `start` on, wrapping → {"cpu_ns"}, and "refusal" if any.
         {"do": "used"}: CPU time of the process so far → {"cpu_ns"}.
         """
         match command["do"]:
@@ -174,7 +174,7 @@ class Served:
                 self._say({"cpu_ns": time.process_time_ns()})
 
     def _ask_together(self) -> None:
-        """One request on each connection."""
+        """Send one request on each connection."""
         asked = self._run[self._place : self._place + CONNECTIONS]
         self._place += len(asked)
         self._pending = len(asked)
@@ -203,7 +203,7 @@ class Served:
 
 
 def read_requests(file: Path) -> list[bytes]:
-    """Each stands behind a line with its length."""
+    """Return the requests of a file; each follows a line with its length."""
     data = file.read_bytes()
     requests, place = [], 0
     while place < len(data):
@@ -214,7 +214,7 @@ def read_requests(file: Path) -> list[bytes]:
 
 
 def lead(channel: socket.socket) -> None:
-    """Whatever listens from now on in this process is led over `channel`."""
+    """Let `channel` control the server that starts listening in this process."""
     try:
         loop_class: Any = import_module("uvloop").Loop
     except ModuleNotFoundError:

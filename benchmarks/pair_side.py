@@ -1,4 +1,4 @@
-"""How is one commit's server led? One process that serves its sources (pair_served.py): started, filled, asked, stopped."""
+"""How is one commit's server controlled? A process serves the commit's sources (pair_served.py): start, fill, run requests, stop."""
 
 import contextlib
 import json
@@ -17,14 +17,14 @@ from benchmarks.signing import CREDENTIALS_TOML, Signer
 
 PROGRAM = Path(__file__).with_name("pair_served.py")
 HOST = "127.0.0.1:8000"
-"""What requests are signed for; the server hears of no other."""
+"""Host header of the signed requests; the server has no other address."""
 REPLY_SECONDS_MAX = 120.0
 STOP_SECONDS_MAX = 20.0
 OUTPUT_LENGTH_MAX = 600
 
 
 class Side:
-    """A server of one commit, ready to be asked."""
+    """A running server of one commit."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], channel: socket.socket, output_file: Path) -> None:
         self.name = name
@@ -34,26 +34,26 @@ class Side:
         self._output_file = output_file
 
     def load(self, workload: str, file: Path) -> int:
-        """Read the requests of `file`, to be run by the name of the workload; how many they are."""
+        """Have the server read the requests of `file` under the workload's name; return how many there are."""
         return int(self._do(do="load", name=workload, file=str(file))["requests"])
 
     def connect(self) -> None:
-        """Open connections in place of those so far."""
+        """Replace the connections by new ones."""
         self._do(do="connect")
 
     def run(self, workload: str, start: int, count: int) -> int:
-        """Have `count` requests answered, from number `start` on, in a circle; CPU nanoseconds. Raises LoadFailed when one is refused."""
+        """CPU nanoseconds of `count` requests from number `start` on, wrapping. Raises LoadFailed when one is refused."""
         reply = self._do(do="run", name=workload, start=start, count=count)
         if "refusal" in reply:
             raise LoadFailed(f"{self.name} refuses a request of {workload}: {reply['refusal']}")
         return int(reply["cpu_ns"])
 
     def used_ns(self) -> int:
-        """CPU nanoseconds of its process so far."""
+        """Return the CPU nanoseconds of the server process so far."""
         return int(self._do(do="used")["cpu_ns"])
 
     def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The decoded reply (as `client.Client.call`); raises ReplyError."""
+        """Return the decoded reply (as `client.Client.call`); raises ReplyError."""
         request = Signer(HOST).request(operation, json.dumps(arguments).encode())
         reply = self._do(do="call", request=request.decode("latin-1"))
         if " 200 " not in reply["status_line"]:
@@ -61,7 +61,7 @@ class Side:
         return dict(json.loads(reply["body"]))
 
     def receive(self) -> dict[str, Any]:
-        """The next reply; raises LoadFailed when the process has ended or says nothing."""
+        """Return the next reply; raises LoadFailed when the process ended or did not answer in time."""
         try:
             line = self._replies.readline()
         except TimeoutError:
@@ -80,9 +80,9 @@ class Side:
 
 @contextlib.contextmanager
 def started(name: str, sources: Path, folder: Path, kind: str, hash_seed: int, cores: str) -> Iterator[Side]:
-    """A server of the package in `sources`, in memory or on disk, in `folder`, which is made; stopped at the end.
+    """Start a server of the package in `sources`, in memory or on disk, in the new folder `folder`; stopped at the end.
 
-    Raises LoadFailed when it does not start, or is another package than that.
+    Raises LoadFailed when it does not start, or runs a package from another folder.
     """
     folder.mkdir()
     credentials = folder / "credentials.toml"
@@ -117,7 +117,7 @@ def started(name: str, sources: Path, folder: Path, kind: str, hash_seed: int, c
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to stop; then kill it."""
+    """Stop the server; kill it if that takes too long."""
     process.terminate()
     try:
         process.wait(STOP_SECONDS_MAX)

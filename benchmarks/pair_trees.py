@@ -1,4 +1,4 @@
-"""Where do the sources of two commits come from? Each commit's from a git worktree of its own, which is removed at the end."""
+"""Where do the sources of two commits come from? From a temporary git worktree of each commit, removed at the end."""
 
 import contextlib
 import os
@@ -17,20 +17,20 @@ REQUIREMENTS = "requirements.txt"
 
 
 class NotComparable(Exception):
-    """Two commits that cannot be compared; the message says why and what would help."""
+    """Two commits cannot be compared; the message gives the reason and a remedy."""
 
 
 class Tree(NamedTuple):
-    """Sources of one commit, or of the working tree."""
+    """The sources of one commit, or of the working tree."""
 
     title: str
-    """Its short hash and subject."""
+    """Short hash and subject of the commit."""
     sources: Path
     """The folder that holds the package."""
 
 
 def git(*words: str, root: Path | None = None) -> str:
-    """What git says, without the line's end; raises NotComparable with its own reason."""
+    """Return git's output without the final line break; raises NotComparable with git's error message."""
     try:
         done = subprocess.run(
             ["git", *words], cwd=root or ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -43,7 +43,7 @@ def git(*words: str, root: Path | None = None) -> str:
 
 
 def find_commit(name: str) -> str:
-    """The full hash of a commit by any name that git understands; raises NotComparable."""
+    """Return the full hash of a commit by any name that git understands; raises NotComparable."""
     try:
         return git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except NotComparable:
@@ -51,14 +51,15 @@ def find_commit(name: str) -> str:
 
 
 def packages(requirements: str) -> dict[str, str]:
-    """The version that a requirement file pins of each package."""
+    """Return the pinned version of each package in a requirement file."""
     return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", requirements, re.MULTILINE))
 
 
 def check_packages(before: str, after: str | None) -> None:
-    """Raises NotComparable when two commits (None: the working tree) need other versions of a package: both run in this environment.
+    """Raises NotComparable when two commits (None: the working tree) pin different versions of a package: both run in
+    this environment.
 
-    A package that only one of them needs does not concern the other.
+    A package that only one of them needs is ignored.
     """
     of_before = packages(git("show", f"{before}:{REQUIREMENTS}"))
     of_after = packages((ROOT / REQUIREMENTS).read_text() if after is None else git("show", f"{after}:{REQUIREMENTS}"))
@@ -76,9 +77,10 @@ def check_packages(before: str, after: str | None) -> None:
 
 @contextlib.contextmanager
 def checked_out(before: str, after: str | None) -> Iterator[tuple[Tree, Tree]]:
-    """Both commits' sources, `after` None for a copy of the working tree's; removed at the end, whatever ends it.
+    """Provide both commits' sources, `after` None for a copy of the working tree; removed at the end in any case.
 
-    Raises NotComparable. What a killed run has left goes when the next one starts (running.remove_leftovers, git worktree prune).
+    Raises NotComparable. Leftovers of killed runs are removed when the next one starts (running.remove_leftovers, git
+    worktree prune).
     """
     commits = [find_commit(name) for name in (before, after) if name is not None]
     check_packages(commits[0], commits[1] if after is not None else None)
@@ -96,20 +98,20 @@ def checked_out(before: str, after: str | None) -> Iterator[tuple[Tree, Tree]]:
 
 
 def check_out(commit: str, folder: Path) -> Tree:
-    """A worktree of its own."""
+    """Add a worktree of the commit."""
     git("worktree", "add", "--quiet", "--detach", str(folder), commit)
     return Tree(git("log", "-1", "--format=%h %s", commit), folder / "src")
 
 
 def copy_working_tree(folder: Path) -> Tree:
-    """A copy: the files may be edited while it is measured."""
+    """Copy the working tree, so that files may be edited during the measurement."""
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
     return Tree(WORKING_TREE, folder / "src")
 
 
 def remove(folder: Path) -> None:
-    """The worktrees in `folder`, and what git knows of them."""
+    """Remove the worktrees in `folder`, and git's records of them."""
     for place in folder.iterdir():
-        with contextlib.suppress(NotComparable):  # one that was not finished, or a copy
+        with contextlib.suppress(NotComparable):  # an unfinished worktree, or a copy
             git("worktree", "remove", "--force", "--force", str(place))
     shutil.rmtree(folder, ignore_errors=True)

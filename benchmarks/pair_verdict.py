@@ -1,4 +1,4 @@
-"""Is the later commit slower? Medians and quartiles of its ratios to the earlier one, as a table, and what is beyond its limit."""
+"""Is the later commit slower? Medians and quartiles of its ratios to the earlier one, as a table, and the limits that are exceeded."""
 
 import statistics
 from collections.abc import Sequence
@@ -7,54 +7,54 @@ from typing import NamedTuple
 from benchmarks.tables import number, table
 
 PLACES = 2
-"""Limits are compared with ratios of as many decimals: the third is noise."""
+"""Decimals of a ratio that are compared with its limit: the third is noise."""
 
 
 class Turn(NamedTuple):
-    """The same requests, answered by both commits one right after the other: CPU µs per unit."""
+    """CPU µs per unit of both commits, which answered the same requests directly one after the other."""
 
     before_us: float
     after_us: float
 
 
 class Compared(NamedTuple):
-    """One workload in one mode: its turns, by pair of processes."""
+    """The turns of one workload in one mode, by pair of processes."""
 
     title: str
     pairs: list[list[Turn]]
 
     def ratios(self) -> list[float]:
-        """After / before, one of each pair."""
+        """Return after / before of each pair."""
         return [middle_mean([turn.after_us / turn.before_us for turn in turns]) for turns in self.pairs]
 
     def ratio(self) -> float:
-        """The median over the pairs."""
+        """Return the median ratio over the pairs."""
         return statistics.median(self.ratios())
 
     def before_us(self) -> float:
-        """The median over all turns."""
+        """Return the earlier commit's median over all turns."""
         return statistics.median(turn.before_us for turns in self.pairs for turn in turns)
 
     def after_us(self) -> float:
-        """The median over all turns."""
+        """Return the later commit's median over all turns."""
         return statistics.median(turn.after_us for turns in self.pairs for turn in turns)
 
 
 class Limits(NamedTuple):
-    """What is wanted of the later commit."""
+    """The highest ratios allowed for the later commit."""
 
     ratio_max: float
     mean_ratio_max: float
 
 
 def middle_mean(ratios: Sequence[float]) -> float:
-    """The geometric mean of the middle half: wild turns do not move it, and it is steadier than the median."""
+    """Return the geometric mean of the middle half: outliers do not change it, and it is steadier than the median."""
     aside = len(ratios) // 4
     return statistics.geometric_mean(sorted(ratios)[aside : len(ratios) - aside])
 
 
 def quartiles(ratios: Sequence[float]) -> tuple[float, float]:
-    """The first and the third; of one ratio, that."""
+    """Return the first and third quartile; of a single ratio, that ratio twice."""
     if len(ratios) == 1:
         return ratios[0], ratios[0]
     first, _, third = statistics.quantiles(ratios, n=4, method="inclusive")
@@ -62,17 +62,17 @@ def quartiles(ratios: Sequence[float]) -> tuple[float, float]:
 
 
 def mean_ratio(rows: Sequence[Compared]) -> float:
-    """The geometric mean over the workloads."""
+    """Return the geometric mean ratio over the workloads."""
     return statistics.geometric_mean([row.ratio() for row in rows])
 
 
 def is_beyond(ratio: float, limit: float) -> bool:
-    """Is it greater, as far as it can be told?"""
+    """True if the ratio, rounded to PLACES, exceeds the limit."""
     return round(ratio, PLACES) > limit
 
 
 def render_comparison(rows: Sequence[Compared], limits: Limits) -> str:
-    """The table, one line per workload."""
+    """Return the table, one line per workload."""
     cells = []
     for row in rows:
         first, third = quartiles(row.ratios())
@@ -83,7 +83,7 @@ def render_comparison(rows: Sequence[Compared], limits: Limits) -> str:
 
 
 def verdict(rows: Sequence[Compared], limits: Limits) -> tuple[str, bool]:
-    """What is to be said in the end, and whether nothing is beyond its limit."""
+    """Return the closing sentences, and whether all limits are met."""
     beyond = [row.title for row in rows if is_beyond(row.ratio(), limits.ratio_max)]
     mean = mean_ratio(rows)
     lines = [f"Geometric mean of {len(rows)} ratios: {mean:.3f}; at most {limits.mean_ratio_max:.2f}."]

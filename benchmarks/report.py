@@ -1,4 +1,4 @@
-"""What does the page say? Results as Markdown: targets beside our figures, ratios to the best peer, everything measured below."""
+"""What does the page say? Results as Markdown: targets beside Hashrange's figures, ratios to the best peer, then all figures."""
 
 from benchmarks.comparison import compared, machine
 from benchmarks.details import backfills, details, growth, in_process, skipped
@@ -11,13 +11,13 @@ SECTIONS = (targets, compared, machine, in_process, backfills, details, growth, 
 
 
 def render(plan: Plan, results: Results) -> str:
-    """The whole page; sections without figures are left out."""
+    """Return the whole page; sections without figures are left out."""
     parts = [head(plan, results), *(section(plan, results) for section in SECTIONS)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def head(plan: Plan, results: Results) -> str:
-    """What was measured, where, when, and how to do it again."""
+    """Return the head of the page: measured software, machine, date, command."""
     versions = "; ".join(f"{name} {version}" for name, version in results.versions.items())
     used = [results.runs[place] for place in used_runs(all_records(results))] or results.runs[-1:]
     last = used[-1]

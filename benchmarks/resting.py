@@ -1,7 +1,7 @@
-"""`python -m benchmarks.resting`: what does a server cost that has streams and items to expire, and nothing to do? And while they expire?
+"""`python -m benchmarks.resting`: what does an idle server with streams and items to expire cost, and how do expiries slow reads?
 
-A server of this checkout over sockets. Idle: its CPU beside that of an empty one. Busy: so many items expire each second, beside GetItems of another table at a fixed
-rate, whose latencies count from when they were due.
+A server of this checkout is measured over sockets. Idle: its CPU is compared with that of an empty one. Busy: items expire at a fixed
+rate while GetItems read another table at a fixed rate; their latencies count from when they were due.
 """
 
 import argparse
@@ -28,21 +28,21 @@ CONNECTIONS = 16
 IDLE_SECONDS = 10.0
 BATCH_ITEMS = 25
 LOADS_PER_SECOND_MIN = 3_000
-"""So quickly items are loaded at least: those that expire are given time for it."""
+"""Lowest rate at which items are loaded: the first expiry is set late enough for it."""
 P99_TARGETS_MS = {"memory": 3.0, "disk": 10.0}
 
 Kind = Literal["memory", "disk"]
 
 
 def make_table(client: Client, name: str, **members: Any) -> None:
-    """On demand, with the key `pk`."""
+    """Create an on-demand table with the key `pk`."""
     keys = {"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}
     types = {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}
     client.call("CreateTable", {"TableName": name, "BillingMode": "PAY_PER_REQUEST", **keys, **types, **members})
 
 
 def load(client: Client, name: str, count: int, expires_at: float, per_second: int) -> None:
-    """Items of some 400 bytes, so many of which expire in each second from then on; 0: all in the first."""
+    """Load items of some 400 bytes; from `expires_at` on, `per_second` expire each second, or all at once if it is 0."""
     for start in range(0, count, BATCH_ITEMS):
         puts = []
         for number in range(start, min(count, start + BATCH_ITEMS)):
@@ -53,7 +53,7 @@ def load(client: Client, name: str, count: int, expires_at: float, per_second: i
 
 
 def enable_expiry(client: Client, name: str) -> None:
-    """Until it is ENABLED."""
+    """Turn on time to live and wait until it is ENABLED."""
     on = {"Enabled": True, "AttributeName": "expires"}
     client.call("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": on})
     while state_of(client, name) != "ENABLED":
@@ -61,21 +61,21 @@ def enable_expiry(client: Client, name: str) -> None:
 
 
 def state_of(client: Client, name: str) -> str:
-    """Of its time to live."""
+    """Return the status of the table's time to live."""
     reply = client.call("DescribeTimeToLive", {"TableName": name})
     return str(reply["TimeToLiveDescription"]["TimeToLiveStatus"])
 
 
 def idle_percent(process: Process) -> float:
-    """Of a core, while nobody asks for anything."""
-    time.sleep(2.0)  # what the last requests have left is put in order
+    """Return the CPU of an idle server, as percent of a core."""
+    time.sleep(2.0)  # background work after the last requests ends
     before, began = process.cpu_seconds(), time.perf_counter()
     time.sleep(IDLE_SECONDS)
     return (process.cpu_seconds() - before) / (time.perf_counter() - began) * 100
 
 
 def measure_idle(kind: Kind, items: int, cores: Cores) -> None:
-    """Print what an idle server costs."""
+    """Print the CPU of an idle server."""
     with running(BY_NAME[f"ours-{kind}"], cores) as server:
         process, client = server.process, server.client
         empty = idle_percent(process)
@@ -93,7 +93,7 @@ def measure_idle(kind: Kind, items: int, cores: Cores) -> None:
 
 
 def steady_gets(client: Client, folder: Path, cores: Cores) -> SteadyLoad:
-    """Signed now."""
+    """Start GetItems at a fixed rate, signed now."""
     signer = Signer(client.host)
     bodies = [json.dumps({"TableName": "read", "Key": {"pk": {"S": f"key-{place}"}}}) for place in range(1_000)]
     file = folder / "gets"
@@ -102,7 +102,7 @@ def steady_gets(client: Client, folder: Path, cores: Cores) -> SteadyLoad:
 
 
 def measure_expiring(kind: Kind, cores: Cores) -> None:
-    """Print what those see who read meanwhile."""
+    """Print the latencies of GetItems while items expire."""
     count = EXPIRIES_PER_SECOND * EXPIRING_SECONDS
     with running(BY_NAME[f"ours-{kind}"], cores) as server:
         process, client = server.process, server.client
@@ -136,7 +136,7 @@ def measure_expiring(kind: Kind, cores: Cores) -> None:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Run all measurements and print their table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.resting", description=__doc__)
     parser.add_argument(
         "--huge",

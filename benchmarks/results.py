@@ -1,6 +1,6 @@
-"""What comes out of a run? Plain records, kept as JSON beside the page so that it can be written again without measuring.
+"""What does a run record? Plain records, kept as JSON, from which the page can be rewritten without measuring.
 
-Every record is written to the file as soon as it is there (Ledger): an interrupted run loses nothing.
+Every record is written to the file at once (Ledger): an interrupted run loses nothing.
 """
 
 from pathlib import Path
@@ -9,15 +9,15 @@ from typing import TypeVar
 import msgspec
 
 GROWTH_SAME, GROWTH_SCATTERED = "growth, same", "growth"
-"""In the growth check: as many items are asked for as the smallest table holds, or more, scattered over the whole table."""
+"""Kinds of the growth check: requests for as many items as the smallest table has, or more, over the whole table."""
 GROWTH_KINDS = (GROWTH_SAME, GROWTH_SCATTERED)
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What all records carry."""
+    """The fields of all records."""
 
     run: int = 0
-    """Which of Results.runs measured it."""
+    """Index in Results.runs of the run that measured the record."""
 
 
 class Figure(Record, frozen=True):
@@ -29,7 +29,7 @@ class Figure(Record, frozen=True):
     item_bytes: int
     table_items: int
     cpu_us: float
-    """CPU time of the server's processes per unit: the figure that counts."""
+    """CPU time of the server's processes per unit: the main figure."""
     units_per_second: float
     p50_ms: float
     p99_ms: float
@@ -38,29 +38,29 @@ class Figure(Record, frozen=True):
     other_share: float
     """CPU time of everything else on the machine, as a share of all its cores."""
     beside: str = ""
-    """What else ran meanwhile: "scan", "slow sync" or nothing; or one of GROWTH_KINDS."""
+    """Other load during the run: "scan", "slow sync" or nothing; or one of GROWTH_KINDS."""
     resident_mb: float = 0.0
 
     def identity(self) -> tuple[object, ...]:
-        """What it is about, whatever its values."""
+        """Return the fields that name the measurement; records with equal identity replace each other."""
         return (self.server, self.workload, self.connections, self.item_bytes, self.table_items, self.beside)
 
 
 class StartFigure(Record, frozen=True):
-    """Start-up of one server: medians."""
+    """Start-up of one server, medians of several starts."""
 
     server: str
     ready_ms: float
-    """From starting the process to its first answer to a signed request."""
+    """Milliseconds from starting the process to its first answer to a signed request."""
     idle_mb: float
 
     def identity(self) -> tuple[object, ...]:
-        """What it is about."""
+        """Return the fields that name the measurement; records with equal identity replace each other."""
         return (self.server,)
 
 
 class FootprintFigure(Record, frozen=True):
-    """A server that holds many items."""
+    """Memory and disk of a server that holds many items."""
 
     server: str
     items: int
@@ -68,29 +68,29 @@ class FootprintFigure(Record, frozen=True):
     resident_mb: float
     disk_mb: float | None
     beside: str = ""
-    """What was before: "growth" when the table had been filled in steps, else nothing."""
+    """"growth" when the table was filled in steps, else empty."""
 
     def identity(self) -> tuple[object, ...]:
-        """What it is about."""
+        """Return the fields that name the measurement; records with equal identity replace each other."""
         return (self.server, self.items, self.beside)
 
 
 class InProcessFigure(Record, frozen=True):
-    """One workload without sockets, on the store in memory. A unit as above."""
+    """One workload without sockets, on the store in memory. A unit is an operation, or an item of a Scan or batch."""
 
     workload: str
     dispatch_us: float
-    """From a parsed HTTP request to the reply's body: signature, decoding, operation, store."""
+    """µs from a parsed HTTP request to the reply's body: signature, decoding, operation, store."""
     operation_us: float
-    """The operation alone, on a decoded request."""
+    """µs of the operation alone, on a decoded request."""
 
     def identity(self) -> tuple[object, ...]:
-        """What it is about."""
+        """Return the fields that name the measurement; records with equal identity replace each other."""
         return (self.workload,)
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """What GetItem and PutItem requests at a fixed rate saw. Latencies count from when a request was due."""
+    """Latencies of GetItem and PutItem requests at a fixed rate. They count from when a request was due."""
 
     wanted_per_second: float
     per_second: float
@@ -101,46 +101,46 @@ class Beside(msgspec.Struct, frozen=True):
     max_ms: float
 
     def worst_p99_ms(self) -> float:
-        """The worse of the two."""
+        """Return the higher p99 of GetItem and PutItem."""
         return max(self.get_p99_ms, self.put_p99_ms)
 
 
 class BackfillFigure(Record, frozen=True):
-    """One index made on a table that was full. `seconds` 0: no index was made, for comparison."""
+    """One index built on a full table. `seconds` 0: the requests alone, without an index build, for comparison."""
 
     server: str
     items: int
     seconds: float
-    """From UpdateTable to DescribeTable's ACTIVE."""
+    """Seconds from UpdateTable until DescribeTable shows ACTIVE."""
     cpu_us: float
-    """The server's CPU per item; with requests beside, theirs is in it."""
+    """The server's CPU µs per item; requests under load are included."""
     beside: Beside | None = None
 
     def identity(self) -> tuple[object, ...]:
-        """What it is about."""
+        """Return the fields that name the measurement; records with equal identity replace each other."""
         return (self.server, self.items, self.seconds == 0, self.beside is None)
 
 
 class Skip(Record, frozen=True):
-    """Something that could not be measured."""
+    """A measurement that failed."""
 
     server: str
     what: str
     reason: str
 
     def identity(self) -> tuple[object, ...]:
-        """What it is about."""
+        """Return the fields that name the measurement; records with equal identity replace each other."""
         return (self.server, self.what)
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """One call of the harness."""
+    """One run of the harness."""
 
     date: str
     command: str
     machine: str
     seconds: float
-    """Length of a compared run."""
+    """Seconds of a compared workload."""
 
 
 AnyRecord = Figure | StartFigure | FootprintFigure | InProcessFigure | BackfillFigure | Skip
@@ -148,7 +148,7 @@ T = TypeVar("T", bound=AnyRecord)
 
 
 class Results(msgspec.Struct):
-    """Everything that stands on the page, of one or several runs."""
+    """Everything shown on the page, from one or several runs."""
 
     runs: list[RunNote]
     versions: dict[str, str] = {}
@@ -160,7 +160,7 @@ class Results(msgspec.Struct):
     skips: list[Skip] = []
 
     def add(self, record: AnyRecord) -> None:
-        """Put in a record of the latest run, in place of an earlier one about the same."""
+        """Add a record of the latest run; it replaces an earlier one of equal identity."""
         record = msgspec.structs.replace(record, run=len(self.runs) - 1)
         match record:
             case Figure():
@@ -177,12 +177,12 @@ class Results(msgspec.Struct):
                 replace_in(self.skips, record)
 
     def forget_skip(self, server: str, what: str) -> None:
-        """That is tried again now."""
+        """Forget an earlier Skip, because its measurement is tried again."""
         self.skips = [skip for skip in self.skips if (skip.server, skip.what) != (server, what)]
 
 
 def replace_in(records: list[T], record: T) -> None:
-    """At the place of the one about the same, else at the end."""
+    """Replace the record of equal identity, else append."""
     for place, earlier in enumerate(records):
         if earlier.identity() == record.identity():
             records[place] = record
@@ -191,35 +191,35 @@ def replace_in(records: list[T], record: T) -> None:
 
 
 class Ledger:
-    """Results that are in their file after every change."""
+    """Results that are saved to their file after every change."""
 
     def __init__(self, results: Results, file: Path | None) -> None:
-        """With no file, nothing is kept."""
+        """Keep the results in `file`; None: in memory only."""
         self.results = results
         self.file = file
 
     def add(self, record: AnyRecord) -> None:
-        """Keep a record."""
+        """Add a record and save."""
         self.results.add(record)
         self.save()
 
     def forget_skip(self, server: str, what: str) -> None:
-        """That is tried again now."""
+        """Forget an earlier Skip, because its measurement is tried again, and save."""
         self.results.forget_skip(server, what)
 
     def save(self) -> None:
-        """Write as JSON: whole, or not at all."""
+        """Save as JSON, atomically."""
         if self.file is not None:
             save_results(self.results, self.file)
 
 
 def save_results(results: Results, file: Path) -> None:
-    """Write as JSON: whole, or not at all."""
+    """Save as JSON, atomically."""
     beside = file.with_suffix(".new")
     beside.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
     beside.replace(file)
 
 
 def read_results(file: Path) -> Results:
-    """What `save_results` wrote; raises OSError, or msgspec.ValidationError for another form (of an earlier harness)."""
+    """Return what `save_results` wrote; raises OSError, or msgspec.ValidationError for another (older) format."""
     return msgspec.json.decode(file.read_bytes(), type=Results)

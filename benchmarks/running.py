@@ -1,4 +1,4 @@
-"""How is a server started, loaded and left? One running contender with its table."""
+"""How is a server started, filled and stopped? One running contender with its table."""
 
 import os
 import re
@@ -24,7 +24,7 @@ READ_BYTES = 1 << 20
 
 
 class Running:
-    """A server that answers, and what the harness needs to know about it."""
+    """A server that answers, with the harness's state about it."""
 
     def __init__(self, contender: Contender, process: Process, port: int, folder: Path, ready_ms: float) -> None:
         self.contender = contender
@@ -34,21 +34,21 @@ class Running:
         self.ready_ms = ready_ms
         self.client = Client(port)
         self.warm: set[str] = set()
-        """Workloads that it has seen."""
+        """Names of the workloads that the server was warmed up with."""
         self.indexed: set[int] = set()
-        """Tables beside the first: numbers of indexes."""
+        """Numbers of indexes for which a further table exists."""
 
     def fill(
         self, plan: Plan, item_bytes: int, table_items: int, on_progress: Callable[[int], None] = lambda _: None
     ) -> ItemMaker:
-        """Make the table and write its items; returns what made them."""
+        """Create the table and write its items; return the maker of the items."""
         create_table(self.client, plan)
         maker = ItemMaker(item_bytes, plan.sort_keys_per_partition)
         self.add(plan, maker, range(table_items), on_progress)
         return maker
 
     def fill_indexed(self, plan: Plan, maker: ItemMaker, table_items: int, indexes: int) -> None:
-        """Make the table with so many indexes, with the same items, unless it is there."""
+        """Create the table with this many indexes and the same items, unless it exists."""
         if not indexes or indexes in self.indexed:
             return
         create_table(self.client, plan, indexes)
@@ -60,16 +60,16 @@ class Running:
     def add(
         self, plan: Plan, maker: ItemMaker, numbers: range, on_progress: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Write further items."""
+        """Write items with further numbers."""
         load_items(self.client, plan, maker, numbers, pipelines=self.contender.pipelines, on_progress=on_progress)
         self.client.close()
 
     def disk_mb(self) -> float | None:
-        """What its data occupies; None in memory."""
+        """Return the disk space of the server's data; None in memory."""
         return folder_mb(self.folder / "data") if self.contender.kind == "disk" else None
 
     def read_files(self) -> None:
-        """Bring its files into the system's page cache: what is measured next is the server's work, not the disk's."""
+        """Read the server's files into the page cache, so that later measurements do not depend on the disk."""
         for file in (self.folder / "data").rglob("*"):
             if file.is_file():
                 with file.open("rb", buffering=0) as stream:
@@ -79,9 +79,9 @@ class Running:
 
 @contextmanager
 def running(contender: Contender, cores: Cores, environment: dict[str, str] | None = None) -> Iterator[Running]:
-    """A freshly started server in an empty folder, stopped and removed at the end.
+    """Start a new server in an empty folder; it is stopped and its folder removed at the end.
 
-    Raises peers.NotInstallable, and LoadFailed when it does not answer.
+    Raises peers.NotInstallable, and LoadFailed when the server does not answer.
     """
     places = home() / "run"
     places.mkdir(exist_ok=True)
@@ -101,7 +101,7 @@ def running(contender: Contender, cores: Cores, environment: dict[str, str] | No
 
 
 def remove_leftovers() -> None:
-    """Folders of runs that were killed; those of a run that still goes on stay."""
+    """Remove the folders of killed runs; those of running harnesses stay."""
     for folder in (home() / "run").glob("*"):
         found = re.search(r"-(\d+)-[^-]+$", folder.name)
         if found and not Path("/proc", found.group(1)).exists():
@@ -109,7 +109,7 @@ def remove_leftovers() -> None:
 
 
 def wait_until_ready(process: Process, port: int) -> float:
-    """Milliseconds from the start to the first answer to a signed request; raises LoadFailed."""
+    """Return milliseconds from the start to the first answer to a signed request; raises LoadFailed."""
     request = Signer(f"127.0.0.1:{port}").request("ListTables", b"{}")
     deadline = time.perf_counter() + READY_SECONDS_MAX
     while time.perf_counter() < deadline:

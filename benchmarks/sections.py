@@ -1,6 +1,6 @@
-"""Which parts does a run have? Each section measures its contenders one after the other and adds to the results.
+"""Which sections does a run have? Each measures its contenders one after the other and adds to the results.
 
-What fails or is missing becomes a Skip with its reason; the run goes on.
+A failed measurement becomes a Skip with its reason; the run continues.
 """
 
 import statistics
@@ -37,56 +37,57 @@ from benchmarks.workloads import Plan, Workload
 
 PEER_SHARE = 2 / 3
 PEER_STARTS_MAX = 3
-"""Peers are measured more shortly, so that everything ends in time."""
+"""Peers run for a shorter time and start less often, to bound the length of a run."""
 IDLE_SECONDS = 1.0
-"""A server rests so long before its idle memory is read."""
+"""Seconds that a server rests before its idle memory is read."""
 SETTLE_SECONDS = 2.0
-"""And so long after a load."""
+"""Seconds that a server rests after a load."""
 QUIET_SHARE, QUIET_LOOKS_MAX = 0.05, 180
-"""A server that uses less of a core than that is at rest; looked at once a second."""
+"""A server that uses less than this share of a core is at rest; checked once a second, at most QUIET_LOOKS_MAX times.
+"""
 GROWTH_WARM_UP_SECONDS = 6.0
-"""In the growth check: so many different keys fill the engine's cache more slowly than those of one small table."""
+"""Warm-up of the growth check, whose many different keys fill the engine's cache more slowly than one small table's."""
 SLOW_AFTER_SECONDS, SLOW_AFTER_SHARE = 15.0, 0.3
-"""A load is judged slow after so long, and after that share of the time it may take."""
+"""A load is judged slow only after these seconds, and after this share of its allowed time."""
 REASON_LENGTH_MAX = 240
 GROWTH_REQUESTS = 100_000
-"""Large tables are asked for more different keys as well, so that not all of them are in caches."""
+"""Large tables also get this many different requests, so that not all items are in caches."""
 
 
 def say(text: str) -> None:
-    """Progress for whoever watches."""
+    """Print progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 class Choice(NamedTuple):
-    """What this run measures."""
+    """The settings of this run."""
 
     plan: Plan
     contenders: Sequence[Contender]
     workloads: Sequence[Workload]
     pace: Pace
-    """Of what is compared; the peers' runs are PEER_SHARE as long."""
+    """Pace of compared figures; peers' runs are PEER_SHARE as long."""
     side_pace: Pace
-    """Of everything else."""
+    """Pace of all other figures."""
     connections: Sequence[int]
-    """The compared number first: some tables are measured with it alone."""
+    """Numbers of connections, the compared one first: some tables are measured with it alone."""
     item_bytes: Sequence[int]
     starts: int = 5
     is_full: bool = False
-    """Are peers, too, kept busy while they make an index?"""
+    """True if index builds of peers are also measured under load."""
 
     def pace_of(self, contender: Contender) -> Pace:
-        """Of what is compared, on that server."""
+        """Return the pace of compared figures for that server."""
         return self.pace if contender.is_ours else self.pace._replace(seconds=self.pace.seconds * PEER_SHARE)
 
     def starts_of(self, contender: Contender) -> int:
-        """How often it is started."""
+        """Return how often the contender is started."""
         return self.starts if contender.is_ours else min(self.starts, PEER_STARTS_MAX)
 
 
 @contextmanager
 def skipping(ledger: Ledger, contender: Contender, what: str = "") -> Iterator[None]:
-    """What goes wrong within is written down as a Skip, without the paths of this machine; an earlier one about it is forgotten."""
+    """Record an error of the body as a Skip, without this machine's paths, in place of an earlier Skip of that name."""
     name = f"{contender.title}{what}"
     ledger.forget_skip(contender.name, name)
     try:
@@ -98,14 +99,14 @@ def skipping(ledger: Ledger, contender: Contender, what: str = "") -> Iterator[N
 
 
 def shortened(text: str) -> str:
-    """Its beginning, and its end, where programs say why they ended."""
+    """Return the beginning and the end of a long text: programs give the reason of an exit at the end."""
     if len(text) <= REASON_LENGTH_MAX:
         return text
     return f"{text[: REASON_LENGTH_MAX // 2]} … {text[-REASON_LENGTH_MAX // 2 :]}"
 
 
 def progress(label: str, items: int) -> Callable[[int], None]:
-    """Says how far a long load is, every few seconds."""
+    """Return a callback that prints the progress of a long load every few seconds."""
     said_at = time.monotonic()
 
     def on_progress(written: int) -> None:
@@ -118,7 +119,7 @@ def progress(label: str, items: int) -> Callable[[int], None]:
 
 
 def not_too_slow(items: int, per_second_min: float, report: Callable[[int], None]) -> Callable[[int], None]:
-    """Ends a load that is slower, by LoadFailed: when its time is over, or earlier when it is at less than half of that pace."""
+    """Callback that raises LoadFailed for a load below the minimum rate at its deadline, or below half of it earlier."""
     began = time.monotonic()
     seconds_max = items / per_second_min
     early_seconds = max(SLOW_AFTER_SECONDS, seconds_max * SLOW_AFTER_SHARE)
@@ -134,7 +135,7 @@ def not_too_slow(items: int, per_second_min: float, report: Callable[[int], None
 
 
 def patience(plan: Plan, contender: Contender, items: int) -> Callable[[int], None]:
-    """With peers there is less of it."""
+    """Return the load's progress callback; for peers it also ends a slow load."""
     report = progress(contender.name, items)
     return report if contender.is_ours else not_too_slow(items, plan.load_per_second_min_small, report)
 
@@ -147,7 +148,7 @@ def run_in_process(choice: Choice, ledger: Ledger) -> None:
 
 
 def run_load(choice: Choice, ledger: Ledger, table_items: int) -> None:
-    """(b) Every workload on every server: the compared number of connections for each size, the others for the first."""
+    """(b) Every workload on every server: compared connections for each item size, other numbers for the first size."""
     plan = choice.plan
     is_small = table_items == plan.table_items
     for contender in choice.contenders:
@@ -169,7 +170,7 @@ def run_load(choice: Choice, ledger: Ledger, table_items: int) -> None:
 
 
 def measure_load(choice: Choice, ledger: Ledger, ready: Ready) -> None:
-    """One workload: with all numbers of connections on the small table of the first size, else with the first number alone."""
+    """Measure one workload: all numbers of connections on the small table of the first size, else only the first."""
     plan, workload, table = choice.plan, ready.workload, ready.table
     is_first = table.item_bytes == choice.item_bytes[0] and table.items == plan.table_items
     is_wide = is_first and not workload.is_compared_only
@@ -181,7 +182,7 @@ def measure_load(choice: Choice, ledger: Ledger, ready: Ready) -> None:
 
 
 def run_latency(choice: Choice, ledger: Ledger) -> None:
-    """GetItem and PutItem on disk while a Scan runs beside."""
+    """GetItem and PutItem on disk during a Scan."""
     plan = choice.plan
     for contender in on_disk(choice.contenders):
         say(f"{contender.name}: beside a Scan")
@@ -195,7 +196,7 @@ def run_latency(choice: Choice, ledger: Ledger) -> None:
 
 
 def run_slow_sync(choice: Choice, ledger: Ledger) -> None:
-    """PutItem on disk with every sync slowed down: does our group commit carry it?"""
+    """PutItem on disk with every sync slowed down: does group commit compensate?"""
     plan = choice.plan
     for contender in ours_of(on_disk(choice.contenders)):
         what = f", syncs {plan.slow_sync.delay_us} µs slower"
@@ -237,7 +238,7 @@ def run_footprint(choice: Choice, ledger: Ledger) -> None:
 
 
 def wait_until_quiet(server: Running) -> None:
-    """Until what the load has left to do in the background is done: else it would count as the cost of requests."""
+    """Wait until background work after the load has ended: otherwise it would count as the cost of requests."""
     for _ in range(QUIET_LOOKS_MAX):
         before = server.process.cpu_seconds()
         time.sleep(1.0)
@@ -246,7 +247,7 @@ def wait_until_quiet(server: Running) -> None:
 
 
 def footprint_of(server: Running, items: int, load_seconds: float, beside: str = "") -> FootprintFigure:
-    """After a rest."""
+    """Return memory and disk after a rest."""
     time.sleep(SETTLE_SECONDS)
     return FootprintFigure(
         server=server.contender.name,
@@ -259,7 +260,7 @@ def footprint_of(server: Running, items: int, load_seconds: float, beside: str =
 
 
 def run_backfill(choice: Choice, ledger: Ledger) -> None:
-    """A full table gets an index, alone and beside requests."""
+    """Build an index on a full table, on an idle server and under load."""
     plan = choice.plan
     for contender in choice.contenders:
         items = plan.backfill.items if contender.is_ours else plan.backfill.items_peers
@@ -276,7 +277,7 @@ def run_backfill(choice: Choice, ledger: Ledger) -> None:
 
 
 def say_backfill(figure: BackfillFigure) -> None:
-    """One line."""
+    """Print the figure of an index build."""
     seen = figure.beside
     parts = [f"{figure.items / figure.seconds:,.0f} items/s"] if figure.seconds else []
     if seen is not None:
@@ -285,7 +286,7 @@ def say_backfill(figure: BackfillFigure) -> None:
 
 
 def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
-    """Does an operation stay as quick while the table grows? Hashrange on disk, one table that is filled up further."""
+    """Does an operation stay as fast while the table grows? Hashrange on disk, one table that is filled in steps."""
     plan = choice.plan
     contender = BY_NAME["ours-disk"]
     item_bytes = plan.item_bytes[0]
@@ -310,24 +311,24 @@ def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:
 
 
 def growth_requests(plan: Plan, workload: Workload, beside: str) -> int:
-    """How many different requests the growth check makes."""
+    """Return the number of different requests in the growth check."""
     if beside == GROWTH_SCATTERED:
         return GROWTH_REQUESTS
     return plan.table_items // (plan.sort_keys_per_partition if workload.keys == "partitions" else 1)
 
 
 def on_disk(contenders: Sequence[Contender]) -> list[Contender]:
-    """Those that keep data on disk."""
+    """Return the contenders that keep data on disk."""
     return [contender for contender in contenders if contender.kind == "disk"]
 
 
 def ours_of(contenders: Sequence[Contender]) -> list[Contender]:
-    """Hashrange."""
+    """Return Hashrange's contenders."""
     return [contender for contender in contenders if contender.is_ours]
 
 
 def add(ledger: Ledger, figure: Figure) -> None:
-    """Keep a figure, and say it."""
+    """Add a figure to the ledger and print it."""
     ledger.add(figure)
     say(
         f"  {figure.workload:15} {figure.connections:3} connections: {figure.cpu_us:8.1f} µs CPU, {figure.units_per_second:9,.0f}/s,"

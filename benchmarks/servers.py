@@ -1,4 +1,4 @@
-"""Who is measured? Hashrange in memory and on disk, and its peers, each as a command that serves on a port.
+"""Which servers are measured? Hashrange in memory and on disk, and its peers, each as a command that serves on a port.
 
 Peers are used as black boxes, installed by peers.py from package registries.
 """
@@ -15,7 +15,7 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 
 
 class Launch(NamedTuple):
-    """How to start a server: its command and what it adds to the environment."""
+    """How to start a server: its command and its additional environment variables."""
 
     command: list[str]
     environment: dict[str, str] = {}  # noqa: RUF012 - never changed
@@ -28,18 +28,18 @@ class Contender(NamedTuple):
     title: str
     kind: Literal["memory", "disk"]
     launch: Callable[[int, Path], Launch]
-    """launch(port, empty folder); data goes to the folder's `data`. Raises peers.NotInstallable with the reason."""
+    """launch(port, empty folder): data is kept in the folder's `data`. Raises peers.NotInstallable with the reason."""
     version: Callable[[], str]
     pipelines: bool = False
     warm_up_seconds: float = 0.0
-    """A server that compiles itself while it runs replays its first workload at least so long before it is measured, each other one
-    a quarter of that."""
+    """Least seconds of replaying a server with a just-in-time compiler on its first workload; a quarter for later ones.
+    """
     loads_per_second: int = 5_000
-    """Items that it loads in a second, roughly: for the estimate of how long a run takes."""
+    """Approximate number of items loaded per second, for the estimate of a run's length."""
 
     @property
     def is_ours(self) -> bool:
-        """Is it Hashrange?"""
+        """True for Hashrange."""
         return self.name.startswith("ours")
 
 
@@ -61,14 +61,14 @@ def ours(kind: str) -> Callable[[int, Path], Launch]:
             "--credentials",
             str(credentials),
         ]
-        # Started as an installed one is, from bytecode: whoever forbids Python to write any would measure its compiler at each start.
+        # Run from bytecode, as an installed server does: PYTHONDONTWRITEBYTECODE would make each start compile.
         return Launch(command, {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": ""})
 
     return launch
 
 
 def our_version() -> str:
-    """What this checkout calls itself, and its Python."""
+    """Return the versions of this checkout and of Python."""
     import hashrange
 
     return f"{getattr(hashrange, '__version__', 'of this checkout')}, Python {sys.version.split()[0]}"

@@ -1,4 +1,4 @@
-"""How is a request prepared? Head and body as an SDK sends them, signed with SigV4; shares no code with the server.
+"""How is a request prepared? Head and body as an SDK sends them, signed with SigV4; this file shares no code with the server.
 
 The signature's date may differ from the server's clock by 15 minutes at most, so requests are prepared right before each run.
 """
@@ -11,7 +11,7 @@ ACCESS_KEY = "AKIDBENCHMARK"
 SECRET_KEY = "a-secret-for-benchmarks-only"
 REGION = "us-east-1"
 CREDENTIALS_TOML = f'[[credential]]\naccess_key = "{ACCESS_KEY}"\nsecret_key = "{SECRET_KEY}"\n'
-"""What a server that checks signatures needs."""
+"""Credentials file for a server that checks signatures."""
 
 SIGNED_HEADERS = "content-type;host;x-amz-date;x-amz-target"
 CONTENT_TYPE = "application/x-amz-json-1.0"
@@ -20,7 +20,7 @@ USER_AGENT = "Boto3/1.40.0 md/Botocore#1.40.0 ua/2.1 os/linux lang/python#3.11 m
 
 
 class Signer:
-    """Signs requests to one host, all with the second in which it was made. Some 10 µs per request."""
+    """Signs requests to one host, all with the time at which the signer was made. Some 10 µs per request."""
 
     def __init__(self, host: str, secret: str = SECRET_KEY) -> None:
         """`host` is the Host header: address and port."""
@@ -50,12 +50,12 @@ class Signer:
         return (self._head % (operation, signature, more_headers, len(body))).encode() + body
 
     def streamed(self, operation: str, body: bytes, chunk_bytes: int, more_headers: str = "") -> bytes:
-        """The same, the body in chunks of that size, each of which signs the one before it."""
+        """Return the bytes of one request whose body comes in chunks of that size; each chunk signs the one before it."""
         marker = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
         head_signature = signature = self._signature(operation, marker)
         to_sign = f"{marker.removeprefix('STREAMING-')}\n{self._dated}%s\n{hashlib.sha256(b'').hexdigest()}\n%s"
         chunks = []
-        for start in range(0, len(body) + chunk_bytes, chunk_bytes):  # the last one is empty
+        for start in range(0, len(body) + chunk_bytes, chunk_bytes):  # the last chunk is empty
             data = body[start : start + chunk_bytes]
             text = to_sign % (signature, hashlib.sha256(data).hexdigest())
             signature = hmac.digest(self._key, text.encode(), "sha256").hex()

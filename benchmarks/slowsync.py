@@ -1,4 +1,4 @@
-"""How is a sync made slower? A small library put before the C library's (slow_sync.c), compiled when there is a compiler."""
+"""How is a sync slowed down? By a small preloaded library (slow_sync.c), compiled when there is a compiler."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ SOURCE = Path(__file__).with_name("slow_sync.c")
 
 
 def slow_sync_environment(delay_us: int) -> dict[str, str]:
-    """What a server's environment needs so that each of its syncs takes so much longer; raises peers.NotInstallable."""
+    """Return the environment that delays each sync of a server by this time; raises peers.NotInstallable."""
     need("cc", "making syncs slower")
     library = home() / "slow_sync.so"
     if not library.exists() or library.stat().st_mtime < SOURCE.stat().st_mtime:

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.statements`: what does a PartiQL statement cost beside the call that means the same?
+"""`python -m benchmarks.statements`: how much more does a PartiQL statement cost than the equivalent operation?
 
-Ratios of CPU time through the dispatcher, signed requests, a table in memory; the best of several rounds, taken in turns so that a
-busy machine is busy for both. Ends with 1 when a ratio is above its bound.
+Ratios of CPU time through the dispatcher, signed requests, a table in memory; the best of several rounds, alternating so that
+other load affects both. The exit status is 1 when a ratio is above its bound.
 """
 
 import json
@@ -21,11 +21,11 @@ ITEMS = 2_000
 REQUESTS = 2_000
 ROUNDS = 7
 Make = Callable[[int], tuple[str, dict[str, Any]]]
-"""Number of a request → operation and members."""
+"""Function from the number of a request to its operation and members."""
 
 
 class Pair(NamedTuple):
-    """A call, the statement that means the same, and how much more the statement may cost."""
+    """A request, the statement that means the same, and the highest ratio of their costs."""
 
     title: str
     call: Make
@@ -72,7 +72,7 @@ def pairs(table: str, sorts: int, items: int, maker: Callable[[int], str]) -> It
 
 
 def ratio_of(bench: Bench, pair: Pair) -> tuple[float, float]:
-    """CPU µs of the call, and how many times as much the statement costs; every round has requests of its own."""
+    """Return CPU µs of the request and the ratio of the statement to it; every round has requests of its own."""
     signer = Signer(HOST)
 
     def requests(make: Make) -> list[HttpRequest]:
@@ -88,14 +88,14 @@ def ratio_of(bench: Bench, pair: Pair) -> tuple[float, float]:
 
 
 def seconds_once(bench: Bench, ready: list[HttpRequest]) -> float:
-    """CPU seconds of answering these requests, once: an INSERT can be said only once."""
+    """Return CPU seconds of answering these requests once (an INSERT succeeds only once)."""
     before = time.process_time()
     bench.answer(ready)
     return time.process_time() - before
 
 
 def main() -> int:
-    """Prints the ratios."""
+    """Print the ratios; return the exit status."""
     plan = read_plan()
     bench = Bench(plan, 1_000, ITEMS)
     bench.prepare(next(workload for workload in plan.workload if workload.operation == "GetItem"))

@@ -1,8 +1,8 @@
-"""How is a server kept at a fixed rate of requests? wrk knows no rate, so this does: `python -m benchmarks.steady PORT RATE CONNECTIONS FILE…`
+"""How are requests sent at a fixed rate? wrk cannot, so this program does: `python -m benchmarks.steady PORT RATE CONNECTIONS FILE…`
 
-Request number n is due n / RATE seconds after the start, whatever the server does; its latency counts from then, so that a server that
-stands still is charged for all whom it keeps waiting. Requests come from the files in turns. Ends when its input ends, and says in one
-line of JSON what each file's requests saw. A timer is late by some 0.1 ms; that is in the latencies.
+Request number n is due n / RATE seconds after the start, whatever the server does; its latency counts from then, so a stall of the
+server counts for every request that it delays. Requests come from the files in turns. The program ends when its input ends, and prints
+the results of each file as one line of JSON. Latencies include the timer's delay of some 0.1 ms.
 """
 
 import gc
@@ -29,19 +29,19 @@ WAIT_SECONDS_MAX = 0.5
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What one file's requests saw; latencies from when they were due."""
+    """Results of one file's requests; latencies count from when requests were due."""
 
     requests: int
     refused: int
     refusal: str
-    """What the first refused one was told."""
+    """The first refusal's message."""
     p50_ms: float
     p99_ms: float
     max_ms: float
 
 
 class SteadyReport(msgspec.Struct, frozen=True):
-    """What a run of this generator says."""
+    """The report of a run."""
 
     seconds: float
     broken: int
@@ -49,7 +49,7 @@ class SteadyReport(msgspec.Struct, frozen=True):
 
 
 class SteadyLoad:
-    """The generator, running in its own process until `end`."""
+    """The generator in a process of its own, running until `end`."""
 
     def __init__(self, port: int, rate: int, connections: int, files: Sequence[Path], cores: str) -> None:
         command = [sys.executable, "-m", "benchmarks.steady", *map(str, (port, rate, connections, *files))]
@@ -61,15 +61,15 @@ class SteadyLoad:
             preexec_fn=die_with_parent,  # noqa: PLW1509 - no threads here
         )
         assert self._popen.stdout is not None
-        self._popen.stdout.readline()  # it has begun
+        self._popen.stdout.readline()  # waits until the generator has begun
 
     def kill(self) -> None:
-        """End it without a word, if it has not ended."""
+        """Kill the generator if it has not ended; its report is lost."""
         self._popen.kill()
         self._popen.communicate()
 
     def end(self) -> SteadyReport:
-        """Stop it; raises LoadFailed when it was refused or saw nothing."""
+        """Stop the generator and return its report; raises LoadFailed when requests were refused or none was answered."""
         output, _ = self._popen.communicate(timeout=DRAIN_SECONDS_MAX * 4)
         try:
             report = msgspec.json.decode(output, type=SteadyReport)
@@ -83,7 +83,7 @@ class SteadyLoad:
 
 
 class Lane:
-    """One connection with at most one request under way."""
+    """A connection with at most one request under way."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -93,20 +93,20 @@ class Lane:
         self.kind = 0
 
     def fileno(self) -> int:
-        """For select."""
+        """Return the socket's file descriptor, for select."""
         return self.socket.fileno()
 
     def send(self, kind: int, request: bytes, due_at: float) -> None:
-        """A request of that file."""
+        """Send a request of the file number `kind`."""
         self.kind, self.due_at, self.received = kind, due_at, b""
         self.socket.sendall(request)
 
     def body(self) -> str:
-        """The beginning of the last reply's."""
+        """Return the beginning of the last reply's body."""
         return self.received.partition(b"\r\n\r\n")[2][:200].decode(errors="replace")
 
     def receive(self) -> int | None:
-        """The status when the reply is whole; None until then. Raises ConnectionError at the connection's end."""
+        """Return the status when the reply is complete, else None. Raises ConnectionError when the connection ends."""
         data = self.socket.recv(1 << 16)
         if not data:
             raise ConnectionError("closed")
@@ -115,7 +115,7 @@ class Lane:
 
 
 def status_when_whole(received: bytes) -> int | None:
-    """The status of a reply whose end has come, by Content-Length or by its last chunk; else None."""
+    """Return the status of a complete reply, by Content-Length or its last chunk; else None."""
     head, separator, body = received.partition(b"\r\n\r\n")
     if not separator:
         return None
@@ -129,7 +129,7 @@ def status_when_whole(received: bytes) -> int | None:
 
 
 def read_requests(file: Path) -> list[bytes]:
-    """What prepare.write_requests wrote."""
+    """Return the requests of a file written by prepare.write_requests."""
     data = file.read_bytes()
     requests, place = [], 0
     while place < len(data):
@@ -140,7 +140,7 @@ def read_requests(file: Path) -> list[bytes]:
 
 
 class Generator:
-    """Sends what is due, and notes when its replies came."""
+    """Sends due requests and notes the times of replies."""
 
     def __init__(self, port: int, rate: float, connections: int, requests: Sequence[Sequence[bytes]]) -> None:
         self.port = port
@@ -154,7 +154,7 @@ class Generator:
         self.broken = 0
 
     def run(self) -> SteadyReport:
-        """Until standard input ends."""
+        """Send requests until standard input ends."""
         began = time.perf_counter()
         numbers = count()
         number, due_at = next(numbers), began
@@ -179,7 +179,7 @@ class Generator:
         return SteadyReport(seconds, self.broken, tuple(map(summary, self.latencies, self.refused, self.refusals)))
 
     def take_replies(self, others: list[TextIO], wait_seconds: float) -> bool:
-        """Note the replies that have come; True when one of `others` is readable."""
+        """Note the replies that have arrived; True when one of `others` is readable."""
         watched: list[TextIO | Lane] = [*others, *self.busy]
         readable, _, _ = select.select(watched, [], [], wait_seconds)
         now = time.perf_counter()
@@ -206,18 +206,18 @@ class Generator:
 
 
 def summary(latencies_ms: list[float], refused: int, refusal: str = "") -> Seen:
-    """Percentiles; all 0 without latencies."""
+    """Return percentiles and counts of one file's requests; 0 without latencies."""
     ordered = sorted(latencies_ms) or [0.0]
     return Seen(len(latencies_ms), refused, refusal, percentile(ordered, 0.5), percentile(ordered, 0.99), ordered[-1])
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least that share of all do not exceed."""
+    """Return the smallest value that at least this share of the values do not exceed."""
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
 
 
 def main() -> int:
-    """Run; returns the exit status."""
+    """Run the generator; return the exit status."""
     port, rate, connections, *files = sys.argv[1:]
     generator = Generator(int(port), float(rate), int(connections), [read_requests(Path(file)) for file in files])
     gc.disable()

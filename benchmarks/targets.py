@@ -1,4 +1,4 @@
-"""Which targets are met? Each beside our figure, and the peers' when it was set."""
+"""Which targets are met? Each target beside Hashrange's figure, and the peers' figures when the target was set."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ PEERS_AT_FIRST = "Dynoxide · DynamoDB Local · dynalite, memory / disk, when th
 
 
 def targets(plan: Plan, results: Results) -> str:
-    """Every target beside our figure."""
+    """Return the table of all targets with Hashrange's figures."""
     rows = [*cpu_targets(plan, results), *further_index_targets(plan, results), *latency_targets(plan, results)]
     rows += [*backfill_targets(plan, results), *start_targets(plan, results), *footprint_targets(plan, results)]
     if not rows:
@@ -27,7 +27,7 @@ Row = tuple[str, str, str, str, str]
 def row(
     what: str, wanted: float, measured: float | None, unit: str, at_first: str = "", *, at_least: bool = False
 ) -> list[Row]:
-    """One target's row; none without a figure."""
+    """Yield one target's row; none without a figure."""
     if measured is None:
         return []
     is_met = measured >= wanted if at_least else measured <= wanted
@@ -38,7 +38,7 @@ def row(
 
 
 def cpu_targets(plan: Plan, results: Results) -> Iterable[Row]:
-    """CPU per operation, in memory and on disk."""
+    """Yield CPU per operation, in memory and on disk."""
     for workload in plan.workload:
         for kind in ("memory", "disk"):
             figure, wanted = find(plan, results, f"ours-{kind}", workload.name), workload.target_us(kind)
@@ -48,7 +48,7 @@ def cpu_targets(plan: Plan, results: Results) -> Iterable[Row]:
 
 
 def further_index_targets(plan: Plan, results: Results) -> Iterable[Row]:
-    """What an index adds to a PutItem: the mean of five."""
+    """Yield the CPU that an index adds to a PutItem: the mean of five."""
     for kind in ("memory", "disk"):
         without = find(plan, results, f"ours-{kind}", "put")
         with_five = find(plan, results, f"ours-{kind}", "put-5-indexes")
@@ -58,7 +58,7 @@ def further_index_targets(plan: Plan, results: Results) -> Iterable[Row]:
 
 
 def latency_targets(plan: Plan, results: Results) -> Iterable[Row]:
-    """Latency on disk, alone and beside a Scan; writes with slow syncs."""
+    """Yield latency on disk, alone and during a Scan, and writes with slow syncs."""
     wanted = plan.latency
     for beside, words in (("", ""), ("scan", ", while a Scan runs beside")):
         get = find(plan, results, "ours-disk", "get", beside=beside)
@@ -76,7 +76,7 @@ def latency_targets(plan: Plan, results: Results) -> Iterable[Row]:
 
 
 def backfill_targets(plan: Plan, results: Results) -> Iterable[Row]:
-    """Items a second when idle, and what others notice."""
+    """Yield items per second of an index build when idle, and latencies of requests during one."""
     wanted = plan.backfill
     for figure in results.backfills:
         if not figure.server.startswith("ours") or figure.items != wanted.items or not figure.seconds:
@@ -92,7 +92,7 @@ def backfill_targets(plan: Plan, results: Results) -> Iterable[Row]:
 
 
 def start_targets(plan: Plan, results: Results) -> Iterable[Row]:
-    """Start-up time and idle memory."""
+    """Yield start-up time and idle memory."""
     for start in results.starts:
         if start.server.startswith("ours"):
             kind = BY_NAME[start.server].kind
@@ -103,7 +103,7 @@ def start_targets(plan: Plan, results: Results) -> Iterable[Row]:
 
 
 def footprint_targets(plan: Plan, results: Results) -> Iterable[Row]:
-    """Memory and disk with many items."""
+    """Yield memory and disk with many items."""
     wanted = plan.footprint
     for footprint in results.footprints:
         if not footprint.server.startswith("ours") or footprint.items != wanted.items or footprint.beside:

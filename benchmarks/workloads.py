@@ -1,4 +1,4 @@
-"""What is measured? workloads.toml as typed data; nothing here measures."""
+"""Which workloads and targets are there? workloads.toml as typed data; this file measures nothing."""
 
 from pathlib import Path
 from typing import Literal
@@ -7,11 +7,11 @@ import msgspec
 
 FILE = Path(__file__).with_name("workloads.toml")
 SECTION_NAMES = ("in-process", "load", "latency", "slow-sync", "start", "footprint", "backfill")
-"""The parts of a run, in the order in which they stand on the page."""
+"""The sections of a run, in the page's order."""
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kind of request. Targets are µs of server CPU per operation, for Scans and batches per item."""
+    """One kind of request. Targets are µs of server CPU per operation, or per item of Scans and batches."""
 
     name: str
     title: str
@@ -20,40 +20,40 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target_memory_us: float | None = None
     target_disk_us: float | None = None
     at_first: str = ""
-    """The peers when the targets were set: Dynoxide · DynamoDB Local · dynalite, memory / disk."""
+    """Peers' CPU when the targets were set: Dynoxide · DynamoDB Local · dynalite, memory / disk."""
     keys: Literal["items", "twice", "partitions", "pages"] = "items"
     part: str = ""
-    """What stands for one of several items in a body; `parts` of them, separated by commas, are the body's $parts."""
+    """Template of one of several items in a body; `parts` of them, separated by commas, become the body's $parts."""
     parts: int = 1
     is_per_part: bool = False
-    """Does a figure speak of one part, as in a batch, and not of the whole request?"""
+    """True if a unit is one part (as in a batch), not the whole request."""
     indexes: int = 0
-    """How many secondary indexes its table has."""
+    """Number of secondary indexes of the workload's table."""
     is_compared_only: bool = False
-    """Only at the compared number of connections, the first size and the small table."""
+    """True if the workload runs only with the compared number of connections, the first size and the small table."""
     connections_max: int | None = None
-    """At most so many connections, when fewer say the same: pages that are still unsent at the end of a run count for nothing."""
+    """Highest number of connections, if more add nothing: pages still unsent at the end of a run are not counted."""
     is_in_growth_check: bool = False
     is_paired_only: bool = False
-    """Only where two commits are compared (pair.py)."""
+    """True if the workload runs only when two commits are compared (pair.py)."""
     undo: str = ""
-    """The body of a PutItem that brings back what the request takes away: sent after it, and not measured."""
+    """Body of a PutItem that restores the item that the request deletes: sent after it, and not measured."""
 
     def connections(self, wanted: int) -> int:
-        """How many connections it runs with where `wanted` are asked for."""
+        """Return the number of connections for a run with `wanted`."""
         return wanted if self.connections_max is None else min(wanted, self.connections_max)
 
     @property
     def units_per_request(self) -> int:
-        """What one request counts for, a Scan's aside."""
+        """Return the units of one request, except for a Scan."""
         return self.parts if self.is_per_part else 1
 
     def target_us(self, kind: str) -> float | None:
-        """The target of the mode: "memory" or "disk"; None when there is none."""
+        """Return the target of the mode ("memory" or "disk"), or None."""
         return self.target_memory_us if kind == "memory" else self.target_disk_us
 
     def peers_at_first_us(self) -> dict[str, float]:
-        """`at_first` by contender's name. One figure for both modes counts as memory's; words and dashes are left out."""
+        """Figures of `at_first` by contender's name. One figure for both modes is memory's; other text is ignored."""
         figures = {}
         for peer, text in zip(("dynoxide", "local", "dynalite"), self.at_first.split(" · "), strict=False):
             for kind, part in zip(("memory", "disk"), text.split(" / "), strict=False):
@@ -71,7 +71,7 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Backfill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How large the table is that gets an index, what runs beside, and what is wanted."""
+    """Size of the table that gets an index, the concurrent requests, and targets."""
 
     items: int
     items_peers: int
@@ -91,7 +91,7 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Footprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much is loaded, and what it may occupy."""
+    """How many items are loaded, and the targets of memory and disk."""
 
     items: int
     item_bytes: int
@@ -110,7 +110,7 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SlowSync(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much slower a sync is made, and how many writes must still pass."""
+    """How much a sync is slowed down, and the target of writes per second."""
 
     delay_us: int
     connections: int
@@ -118,7 +118,7 @@ class SlowSync(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Paired(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How two commits are compared: which workloads, how often, for how long, and what is wanted of the later one."""
+    """How two commits are compared: workloads, repetitions, time, and limits of the ratios."""
 
     memory: tuple[str, ...]
     """Names of workloads that are measured in memory."""
@@ -126,22 +126,22 @@ class Paired(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     table_items: int
     pairs: int
     turns: int
-    """Runs of each commit per workload and pair."""
+    """Turns per workload and pair."""
     turns_min: int
-    """Fewer than `turns`, but not than these, where a busy machine would take longer than `minutes`."""
+    """Fewest turns, where a busy machine would need more than `minutes` for all `turns`."""
     minutes: float
     turn_us: int
-    """CPU time of one run, roughly."""
+    """Approximate CPU µs of one commit's part of a turn."""
     warm_up_us: int
     requests_prepared: int
     ratio_max: float
-    """For one workload."""
+    """Highest ratio of one workload."""
     mean_ratio_max: float
-    """For the geometric mean of all."""
+    """Highest geometric mean of all ratios."""
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """The whole of workloads.toml."""
 
     table: str
     sort_keys_per_partition: int
@@ -166,11 +166,11 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paired: Paired
 
     def table_name(self, indexes: int = 0) -> str:
-        """The table that has so many indexes."""
+        """Return the name of the table with this many indexes."""
         return f"{self.table}-{indexes}" if indexes else self.table
 
     def named(self, name: str) -> Workload:
-        """The workload of that name; raises KeyError."""
+        """Return the workload of that name; raises KeyError."""
         for workload in self.workload:
             if workload.name == name:
                 return workload
@@ -178,5 +178,5 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_plan() -> Plan:
-    """The plan of workloads.toml; raises msgspec.ValidationError when it is not well-formed."""
+    """Return the plan of workloads.toml; raises msgspec.ValidationError when it is malformed."""
     return msgspec.toml.decode(FILE.read_bytes(), type=Plan)

@@ -144,9 +144,9 @@ def help_of(command: str) -> str:
 
 def compatibility_page() -> str:
     """docs/compatibility.md with its table of operations renewed; the rest is written by hand."""
-    from hashrange.operations.registry import ANSWERED
+    from hashrange.operations.registry import ALL_OPERATIONS
 
-    statuses = {name: status_of(operation) for name, operation in sorted(ANSWERED.items())}
+    statuses = {name: status_of(operation) for name, operation in sorted(ALL_OPERATIONS.items())}
     counts = ", ".join(f"{list(statuses.values()).count(status)} {status}" for status in STATUSES)
     rows = "".join(f"| {name} | {status} |\n" for name, status in statuses.items())
     page = (DOCS / "compatibility.md").read_text(encoding="utf-8")

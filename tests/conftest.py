@@ -1,6 +1,6 @@
-"""What holds for every test? Nothing reaches it from outside; with HASHRANGE_CI=1 a skip is a failure, for CI has all that a test may ask for.
+"""Which rules hold for every test? None depends on the environment; with HASHRANGE_CI=1 a skip is a failure, because CI has every program.
 
-How tests are dealt out to processes stands in support/dealing.py, and what `--times` tells in support/times.py.
+support/dealing.py distributes tests to processes; support/times.py prints the times of `--times`.
 """
 
 import gc
@@ -22,32 +22,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Only the process that reports counts times."""
+    """Add up times only in the process that reports."""
     if config.getoption("--times") and not is_dealt_to(config):
         config.pluginmanager.register(Times())
 
 
 def is_dealt_to(config: pytest.Config) -> bool:
-    """Is this one of several processes, which is dealt its tests?"""
+    """True in one of several test processes, which gets its tests from another process."""
     return hasattr(config, "workerinput")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of several processes, all must have one order."""
+    """Sort the tests; with several processes, all must have the same order."""
     if is_dealt_to(config):
         longest_first(items)
 
 
 def pytest_collection_finish() -> None:
-    """Ten thousand tests are a million objects, through which the collector would look again and again, for a second each time."""
+    """Exclude the tests from garbage collection: they are a million objects, and each full collection takes a second."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Whatever `--dist` says: only this one keeps apart what must not run at once."""
+    """Use this scheduler whatever `--dist` says: only it keeps apart tests that must not run at the same time."""
     return make_scheduler(config, log)
 
 
@@ -63,7 +63,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Any:
-    """The same for a whole file that skips itself."""
+    """Turn the skip of a whole file into a failure on CI."""
     report = yield
     if IS_CI and report.skipped:
         report.outcome = "failed"
@@ -73,5 +73,5 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 
 @pytest.fixture(autouse=True, scope="session")
 def nothing_from_outside() -> None:
-    """A developer's own options and AWS profile must not reach the tests, nor the servers that they start."""
+    """Hide a developer's own options and AWS profile from the tests, and from the servers that they start."""
     hide_what_is_outside(os.environ)

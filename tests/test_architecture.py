@@ -1,4 +1,4 @@
-"""The shape of the code, checked: imports point down; time, files and print in their rooms; sizes that may only shrink."""
+"""Does the code keep its structure? Imports point down; only certain files read time, open files or print; sizes may only shrink."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ ROWS = (
     {"server"},
     {"cli", "testing"},
 )
-"""Rooms from bottom to top; those of one row do not import each other."""
+"""Packages from bottom to top; packages of one row do not import each other."""
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 SHARED_ROOMS = {"errors", "messages", "limits"}
 """Row 0 is plain facts: `messages` may use `errors` and `limits`."""
@@ -34,7 +34,7 @@ FILE_ROOMS = (
     "server/credentials.py",
     "cli/settings_sources.py",
 )
-"""Who may open files. TLS keys are opened by the standard library (server/listener.py)."""
+"""Files that may open files. The standard library opens TLS keys for server/listener.py."""
 TIME_ROOM = "clock.py"
 
 FILE_LINES_MAX = 400
@@ -61,7 +61,7 @@ def module_of(file: str) -> str:
 
 
 def imported_modules(tree: ast.AST) -> Iterator[str]:
-    """Every module that a file imports, wherever the import stands; a name from a package may be a module of its own."""
+    """Every module that a file imports, anywhere in it; a name imported from a package may itself be a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -150,7 +150,7 @@ def test_only_the_command_line_prints(file: str) -> None:
 
 
 def test_errors_become_replies_in_one_place() -> None:
-    """`wire_type` is what an error looks like on the wire; only one file asks for it."""
+    """`wire_type` is the form of an error on the wire; only one file uses it."""
     readers = [
         file
         for file, tree in TREES.items()
@@ -188,7 +188,7 @@ def test_the_median_file_is_read_in_one_go() -> None:
 
 
 def assert_ratchet(found: dict[str, int], allowed: dict[str, int], name: str) -> None:
-    """Nothing grows; what shrank is written down."""
+    """Fail if a length grew, or if a smaller one is not yet written down in the table."""
     grown = {key: lines for key, lines in found.items() if lines > allowed.get(key, 0)}
     assert not grown, f"too long: {grown}; split by what each part answers"
     shrunk = {key: found.get(key, 0) for key, lines in allowed.items() if found.get(key, 0) < lines}
@@ -244,14 +244,14 @@ def test_every_operation_is_registered() -> None:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Every name and attribute that a piece of code mentions."""
+    """Every name and attribute that a piece of code uses."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {
         n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
     }
 
 
 def definitions(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
-    """What each name of a file mentions, and what the file's own running code and public names mention."""
+    """Return the names that each definition of a file uses, and those that its module-level code and public names use."""
     mentioned: dict[str, set[str]] = {}
     reached: set[str] = set()
 
@@ -282,7 +282,7 @@ def definitions(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
 
 
 def unreached(tree: ast.Module) -> list[str]:
-    """Private names of a file that nothing in it leads to."""
+    """Private names of a file that no running code or public name uses."""
     mentioned, todo = definitions(tree)
     reached: set[str] = set()
     while todo:
@@ -295,7 +295,7 @@ def unreached(tree: ast.Module) -> list[str]:
 
 @pytest.mark.parametrize("file", sorted(TREES))
 def test_private_names_are_reached(file: str) -> None:
-    """A mend that nothing calls mends nothing."""
+    """A fix that nothing calls fixes nothing."""
     assert not unreached(TREES[file]), f"{file} defines what nothing in it uses"
 
 

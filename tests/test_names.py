@@ -1,4 +1,4 @@
-"""Does one word mean one thing? Public names are unique, and ARCHITECTURE.md's glossary says where each word belongs."""
+"""Does one word mean one thing? Public names are unique, and ARCHITECTURE.md's glossary says which file each word belongs to."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 BY_CONVENTION = {"run", "build_parser"}
-"""What every command of `cli` has under the same name."""
+"""Names that every command of `cli` defines."""
 TYPE_VARIABLES = re.compile(r"[A-Z]")
 
 
@@ -42,7 +42,7 @@ def words_of(name: str) -> set[str]:
 
 
 def glossary() -> dict[str, tuple[str, list[str]]]:
-    """Term of the glossary → its home, `file.py` and name, and the other files whose public names may have the word."""
+    """Term of the glossary → its home, `file.py` and name, and the other files whose public names may contain the word."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.split("## Glossary", 1)[1].split("\n## ", 1)[0]
     found = {}

@@ -1,4 +1,4 @@
-"""Do the tests keep their own rules? None proves anything by how long something takes, for that depends on the machine."""
+"""Do the tests follow their own rules? No test's result may depend on how long something takes, because that depends on the machine."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ CLOCKS = {
     "resource": {"getrusage"},
     "os": {"times"},
 }  # fmt: skip
-"""What tells how long something took. The time of day, for signatures, is none of it."""
+"""Functions that measure durations. The time of day, which signatures need, is not included."""
 CLOCK_READERS = {
     "support/waiting.py": "its time-out ends a test that would hang",
     "support/times.py": "it prints how long the tests took, and asserts nothing of it",
@@ -32,11 +32,11 @@ CLOCK_READERS = {
     "unit/cli/test_serve.py": "a start may cost a multiple of the imports under it, which the same run measures",
     "unit/items/test_numbers.py": "a long text may take a multiple of a shorter one's time, which the same run measures",
 }
-"""Who may read a clock, and why that is no comparison with a constant."""
+"""Test files that may read a clock, and why they do not compare times with constants."""
 
 
 def clocks_read(tree: ast.Module) -> Iterator[str]:
-    """Every clock that a file names, wherever it imports it, and under whatever name."""
+    """Every clock that a file uses, under any import or name."""
     modules = {"resource": "resource"}  # which some files import by pytest.importorskip
     nodes = list(ast.walk(tree))
     for node in nodes:
@@ -52,7 +52,7 @@ def clocks_read(tree: ast.Module) -> Iterator[str]:
 
 
 def hurried_properties(tree: ast.Module) -> Iterator[str]:
-    """Every test of hypothesis that has its deadline, which is 0.2 seconds unless a test says otherwise."""
+    """Every hypothesis test with a deadline, which is 0.2 seconds by default."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             called = {ast.unparse(call.func): call for call in node.decorator_list if isinstance(call, ast.Call)}
@@ -63,7 +63,7 @@ def hurried_properties(tree: ast.Module) -> Iterator[str]:
 
 
 def test_no_test_compares_a_time_with_a_constant() -> None:
-    """Count steps instead (tests/support/working.py, tests/torture/test_turns.py), or compare two readings of one run."""
+    """Tests count steps (tests/support/working.py, tests/torture/test_turns.py), or compare two readings of one run."""
     assert {file for file, tree in TREES.items() if any(clocks_read(tree))} == set(CLOCK_READERS)
 
 
@@ -104,7 +104,7 @@ def test_deadlines_are_found(decorators: str, expected: list[str]) -> None:
 
 
 def test_no_variable_of_a_test_makes_a_server_complain() -> None:
-    """Servers that tests start see them too, and warn of every HASHRANGE_… that they do not know."""
+    """Servers that tests start see these variables too, and warn of every unknown HASHRANGE_… variable."""
     named = {name for text in TEXTS.values() for name in re.findall(r'environ\.get\("(HASHRANGE_\w+)"', text)}
     assert len(named) > 5
     assert load_settings({}, dict.fromkeys(named, "1")).warnings == []

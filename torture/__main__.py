@@ -1,4 +1,4 @@
-"""`python -m torture`: what is tortured, and did it hold? Reads the command line, runs both parts, prints the tables, and writes the page."""
+"""`python -m torture`: which tests of hostile clients and data loss run? Reads the command line, runs both parts, prints tables, writes the page."""
 
 import argparse
 import shlex
@@ -22,11 +22,11 @@ PAGE = ROOT / "docs" / "reliability.md"
 SLICE_SECONDS = 1.5
 PARTS = STALLS, LOSS = "stalls", "loss"
 NARROWING = ("only", "kinds")
-"""What a page must not lack; shorter slices and fewer rounds it shows."""
+"""Options that leave out parts of the page, so --write excludes them; the page states slice length and rounds."""
 
 
 def arguments_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m torture",
         description="Hostile clients beside an ordinary one; kills, power cuts, full disks and lost folders under writers.",
@@ -42,7 +42,7 @@ def arguments_parser() -> argparse.ArgumentParser:
 
 
 def chosen_kinds(names: str | None) -> Sequence[Kind]:
-    """Those named, else all; raises SystemExit for an unknown one."""
+    """Return the kinds named on the command line, else all; raises SystemExit for an unknown one."""
     if not names:
         return KINDS
     wanted = [name.strip() for name in names.split(",")]
@@ -52,17 +52,17 @@ def chosen_kinds(names: str | None) -> Sequence[Kind]:
 
 
 def end_orderly(number: int, _frame: FrameType | None) -> None:
-    """A signal becomes an exception, so that servers are ended and folders removed on the way out."""
+    """Turn a signal into an exception, so that servers are ended and folders removed on exit."""
     raise SystemExit(128 + number)
 
 
 def say(text: str) -> None:
-    """How far it is."""
+    """Print progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 def main() -> int:
-    """Run; returns 0 when everything held, 1 when not."""
+    """Run both parts; return 0 when all bounds were met, else 1."""
     arguments = arguments_parser().parse_args()
     kinds = chosen_kinds(arguments.kinds)
     if arguments.write and any(getattr(arguments, name) is not None for name in NARROWING):

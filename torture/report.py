@@ -1,4 +1,4 @@
-"""What does the page say? Both tables as Markdown, and a paragraph each on how they come about and what they leave out."""
+"""What does the page say? Both tables as Markdown, each with a paragraph about its method and its limits."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,7 +62,7 @@ damaged, and otherwise everything is refused from the first read of it on), and 
 
 
 class Run(NamedTuple):
-    """How the figures came about."""
+    """The conditions of a run."""
 
     command: str
     machine: str
@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 
 def describe_run(folder: Path) -> str:
-    """Machine, disk and server, without names and dates."""
+    """Describe machine, disk and server, without names and dates."""
     return (
         f"{describe_hardware()}; {describe_disk(folder)}; Hashrange {our_version()}; a fixed piece of Python work takes"
         f" {slowness():.1f} times its nominal time"
@@ -79,7 +79,7 @@ def describe_run(folder: Path) -> str:
 
 
 def render(run: Run, stalls: Sequence[StallFigure], loss: Sequence[LossFigure]) -> str:
-    """The whole page; a part that was not run is left out."""
+    """Return the whole page; a part that was not run is left out."""
     parts = [
         HEAD,
         f"- Command: `{run.command}`; slices of {run.slice_seconds:g} s, seed {run.seed}\n- Machine: {run.machine}\n",
@@ -92,13 +92,13 @@ def render(run: Run, stalls: Sequence[StallFigure], loss: Sequence[LossFigure]) 
 
 
 def summary(figures: Sequence[StallFigure] | Sequence[LossFigure]) -> str:
-    """How many held."""
+    """Return how many figures met their bound."""
     met = sum(figure.is_met for figure in figures)
     return f"{met} of {len(figures)} held.\n"
 
 
 def stalls_table(figures: Sequence[StallFigure]) -> str:
-    """One row per kind."""
+    """Return the table with one row per kind."""
     columns = [
         "kind", "clients", "on the wire", "decoded", "answer", "took ms", "memory MB",
         "longest ms", "control", "99.9% ms", "control", "bound ms", "held",
@@ -125,7 +125,7 @@ def stalls_table(figures: Sequence[StallFigure]) -> str:
 
 
 def loss_table(figures: Sequence[LossFigure]) -> str:
-    """One row per way of losing."""
+    """Return the table with one row per way of losing data."""
     columns = ["what", "rounds", "acknowledged", "lost", "invented", "starts refused", "serving after s", "held"]
     rows = [
         [
@@ -144,13 +144,13 @@ def loss_table(figures: Sequence[LossFigure]) -> str:
 
 
 def faults(figures: Sequence[StallFigure] | Sequence[LossFigure]) -> list[str]:
-    """What was wrong, in words; nothing when nothing was."""
+    """Return all faults in words; empty without faults."""
     lines = [f"- {figure.name}: {fault}" for figure in figures for fault in figure.faults]
     return ["What was wrong, beside waits:\n\n" + "\n".join(lines) + "\n"] if lines else []
 
 
 def size(size_bytes: int) -> str:
-    """Of a body, as people say it."""
+    """Return a body's size in B, KB or MB."""
     if size_bytes < 1000:
         return f"{size_bytes} B"
     return f"{size_bytes / 1000:,.0f} KB" if size_bytes < 1_000_000 else f"{size_bytes / 1e6:,.1f} MB"

@@ -1,4 +1,4 @@
-"""How is a server started, killed and watched? `hashrange serve` in a process of its own, on the loopback, checking signatures."""
+"""How is a server started, killed and observed? `hashrange serve` in a process of its own, on the loopback, checking signatures."""
 
 import os
 import re
@@ -19,21 +19,21 @@ READY_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 20.0
 _PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)")
 PEAK_RESET = "5"
-"""What /proc/PID/clear_refs takes to forget the peak of resident memory."""
+"""The value for /proc/PID/clear_refs that resets the peak of resident memory."""
 
 
 class Refused(Exception):
-    """A server ended, or did not answer, instead of serving; the message holds what it said."""
+    """A server ended, or did not answer, instead of serving; the message holds its output."""
 
 
 class Limits(NamedTuple):
-    """Of the process; 0: as the machine has it."""
+    """Limits of the process; 0: the machine's limit."""
 
     open_files: int = 0
     file_bytes: int = 0
 
     def apply(self) -> None:
-        """Runs in the child before its program."""
+        """Set the limits; runs in the child before its program."""
         die_with_parent()
         if self.open_files:
             resource.setrlimit(resource.RLIMIT_NOFILE, (self.open_files, self.open_files))
@@ -45,7 +45,7 @@ NO_LIMITS = Limits()
 
 
 class ServerProcess:
-    """A server on a folder's `data`; its output is in `output.txt` beside."""
+    """A server with its data in the folder's `data`; its output is in `output.txt` beside it."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ServerProcess:
         module: str = "hashrange",
         environment: dict[str, str] | None = None,
     ) -> None:
-        """Starts it and waits until it answers; raises Refused."""
+        """Start the server and wait until it answers; raises Refused."""
         folder.mkdir(parents=True, exist_ok=True)
         credentials = folder / "credentials.toml"
         credentials.write_text(CREDENTIALS_TOML)
@@ -84,7 +84,7 @@ class ServerProcess:
         self.ready_seconds = time.perf_counter() - started_at
 
     def _wait_until_ready(self, already_said: int) -> None:
-        """Until it has said its port, and answers there."""
+        """Wait until the server has printed its port, and answers there."""
         deadline = time.perf_counter() + READY_SECONDS_MAX
         while time.perf_counter() < deadline:
             found = _PORT.search((self.folder / "output.txt").read_bytes()[already_said:])
@@ -99,7 +99,7 @@ class ServerProcess:
         raise Refused(f"it did not answer within {READY_SECONDS_MAX:.0f} s: {self.last_words()}")
 
     def answers(self, within_seconds: float) -> bool:
-        """Does it answer a new connection's request in time?"""
+        """True if a request over a new connection is answered in time."""
         try:
             connection = Connection(self.port, timeout_seconds=within_seconds)
         except OSError:
@@ -113,20 +113,20 @@ class ServerProcess:
             connection.close()
 
     def last_words(self) -> str:
-        """The last line that it wrote, without the place of its folder."""
+        """Return the last line of the output, without the folder's path."""
         lines = (self.folder / "output.txt").read_text(errors="replace").strip().splitlines()
         return lines[-1].replace(f"{self.folder}/", "") if lines else "it said nothing"
 
     def call(self, operation: str, members: dict[str, Any]) -> dict[str, Any]:
-        """The decoded reply; raises benchmarks.client.ReplyError, or OSError."""
+        """Return the decoded reply; raises benchmarks.client.ReplyError, or OSError."""
         return self.client.call(operation, members)
 
     def forget_peak(self) -> None:
-        """The peak of memory counts from now."""
+        """Reset the peak of memory."""
         Path(f"/proc/{self.process.pid}/clear_refs").write_text(PEAK_RESET)
 
     def peak_mb(self) -> float:
-        """Most resident memory since `forget_peak`, in millions of bytes; 0 when it is gone."""
+        """Return the highest resident memory since `forget_peak`, in millions of bytes; 0 when the process has ended."""
         try:
             lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         except OSError:
@@ -135,20 +135,20 @@ class ServerProcess:
         return int(kilobytes) * 1024 / 1e6
 
     def allow_large_files(self) -> None:
-        """The disk has room again."""
+        """Lift the limit of file sizes, as if the disk were no longer full."""
         unlimited = resource.RLIM_INFINITY
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
 
     def cpu_seconds(self) -> float:
-        """User and system time so far; steps of 10 ms."""
+        """Return user and system time so far; steps of 10 ms."""
         return sum(map(int, stat_fields(self.process.pid)[11:13])) / TICKS_PER_SECOND
 
     def kill(self) -> None:
-        """Without warning."""
+        """Kill the server with SIGKILL."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Politely, then not."""
+        """Stop the server; kill it if that takes too long."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:

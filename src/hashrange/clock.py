@@ -25,7 +25,7 @@ class Clock(Protocol):
         ...
 
     @property
-    def seen_seconds(self) -> float:
+    def last_service_seconds(self) -> float:
         """A service time that has been reached; everything up to it is past. Cheaper than `service_time`."""
         ...
 
@@ -51,7 +51,7 @@ class SystemClock:
     """The machine's own clock."""
 
     is_virtual = False
-    seen_seconds = float("-inf")
+    last_service_seconds = float("-inf")
     """The last result of `service_time`."""
     _ahead_seconds = float("-inf")
     """Service time minus monotonic time: the greatest lead of wall time over monotonic time so far."""
@@ -60,7 +60,7 @@ class SystemClock:
         """Wall time; if it was ever set back, what it would be otherwise, until the process ends."""
         ahead_seconds = self.wall_time() - (monotonic := self.monotonic())
         self._ahead_seconds = max(self._ahead_seconds, ahead_seconds)
-        self.seen_seconds = now_seconds = monotonic + self._ahead_seconds
+        self.last_service_seconds = now_seconds = monotonic + self._ahead_seconds
         return now_seconds
 
     wall_time = staticmethod(time.time)
@@ -82,7 +82,7 @@ class _Listeners:
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 
-    def tell(self) -> None:
+    def call_all(self) -> None:
         """Call all callbacks."""
         for callback in tuple(self.callbacks):
             callback()
@@ -92,7 +92,7 @@ class MovableClock:
     """A machine's clock whose service time can be moved ahead; wall time and monotonic time stay the machine's."""
 
     is_virtual = False
-    seen_seconds = float("-inf")
+    last_service_seconds = float("-inf")
     """The last result of `service_time`."""
 
     def __init__(self, machine: SystemClock) -> None:
@@ -105,14 +105,14 @@ class MovableClock:
 
     def service_time(self) -> float:
         """The machine's service time plus all advances."""
-        self.seen_seconds = now_seconds = self._machine.service_time() + self._moved_seconds
+        self.last_service_seconds = now_seconds = self._machine.service_time() + self._moved_seconds
         return now_seconds
 
     def advance(self, seconds: float) -> None:
         """Move service time ahead and call the listeners. To wait for the jobs too: `jobs.virtual_time.advance`."""
         assert seconds >= 0
         self._moved_seconds += seconds
-        self._listeners.tell()
+        self._listeners.call_all()
 
 
 class VirtualClock:
@@ -143,14 +143,14 @@ class VirtualClock:
         self._service_seconds += service_seconds
         self._wall_seconds += other_seconds
         self._monotonic_seconds += other_seconds
-        self._listeners.tell()
+        self._listeners.call_all()
 
     def service_time(self) -> float:
         """Virtual service time, in seconds since the epoch."""
         return self._service_seconds
 
     @property
-    def seen_seconds(self) -> float:
+    def last_service_seconds(self) -> float:
         """The current service time, whether or not `service_time` was called."""
         return self._service_seconds
 

@@ -132,7 +132,7 @@ class RequestFault(ValidationException):
 
     def __init__(self, message: str, older: str | None = None, *, is_always_bare: bool = False) -> None:
         super().__init__(message)
-        self.older = older or message
+        self.older_message = older or message
         self.is_always_bare = is_always_bare
 
     @property
@@ -152,7 +152,7 @@ class NestingFault(RequestFault):
         self.levels = levels
 
 
-class RepeatFault(RequestFault):
+class SetRepeatFault(RequestFault):
     """A set that repeats a member; within a start key its message stays unchanged."""
 
 

@@ -1,6 +1,6 @@
 """The shop as an application writes it with boto3's client: DynamoDB's own JSON, paginators and waiters.
 
-Every method is one thing that the application does; what it returns is compared with tests/clients/story.json.
+Each method is one action of the application; its result is compared with tests/clients/story.json.
 """
 
 import base64
@@ -30,7 +30,7 @@ def order_key(user: str, time: str, order: str) -> dict[str, Any]:
 
 
 class ClientShop:
-    """One application; safe to be used by several threads, as boto3's clients are."""
+    """The shop; several threads may use it, as boto3's clients are thread-safe."""
 
     def __init__(self, endpoint: str) -> None:
         self.client = boto3.client(
@@ -279,7 +279,7 @@ class ClientShop:
         return {"cents": total}
 
     def _take(self, product: str, quantity: int) -> int:
-        """The price of one; refused when there are not enough."""
+        """Take this quantity out of stock and return the price of one; refused when the stock is too small."""
         reply = self.client.update_item(
             TableName=TABLE,
             Key=product_key(product),

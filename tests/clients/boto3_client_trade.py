@@ -1,4 +1,4 @@
-"""The grown shop with boto3's client: indexes added while it runs, orders and payments in one piece, goods by the hundred."""
+"""The extended shop with boto3's client: indexes added while it runs, orders and payments in one transaction, hundreds of goods in batches."""
 
 import time as clock
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.clients.boto3_values import (
 
 
 class ClientTrade(ClientShop):
-    """The shop, grown."""
+    """The extended shop."""
 
     # --- indexes ---
 
@@ -169,7 +169,7 @@ class ClientTrade(ClientShop):
         return self._write([{"DeleteRequest": {"Key": product_key(f"{prefix}{number}")}} for number in range(count)])
 
     def _write(self, requests: list[Any]) -> int:
-        """How many batches it took."""
+        """Send all write requests in batches; return the number of batches."""
         batches = 0
         for share in shares(requests, BATCH_WRITE_MAX):
             left = {TABLE: share}

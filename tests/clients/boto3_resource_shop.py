@@ -29,7 +29,7 @@ def order_key(user: str, time: str, order: str) -> dict[str, Any]:
 
 
 class ResourceShop:
-    """One application; its threads have a resource each, made before they start, as boto3 asks for."""
+    """The shop; each of its threads has a resource of its own, made before the thread starts, as boto3 requires."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint

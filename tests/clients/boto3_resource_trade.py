@@ -1,4 +1,4 @@
-"""The grown shop with boto3's resources: indexes added while it runs, orders and payments in one piece, goods by the hundred."""
+"""The extended shop with boto3's resources: indexes added while it runs, orders and payments in one transaction, hundreds of goods in batches."""
 
 import time as clock
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.clients.boto3_values import (
 
 
 class ResourceTrade(ResourceShop):
-    """The shop, grown; for transactions it has the client of its resource, which takes plain values too."""
+    """The extended shop. Transactions use the client of its resource, which takes plain values too."""
 
     def __init__(self, endpoint: str) -> None:
         super().__init__(endpoint)

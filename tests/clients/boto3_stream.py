@@ -1,6 +1,6 @@
-"""A stream read with boto3: every shard behind its parent, from the oldest record to the newest.
+"""A stream read with boto3: every shard after its parent, from the oldest record to the newest.
 
-What it returns is what `javascript/stream.mjs` and `java/…/StreamReader.java` print.
+The result equals the output of `javascript/stream.mjs` and `java/…/StreamReader.java`.
 """
 
 import base64
@@ -12,7 +12,7 @@ PAGE_SIZE = 30
 
 
 class StreamReader:
-    """Of the one stream of a table."""
+    """Reads the only stream of a table."""
 
     def __init__(self, endpoint: str, table_name: str) -> None:
         self.client = boto3.client(
@@ -26,7 +26,7 @@ class StreamReader:
         self.arn = stream["StreamArn"]
 
     def read(self) -> list[dict[str, Any]]:
-        """For each shard its name, whether it was read to an end that it has, and its records."""
+        """For each shard: its name, whether it has ended and was read completely, and its records."""
         return [self._read_shard(shard["ShardId"]) for shard in parents_first(self._shards())]
 
     def _shards(self) -> list[dict[str, Any]]:
@@ -40,7 +40,7 @@ class StreamReader:
             more = {"ExclusiveStartShardId": page["LastEvaluatedShardId"]}
 
     def _read_shard(self, shard: str) -> dict[str, Any]:
-        """A page, and the rest as one who begins anew behind it."""
+        """Read one page, then the rest with a new iterator after the last record."""
         page = self._page(self._iterator(shard, ShardIteratorType="TRIM_HORIZON"))
         records = page["Records"]
         if records:
@@ -62,7 +62,7 @@ class StreamReader:
 
 
 def parents_first(shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """In the order of the stream, except that a child waits for its parent."""
+    """The shards in the order of the stream, except that a child follows its parent."""
     waiting, ordered = list(shards), list[dict[str, Any]]()
     while waiting:
         names = {one["ShardId"] for one in waiting}
@@ -73,7 +73,7 @@ def parents_first(shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """As JSON can say it: times in milliseconds, bytes in Base64, sets in order."""
+    """The value as JSON can hold it: times in milliseconds, bytes in Base64, sets in order."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What do the two boto3 shops share? The table, and how values are turned into what stands in story.json, and back."""
+"""What do the two boto3 shops share? The table, and the conversion between values and the forms in story.json."""
 
 import base64
 from collections.abc import Mapping
@@ -75,7 +75,7 @@ def plain_number(number: Decimal) -> Any:
 
 
 def numbers_of(value: Any) -> Any:
-    """The same value with Decimals for floats, which boto3 asks for."""
+    """The same value with Decimals for floats, as boto3 requires."""
     if isinstance(value, float):
         return Decimal(repr(value))
     if isinstance(value, dict):
@@ -86,7 +86,7 @@ def numbers_of(value: Any) -> Any:
 
 
 def wire(value: Any) -> Any:
-    """{"S": …} and so on, of a Python value."""
+    """A Python value in wire form, {"S": …} and so on."""
     return TypeSerializer().serialize(numbers_of(value))
 
 
@@ -101,7 +101,7 @@ def values_of(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def new_index(name: str) -> dict[str, Any]:
-    """What UpdateTable is told to add an index."""
+    """Arguments of UpdateTable that add an index."""
     index = NEW_INDEXES[name]
     names = [part["AttributeName"] for part in index["KeySchema"]]
     return {
@@ -111,12 +111,12 @@ def new_index(name: str) -> dict[str, Any]:
 
 
 def shares(values: list[Any], size: int) -> list[list[Any]]:
-    """The same values in lists of at most `size`."""
+    """The values in lists of at most `size`."""
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
 def cancelled(error: ClientError, name: str) -> Any:
-    """Why a transaction was cancelled, action by action, and the number `name` of the items that came with it."""
+    """Result of a cancelled transaction: code of each action, and the number `name` of the returned items."""
     response: Any = error.response
     reasons = response["CancellationReasons"]
     return {
@@ -128,7 +128,7 @@ def cancelled(error: ClientError, name: str) -> Any:
 
 
 def mistake(call: Any) -> str:
-    """`Code: message` of the error that a call ends with."""
+    """`Code: message` of the error that a call raises."""
     try:
         call()
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Clients that are not Python: their libraries are fetched once, and again only when what asks for them has changed."""
+"""Clients in other languages: their libraries are fetched once, and again only when a manifest has changed."""
 
 import hashlib
 import json
@@ -15,11 +15,11 @@ import pytest
 FETCH_TIMEOUT_SECONDS = 130
 GO_LEAST = (1, 21)
 TRIES = 2
-"""Registries fail now and then; both tries together stay under pytest's own limit."""
+"""Number of tries, because registries fail now and then; both tries together stay within pytest's time limit."""
 
 
 def program(name: str, least: int = 0) -> str:
-    """Path of an installed program; without it, the test is skipped (and fails on CI, see tests/conftest.py)."""
+    """Path of an installed program; without the program the test is skipped (and fails on CI, see tests/conftest.py)."""
     found = shutil.which(name)
     if found is None:
         pytest.skip(f"{name} is not installed")
@@ -33,7 +33,7 @@ def program(name: str, least: int = 0) -> str:
 
 
 def run(command: list[str]) -> str:
-    """What a command prints that must work."""
+    """Output of a command, which must succeed."""
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
@@ -66,7 +66,7 @@ def go(folder: Path) -> str:
 
 
 def aws_cli(folder: Path) -> list[str]:
-    """The words that run the AWS CLI, after it was installed into `folder`/.venv, an environment of its own."""
+    """The words that run the AWS CLI, which is installed into `folder`/.venv, an environment of its own."""
     path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not path.exists():
         venv.create(folder / ".venv", with_pip=True)
@@ -78,14 +78,14 @@ def aws_cli(folder: Path) -> list[str]:
 
 
 def heard(command: list[str], folder: Path) -> Any:
-    """The JSON that an application prints at its end, having complained about nothing."""
+    """The JSON that an application prints; fails when the application reports an error."""
     done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
 
 def prepare(folder: Path, command: list[str], asked_by: list[str], made: str) -> None:
-    """Run `command` in `folder`, unless what is in `made` comes from the same files already."""
+    """Run `command` in `folder`, unless `made` was made from the same files."""
     digest = hashlib.sha256(b"\0".join((folder / name).read_bytes() for name in asked_by)).hexdigest()
     stamp = folder / made / ".made-from"
     if stamp.is_file() and stamp.read_text() == digest:
@@ -100,7 +100,7 @@ def prepare(folder: Path, command: list[str], asked_by: list[str], made: str) ->
 
 
 def fetch(folder: Path, command: list[str]) -> tuple[bool, str]:
-    """Whether the command worked, and all that it said."""
+    """Whether the command succeeded, and its output."""
     try:
         done = subprocess.run(
             command,

@@ -22,7 +22,7 @@ TABLE = "wiki"
 
 
 class ByTime(LocalSecondaryIndex["Entry"]):
-    """A space's entries by time; read consistently."""
+    """Index of a space's entries by time; read consistently."""
 
     class Meta:
         index_name = "by-time"
@@ -33,7 +33,7 @@ class ByTime(LocalSecondaryIndex["Entry"]):
 
 
 class ByAuthor(GlobalSecondaryIndex["Page"]):
-    """An author's pages by size: pages only, because nothing else has an author."""
+    """Index of an author's pages by size; only pages have an author."""
 
     class Meta:
         index_name = "by-author"
@@ -44,7 +44,7 @@ class ByAuthor(GlobalSecondaryIndex["Page"]):
 
 
 class Entry(Model):
-    """What every item has."""
+    """Attributes of every item."""
 
     class Meta:
         table_name = TABLE
@@ -62,7 +62,7 @@ class Entry(Model):
 
 
 class Link(MapAttribute[Any, Any]):
-    """Where a page points to."""
+    """Target of a link."""
 
     to = UnicodeAttribute()
     count = NumberAttribute(default=1)
@@ -81,7 +81,7 @@ class Page(Entry, discriminator="Page"):
 
 
 class Draft(Entry, discriminator="Draft"):
-    """A text that is not yet a page."""
+    """A text before it becomes a page."""
 
     text = UnicodeAttribute()
     expires = TTLAttribute(null=True)
@@ -91,14 +91,14 @@ MODELS = (Entry, Page, Draft)
 
 
 def connect(endpoint: str) -> None:
-    """All models speak to this server from now on."""
+    """Let all models use this server."""
     for model in MODELS:
         model.Meta.host = endpoint
         model._connection = None
 
 
 def page(path: str, author: str, words: int, changed: datetime, **values: Any) -> Page:
-    """A page of the space `home`."""
+    """A page in the space `home`."""
     return Page("home", path, author=author, words=words, changed=changed, **values)
 
 

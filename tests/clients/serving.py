@@ -1,4 +1,4 @@
-"""The server as a user starts it: a process of the installed command, on a free port of the loopback."""
+"""The server as a user starts it: the installed command in a process of its own, on a free port of the loopback."""
 
 import os
 import re
@@ -17,7 +17,7 @@ class ServerProcess:
         self.start()
 
     def start(self) -> None:
-        """On the port that it had before, if it had one."""
+        """Start on the previous port, if any."""
         command = [sys.executable, "-m", "hashrange", "serve", "--port", str(self.port), *self.options]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         self.process = subprocess.Popen(
@@ -34,7 +34,7 @@ class ServerProcess:
         self.endpoint, self.port = found[1], int(found[2])
 
     def stop(self) -> None:
-        """Politely; it must have had nothing to complain about."""
+        """Stop the server by a signal; it must not have reported an error."""
         if sys.platform == "win32":
             self.process.terminate()
             self.process.communicate(timeout=30)
@@ -45,6 +45,6 @@ class ServerProcess:
         assert self.process.returncode == 0
 
     def restart(self) -> None:
-        """What is on disk is all that is left."""
+        """Stop and start; only data on disk remains."""
         self.stop()
         self.start()

@@ -1,4 +1,4 @@
-"""Tells the story of story.json to a shop, and holds each answer against what the story says."""
+"""Runs the steps of story.json against a shop, and compares each result with the expected one."""
 
 import json
 import re
@@ -12,14 +12,14 @@ STEPS: list[dict[str, Any]] = json.loads((HERE / "story.json").read_text(encodin
 
 
 class Shop(Protocol):
-    """An application with a method for each call of the story."""
+    """An application with one method for each call of the story."""
 
     def end(self) -> None:
-        """Give back connections."""
+        """Close the connections."""
 
 
 def tell(shop: Shop, restart: Callable[[], None]) -> None:
-    """Every step in its order; the shop is ended, whatever happens."""
+    """Run every step in order; the shop is ended in any case."""
     try:
         for number, step in enumerate(STEPS, 1):
             if "restart" in step:
@@ -32,7 +32,7 @@ def tell(shop: Shop, restart: Callable[[], None]) -> None:
 
 
 class ProgramShop:
-    """A shop in another language: a program that reads a call per line and answers each with a line, both JSON."""
+    """A shop in another language: a program that reads one call per line and answers each with one line, both JSON."""
 
     def __init__(self, command: list[str], folder: Path) -> None:
         self.process = subprocess.Popen(
@@ -45,7 +45,7 @@ class ProgramShop:
         )
 
     def __getattr__(self, call: str) -> Any:
-        """The call of that name; the programs' methods are in camel case."""
+        """A method for the call of that name; the programs' methods are in camel case."""
 
         def answer(**arguments: Any) -> Any:
             assert self.process.stdin is not None
@@ -59,7 +59,7 @@ class ProgramShop:
         return answer
 
     def end(self) -> None:
-        """No more calls: the program ends by itself."""
+        """Send no more calls and wait until the program ends by itself."""
         if self.process.poll() is None:
             _, errors = self.process.communicate(timeout=30)
             assert (self.process.returncode, errors) == (0, "")

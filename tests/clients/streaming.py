@@ -1,4 +1,4 @@
-"""A table with a stream that is read elsewhere: what has been written to it, and what whoever reads it must have heard."""
+"""A table with a stream that other programs read: the changes written to it, and the check of the records that a reader received."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ PHOTO = bytes([0, 255, 7])
 
 
 class Change(NamedTuple):
-    """A record of the stream: the kind of change, the item, its version (for REMOVE the last one), and where it is."""
+    """A stream record: the kind of change, the item, its version (for REMOVE the last one), and its shard."""
 
     kind: str
     item: str
@@ -21,7 +21,7 @@ class Change(NamedTuple):
 
 
 class Journal:
-    """The table, written with boto3; remembers the changes of each item."""
+    """A table that is written with boto3, and the expected changes of each item."""
 
     def __init__(self, endpoint: str) -> None:
         options: dict[str, Any] = {
@@ -43,7 +43,7 @@ class Journal:
         self.written: dict[str, list[tuple[str, int]]] = {}
 
     def put(self, numbers: Iterable[int]) -> None:
-        """The next version of each of these items."""
+        """Put the next version of each of these items."""
         requests = []
         for number in numbers:
             history = self.written.setdefault(name(number), [])
@@ -54,7 +54,7 @@ class Journal:
 
     @staticmethod
     def item(number: int, version: int) -> dict[str, Any]:
-        """As it is written."""
+        """The item as it is written."""
         return {
             "pk": {"S": name(number)},
             "version": {"N": str(version)},
@@ -65,7 +65,7 @@ class Journal:
         }
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """These items, for good."""
+        """Delete these items; they are not written again."""
         requests = []
         for number in numbers:
             history = self.written[name(number)]
@@ -79,11 +79,11 @@ class Journal:
             assert done["UnprocessedItems"] == {}
 
     def count(self) -> int:
-        """So many changes were written."""
+        """Number of changes written."""
         return sum(map(len, self.written.values()))
 
     def shards(self) -> list[dict[str, Any]]:
-        """All that the stream has had, two to a page."""
+        """All shards of the stream, read in pages of two."""
         found: list[dict[str, Any]] = []
         more: dict[str, str] = {}
         while True:
@@ -94,11 +94,11 @@ class Journal:
             more = {"ExclusiveStartShardId": page["LastEvaluatedShardId"]}
 
     def open_shards(self) -> set[str]:
-        """Those that changes are still written to."""
+        """The shards that still receive changes."""
         return {one["ShardId"] for one in self.shards() if "EndingSequenceNumber" not in one["SequenceNumberRange"]}
 
     def check(self, heard: list[Change]) -> None:
-        """Every change once, and those of an item in their order."""
+        """Fail unless every change was received once, and the changes of each item in order."""
         assert len({change.sequence for change in heard}) == len(heard)
         histories: dict[str, list[tuple[str, int]]] = {}
         for change in heard:
@@ -107,5 +107,5 @@ class Journal:
 
 
 def name(number: int) -> str:
-    """The item of that number."""
+    """Name of the item with that number."""
     return f"item-{number:04d}"

@@ -34,13 +34,13 @@ class CommandLine:
         }
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """One command, whatever comes of it."""
+        """Run a command and return its result, even when it fails."""
         return subprocess.run(
             [*self.command, *words], env=self.environment, capture_output=True, text=True, timeout=60, check=False
         )
 
     def __call__(self, *words: str) -> str:
-        """What a command prints that must work."""
+        """Output of a command, which must succeed."""
         done = self.run(*words)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout

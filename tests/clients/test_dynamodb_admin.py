@@ -21,19 +21,19 @@ pytestmark = pytest.mark.packaging
 
 
 class Reply(NamedTuple):
-    """What a route answered."""
+    """Reply of a route."""
 
     status: int
     text: str
 
     def json(self) -> Any:
-        """The answer of a route that speaks JSON."""
+        """The decoded body of a route that returns JSON."""
         assert self.status == 200, self.text
         return json.loads(self.text)
 
 
 class Admin:
-    """The running tool, and boto3 beside it."""
+    """The running tool, and a boto3 client of the same server."""
 
     def __init__(self, endpoint: str) -> None:
         program = "node_modules/dynamodb-admin/dist/dynamodb-admin.js"
@@ -62,7 +62,7 @@ class Admin:
         )
 
     def __call__(self, method: str, path: str, body: Any = None) -> Reply:
-        """One request of the tool's page."""
+        """Send a request to a route of the tool."""
         sent = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, sent, {"Content-Type": "application/json"}, method=method)
         try:
@@ -73,7 +73,7 @@ class Admin:
                 return Reply(error.code, error.read().decode())
 
     def end(self) -> None:
-        """No trace but on the server."""
+        """End the tool; its changes stay on the server."""
         self.client.close()
         self.process.terminate()
         self.process.communicate(timeout=30)
@@ -81,7 +81,7 @@ class Admin:
 
 @pytest.fixture(scope="module")
 def admin() -> Iterator[Admin]:
-    """The tool in front of a server in memory."""
+    """The tool, connected to a server in memory."""
     server = ServerProcess()
     try:
         running = Admin(server.endpoint)

@@ -1,4 +1,4 @@
-"""Go: a smoke with the AWS SDK v2 (a waiter, batches, pages of an index, transactions and refusals), and a diary with guregu/dynamo."""
+"""Go: a smoke test with the AWS SDK v2 (a waiter, batches, pages of an index, transactions and refusals), and a diary with guregu/dynamo."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_a_league(server: ServerProcess) -> None:
 
 def test_a_diary_by_key_conditions_and_filters(server: ServerProcess) -> None:
     def projected(day: int, words: int) -> dict[str, Any]:
-        """An entry of which only these were asked for: the rest is Go's zero values."""
+        """An entry of a query that projects only these members: the others are Go's zero values."""
         return {"Author": "", "Day": day, "Mood": "", "Words": words, "Tags": None}
 
     folder = HERE / "guregu"

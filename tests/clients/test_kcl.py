@@ -1,6 +1,6 @@
 """The Kinesis Client Library with the DynamoDB Streams adapter: its workers read a stream whose shards split meanwhile.
 
-Their leases, checkpoints and leadership are tables of the same server.
+Leases, checkpoints and leadership are kept in tables of the same server.
 """
 
 import json
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.packaging
 
 
 class Application:
-    """The program of tests/clients/kcl, and the lines that it has said."""
+    """The running program of tests/clients/kcl, and the lines that it has printed."""
 
     def __init__(self, endpoint: str, stream_arn: str, errors: Path) -> None:
         classes = os.pathsep.join(("target/classes", str(Path("target/lib/*"))))
@@ -55,26 +55,26 @@ class Application:
         self.process.stdin.flush()
 
     def said(self, member: str) -> list[dict[str, Any]]:
-        """The lines with that member, so far."""
+        """The printed lines that have that member."""
         assert self.process.poll() is None, self.errors.read_text()
         return [line for line in list(self.lines) if member in line]
 
     def heard(self) -> list[Change]:
-        """All changes, so far."""
+        """All changes received so far."""
         return [Change(*change) for line in self.said("heard") for change in line["heard"]]
 
     def shards_heard(self) -> set[str]:
-        """Those of which a change was heard."""
+        """The shards from which a change was received."""
         return {line["shard"] for line in self.said("heard")}
 
     def stop_worker(self) -> None:
-        """Wherever it is."""
+        """Stop the running worker, at any point of its work."""
         before = len(self.said("stopped"))
         self.tell("stop")
         wait_until(lambda: len(self.said("stopped")) > before)
 
     def end(self) -> None:
-        """Whatever its workers do."""
+        """Kill the program."""
         self.process.kill()
         self.process.communicate()
         self.listener.join()
@@ -82,7 +82,7 @@ class Application:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    """Partitions split early; on disk, to be restarted."""
+    """A server whose partitions split early; on disk, so that it can be restarted."""
     running = ServerProcess(tmp_path / "data", "--partition-size", str(PARTITION_BYTES))
     yield running
     running.stop()
@@ -105,7 +105,7 @@ def test_workers_hear_every_change_once_and_in_order_while_shards_split(server: 
 
 
 def first_worker(journal: Journal, application: Application) -> str:
-    """It reads while the first shard splits, and is stopped in the middle; a shard that it has not read to its end."""
+    """Run a worker while the first shard splits, then stop it; return a shard that it has not read to its end."""
     journal.put(range(40))
     application.tell("start one")
     wait_until(lambda: len(application.heard()) == journal.count())
@@ -119,7 +119,7 @@ def first_worker(journal: Journal, application: Application) -> str:
 
 
 def second_worker(journal: Journal, application: Application) -> None:
-    """It goes on, through shards that have split while nobody read them."""
+    """Run a second worker, which reads on from the checkpoints, through shards that split in between."""
     journal.put(range(100, 400))
     journal.remove(range(0, 400, 3))
     assert 0 < len(application.heard()) < journal.count()
@@ -129,7 +129,7 @@ def second_worker(journal: Journal, application: Application) -> None:
 
 
 def check_lineage(shards: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
-    """Each shard was begun only after its parent had ended."""
+    """Fail unless each shard was begun only after its parent had ended."""
     parents = {one["ShardId"]: one["ParentShardId"] for one in shards if "ParentShardId" in one}
     assert len(parents) == len(shards) - 1
     assert len(set(parents.values())) > 1
@@ -141,7 +141,7 @@ def check_lineage(shards: list[dict[str, Any]], lines: list[dict[str, Any]]) -> 
 
 
 def check_going_on(shard: str, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
-    """The second worker began where the first one had put its checkpoint."""
+    """Fail unless the second worker began at the first one's checkpoint."""
     last = [line["heard"][-1] for line in before if line.get("shard") == shard and "heard" in line][-1]
     begun = next(line["begun"] for line in after if line.get("shard") == shard)
     assert begun == Change(*last).sequence

@@ -1,6 +1,6 @@
 """PartiQL as people use it: through boto3 with its pager, the AWS CLI and the DocumentClient of JavaScript.
 
-No SDK ships a pager for ExecuteStatement; boto3's own one only has to be told which members carry the token.
+No SDK has a paginator for ExecuteStatement; boto3's generic one only needs the names of the token members.
 """
 
 import json

@@ -17,7 +17,7 @@ PATHS = [f"p{number:02}" for number in range(60)]
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    """A server in memory."""
+    """Endpoint of a server in memory."""
     server = ServerProcess()
     yield server.endpoint
     server.stop()
@@ -35,7 +35,7 @@ def wiki(endpoint: str) -> Iterator[None]:
 
 @pytest.fixture
 def connection(endpoint: str) -> Connection:
-    """What a transaction of PynamoDB is made with."""
+    """A connection, which PynamoDB's transactions need."""
     made = Connection("eu-west-1", endpoint)
     made.session.set_credentials("key", "secret")
     return made

@@ -1,4 +1,4 @@
-"""Plain readers of a stream: boto3, and the SDKs for JavaScript and Java, walk its shards and must hear the same records."""
+"""Plain readers of a stream: boto3, and the SDKs for JavaScript and Java, read all shards and must receive the same records."""
 
 import os
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from tests.support.waiting import wait_until
 PARTITION_BYTES = 65_536
 ITEMS = 200
 PARTITIONS = 4
-"""So many hold that many items of a bit more than 1,000 bytes."""
+"""Number of partitions after ITEMS items of a bit more than 1,000 bytes."""
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    """Partitions split early."""
+    """A server whose partitions split early."""
     running = ServerProcess(None, "--partition-size", str(PARTITION_BYTES))
     yield running
     running.stop()
@@ -30,7 +30,7 @@ def server() -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def journal(server: ServerProcess) -> Journal:
-    """A table whose partitions have split, thrice."""
+    """A table whose partitions have split three times."""
     made = Journal(server.endpoint)
     made.put(range(ITEMS))
     wait_until(lambda: len(made.open_shards()) == PARTITIONS)
@@ -41,7 +41,7 @@ def journal(server: ServerProcess) -> Journal:
 
 @pytest.fixture(scope="module")
 def boto3_heard(server: ServerProcess, journal: Journal) -> list[dict[str, Any]]:
-    """What boto3 hears."""
+    """The records that boto3 receives."""
     del journal
     return StreamReader(server.endpoint, TABLE).read()
 

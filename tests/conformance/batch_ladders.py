@@ -1,6 +1,6 @@
 """The order of checks of BatchGetItem and BatchWriteItem, as ladders of faults (see `order_ladders`).
 
-The table that is asked for first is MISSING or TABLE, as the fault has it; faults of two tables stand in two entries.
+The first table of a request is MISSING or TABLE, depending on the fault; faults of two tables are in two entries.
 """
 
 from tests.conformance.order_ladders import (
@@ -24,7 +24,7 @@ SCHEMA = "The provided key element does not match the schema"
 
 
 def fault(name: str, entry: object, message: str, code: str = "ValidationException", with_next: object = None) -> Fault:
-    """What table TABLE is asked for; `with_next` is that entry when it has to hold the next fault, too."""
+    """A fault of the entry of table TABLE; `with_next` replaces the entry when the next fault must be in it, too."""
     beside = {} if with_next is None else {"RequestItems": {TABLE: with_next}}
     return Fault(name, {"RequestItems": {TABLE: entry}}, message, code, beside)
 

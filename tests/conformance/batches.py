@@ -1,4 +1,4 @@
-"""What the tests of batches share: requests over several tables in short form."""
+"""What the tests of batches share: short forms of requests over several tables."""
 
 from typing import Any
 
@@ -8,22 +8,22 @@ Entry = dict[str, Any]
 
 
 def put(item: Item) -> Entry:
-    """A write request."""
+    """A PutRequest."""
     return {"PutRequest": {"Item": item}}
 
 
 def delete(key: Item) -> Entry:
-    """A write request."""
+    """A DeleteRequest."""
     return {"DeleteRequest": {"Key": key}}
 
 
 def write(table: DataTable, *requests: Entry, **members: Any) -> Any:
-    """The reply to a BatchWriteItem of one table that must be answered."""
+    """The reply to a BatchWriteItem of one table, which must succeed."""
     return table.ask("BatchWriteItem", RequestItems={table.name: list(requests)}, **members)
 
 
 def read(table: DataTable, *keys: Item, **members: Any) -> list[Item]:
-    """The items that one BatchGetItem finds, read consistently; `members` stand beside the keys."""
+    """The items that one BatchGetItem finds, read consistently; `members` are added to the keys."""
     entry = {"Keys": list(keys), "ConsistentRead": True} | members
     reply = table.ask("BatchGetItem", RequestItems={table.name: entry})
     assert reply.keys() == {"Responses", "UnprocessedKeys"}
@@ -34,6 +34,6 @@ def read(table: DataTable, *keys: Item, **members: Any) -> list[Item]:
 
 
 def sized(key: Item, size_bytes: int) -> Item:
-    """An item with so many bytes in all."""
+    """An item with this many bytes in total."""
     used = sum(len(name) + len(value["S"]) for name, value in key.items())
     return key | {"x": text("x" * (size_bytes - used - 1))}

@@ -1,11 +1,11 @@
 """One server per kind of store for the whole conformance suite, and clients of it.
 
-Every test runs over the embedded store and again over the suspending one, which may read the past: a test that reads
-what it has just written asks for a consistent read. Global indexes know none: there it first asks for `propagation.propagated`.
-Tests that need nothing but a boto3 client run once more without a socket (`hashrange.testing`); `sockets.txt` names the others.
+Every test runs over the embedded store and again over the suspending one, whose eventually consistent reads may return old data: a test
+that reads its own writes uses consistent reads. Global indexes have none: a test first calls `propagation.propagated`.
+Tests that need only a boto3 client run once more without a socket (`hashrange.testing`); `sockets.txt` names the others.
 
-`pytest tests/conformance --endpoint URL` runs the suite against another server instead; the environment's AWS credentials
-and Region are then used when they are set.
+`pytest tests/conformance --endpoint URL` runs the suite against another server, with the environment's AWS credentials
+and Region if they are set.
 """
 
 import os
@@ -18,7 +18,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.testing.botocore_transport import Transport
 from hashrange.testing.in_process import InProcess
 from tests.conformance.item_tables import DataTable, make_table
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Our own server is tested over every store."""
+    """Run every test over each store of Hashrange, or against --endpoint only."""
     if "endpoint" in metafunc.fixturenames:
         given = metafunc.config.getoption("--endpoint", default=None)
         places = list(STORES) if given is None else [given]
@@ -52,7 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def needs_sockets(metafunc: pytest.Metafunc) -> bool:
-    """Does a test ask for the endpoint in any other way than through `client`?"""
+    """True if a test uses the endpoint in any other way than through `client`."""
     names = metafunc.fixturenames
     definitions = metafunc._arg2fixturedefs
     askers = {name for name in names if "endpoint" in (definitions[name][-1].argnames if name in definitions else ())}
@@ -61,14 +61,14 @@ def needs_sockets(metafunc: pytest.Metafunc) -> bool:
 
 @pytest.fixture(scope="session")
 def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
-    """URL of a running server with nothing in it; the parameter is a store's name, a URL, or `in process`, where there is none."""
+    """URL of an empty running server; the parameter is a store's name, a URL, or `in process`, where there is no URL."""
     if request.param == IN_PROCESS:
         yield IN_PROCESS
         return
     if request.param not in STORES:
         yield str(request.param)
         return
-    server = ThreadServer(STORES[request.param], ANSWERED)
+    server = ThreadServer(STORES[request.param], ALL_OPERATIONS)
     PROPAGATE[server.port] = server.propagate
     yield server.endpoint
     del PROPAGATE[server.port]
@@ -77,7 +77,7 @@ def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def client(endpoint: str) -> Iterator[Any]:
-    """A boto3 client that does not retry and checks nothing by itself: faults shall reach the server."""
+    """A boto3 client without retries and parameter validation, so that faults reach the server."""
     made = boto3.client(
         "dynamodb",
         endpoint_url=None if endpoint == IN_PROCESS else endpoint,
@@ -106,7 +106,7 @@ def raw(endpoint: str) -> RawClient:
 
 @pytest.fixture(scope="session")
 def table(raw: RawClient) -> DataTable:
-    """A table with the partition key `pk` (S) alone."""
+    """A table with only the partition key `pk` (S)."""
     return make_table(raw)
 
 

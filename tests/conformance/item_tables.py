@@ -1,4 +1,4 @@
-"""What the data-plane tests share: tables by their key types, keys nobody else uses, values and refusals in short form."""
+"""What the data-plane tests share: tables by their key types, keys that no other test uses, short forms of values and refusals."""
 
 from itertools import count
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ class DataTable(NamedTuple):
     arn: str
 
     def ask(self, operation: str, **members: Any) -> Any:
-        """The reply to a request that must be answered."""
+        """The reply to a request, which must succeed."""
         reply = self.raw(operation, {"TableName": self.name} | members)
         assert reply.status == 200, (operation, reply.body)
         return reply.json()
@@ -59,7 +59,7 @@ class DataTable(NamedTuple):
 def make_table(
     raw: RawClient, partition: str = "S", sort: str | None = None, names: tuple[str, str] = ("pk", "sk"), **members: Any
 ) -> DataTable:
-    """A new table with keys of these types."""
+    """Create a table with keys of these types."""
     types = [(names[0], partition, "HASH")] + ([(names[1], sort, "RANGE")] if sort else [])
     request: dict[str, Any] = {
         "TableName": fresh_name("items"),
@@ -88,7 +88,7 @@ def number(value: object) -> Value:
 
 
 def nested(levels: int, innermost: Value | None = None) -> Value:
-    """A value inside so many lists."""
+    """A value inside this many nested lists."""
     value = innermost or text("x")
     for _ in range(levels):
         value = {"L": [value]}

@@ -16,18 +16,19 @@ NOTHING: Body = {}
 
 
 class Fault(NamedTuple):
-    """One fault: what the body has for it, and a part of the message that only it gives. None leaves a member out."""
+    """One fault: the body's members that have it, and a part of the message that only it gives. None omits a member."""
 
     name: str
     body: Body
     message: str
     code: str = "ValidationException"
     with_next: Body = NOTHING
-    """What the body has instead when the next fault of the ladder is sent along and both concern one member."""
+    """Replacement of `body` when the next fault of the ladder is in the same request and both concern the same member.
+    """
 
 
 class Ladder(NamedTuple):
-    """Faults in the order of their checks, and what every body of them needs besides."""
+    """Faults in the order of their checks, and the members that every body of them needs."""
 
     faults: list[Fault]
     needs: Body = NOTHING
@@ -402,7 +403,7 @@ UPDATE_TABLE: list[list[Fault]] = [
 ARN_REQUIRED = Fault("required ARN", {"ResourceArn": None}, "Invalid TableArn")
 
 NAMED: list[list[Fault]] = [[types({"TableName": 5})], [NAME_REQUIRED], [NAME_LENGTH], [PATTERN], [NO_TABLE_NAMED]]
-"""Operations whose only member is the table's name can hold but one fault."""
+"""Operations whose only member is the table's name: a request can have only one fault."""
 LIST_TABLES: list[list[Fault]] = [
     [
         types({"Limit": True}, "TRUE_VALUE cannot be converted to Integer"),
@@ -573,4 +574,4 @@ BODIES: dict[str, Body] = {
     "DescribeEndpoints": {},
     "DescribeLimits": {},
 }
-"""Operation → a sound body, into which faults are merged."""
+"""Operation → a valid body, into which faults are merged."""

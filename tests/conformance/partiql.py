@@ -1,4 +1,4 @@
-"""What the tests of PartiQL share: statements in short form, with `{t}` for the table's quoted name, and their refusals."""
+"""What the tests of PartiQL share: short forms of statements, with `{t}` for the quoted table name, and of their refusals."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ def statement(table: DataTable, text: str, *parameters: Value) -> dict[str, Any]
 
 
 def execute(table: DataTable, text: str, *parameters: Value, **members: Any) -> Any:
-    """The reply of a statement that must be answered."""
+    """The reply of a statement, which must succeed."""
     reply = table.raw("ExecuteStatement", statement(table, text, *parameters) | members)
     assert reply.status == 200, (text, reply.body)
     return reply.json()
 
 
 def items(table: DataTable, text: str, *parameters: Value, **members: Any) -> Any:
-    """The items of a statement, read consistently unless said otherwise."""
+    """The items that a statement returns, read consistently by default."""
     return execute(table, text, *parameters, **({"ConsistentRead": True} | members))["Items"]
 
 
 def refused(table: DataTable, text: str, *parameters: Value, **members: Any) -> str | None:
-    """Message of a ValidationException."""
+    """Message of a statement's ValidationException."""
     return validation(table.raw, "ExecuteStatement", statement(table, text, *parameters) | members)
 
 
 def failure(table: DataTable, text: str, *parameters: Value, **members: Any) -> tuple[str, str | None]:
-    """Code and message of a refusal."""
+    """Code and message of a statement's refusal."""
     return fault(table.raw, "ExecuteStatement", statement(table, text, *parameters) | members)

@@ -23,7 +23,7 @@ STREAM = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
 
 
 def statement(resource: str, **members: Any) -> dict[str, Any]:
-    """A sound statement, canonical but for what is given; None takes a member out."""
+    """A valid statement in canonical form, changed by these members; None omits a member."""
     made = {
         "Sid": "Read",
         "Effect": "Allow",
@@ -35,5 +35,5 @@ def statement(resource: str, **members: Any) -> dict[str, Any]:
 
 
 def document(*statements: dict[str, Any]) -> str:
-    """A document, in the canonical form when its statements are."""
+    """A policy document, in canonical form if its statements are."""
     return json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))

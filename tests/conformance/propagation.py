@@ -1,6 +1,6 @@
-"""How does a test read a global index right after a write? Through `propagated`, for a write comes there later.
+"""How does a test read a global index right after a write? It calls `propagated`, because entries of global indexes are written later.
 
-The embedded store without a delay needs nothing: there this does nothing at all, so an entry that came late would be found out.
+For the embedded store without a delay it does nothing, so that a late entry fails the test.
 """
 
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from collections.abc import Callable
 from tests.support.raw_client import RawClient
 
 PROPAGATE: dict[int, Callable[[], None]] = {}
-"""Port of a server of ours → what lets all its writes come into its global indexes."""
+"""Port of a server of this suite → function that writes all pending entries of its global indexes."""
 
 
 def propagated(raw: RawClient) -> None:
     """Return once everything written so far is in the global indexes of this client's server.
 
-    A server that is not ours (`--endpoint`) is taken at its word that it has no delay.
+    Another server (`--endpoint`) is assumed to have no delay.
     """
     if raw.port in PROPAGATE:
         PROPAGATE[raw.port]()

@@ -16,10 +16,10 @@ class StreamTable(NamedTuple):
     raw: RawClient
     name: str
     arn: str
-    """Of the stream."""
+    """ARN of the stream."""
 
     def ask(self, operation: str, **members: Any) -> Any:
-        """The reply to a request about items, which must be answered."""
+        """The reply to a request about items, which must succeed."""
         return answer(self.raw, operation, members)
 
     def put(self, key: str, **attributes: Any) -> None:
@@ -46,11 +46,11 @@ class StreamTable(NamedTuple):
         return str(reply["ShardIterator"])
 
     def read(self, iterator: str, **members: Any) -> list[Record]:
-        """What is there from the iterator on."""
+        """All records from the iterator on."""
         return [record for page in pages(self.raw, iterator, **members) for record in page]
 
     def records(self, kind: str = "TRIM_HORIZON", **members: Any) -> list[Record]:
-        """Everything in all shards, in the order of sequence numbers."""
+        """The records of all shards, in the order of sequence numbers."""
         found = [record for one in self.shard_ids() for record in self.read(self.iterator(one, kind, **members))]
         return sorted(found, key=sequence)
 
@@ -60,7 +60,7 @@ class StreamTable(NamedTuple):
 
 
 def make_stream_table(raw: RawClient, view_type: str = "NEW_AND_OLD_IMAGES", **members: Any) -> StreamTable:
-    """A new table."""
+    """Create a table with a stream."""
     name = fresh_name("streamed")
     stream = {"StreamEnabled": True, "StreamViewType": view_type}
     made = answer(raw, "CreateTable", create_request(name, StreamSpecification=stream, **members))
@@ -70,19 +70,19 @@ def make_stream_table(raw: RawClient, view_type: str = "NEW_AND_OLD_IMAGES", **m
 
 
 def answer(raw: RawClient, operation: str, request: dict[str, Any]) -> Any:
-    """The reply, which must be one."""
+    """The reply, which must be a success."""
     reply = raw(operation, request)
     assert reply.status == 200, (operation, reply.body)
     return reply.json()
 
 
 def ask_stream(raw: RawClient, operation: str, **members: Any) -> Any:
-    """The reply to a request about streams, which must be answered."""
+    """The reply to a request about streams, which must succeed."""
     return answer(raw, STREAMS + operation, members)
 
 
 def pages(raw: RawClient, iterator: str, **members: Any) -> Iterator[list[Record]]:
-    """Pages with records, from the iterator on; of an open shard until one is empty."""
+    """Pages with records, from the iterator on; for an open shard until the first empty page."""
     following: str | None = iterator
     while following is not None:
         reply = ask_stream(raw, "GetRecords", ShardIterator=following, **members)
@@ -93,10 +93,10 @@ def pages(raw: RawClient, iterator: str, **members: Any) -> Iterator[list[Record
 
 
 def sequence(record: Record) -> int:
-    """As a number."""
+    """The record's sequence number, as a number."""
     return int(record["dynamodb"]["SequenceNumber"])
 
 
 def told(records: list[Record]) -> list[tuple[Any, ...]]:
-    """What records tell of their items: event, and images."""
+    """Event and images of each record."""
     return [(one["eventName"], one["dynamodb"].get("OldImage"), one["dynamodb"].get("NewImage")) for one in records]

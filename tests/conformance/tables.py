@@ -1,4 +1,4 @@
-"""What the control-plane tests share: requests for tables, faults as (code, message), names nobody else uses."""
+"""What the control-plane tests share: requests for tables, faults as (code, message), names that no other test uses."""
 
 from itertools import count
 from typing import Any
@@ -15,7 +15,7 @@ def fresh_name(start: str = "table") -> str:
 
 
 def create_request(name: str, **members: Any) -> dict[str, Any]:
-    """CreateTable of a table with the partition key `id`, on demand unless said otherwise; None takes a member out."""
+    """A CreateTable of a table with the partition key `id`, on demand by default; None omits a member."""
     request = {
         "TableName": name,
         "AttributeDefinitions": definitions("id"),
@@ -26,12 +26,12 @@ def create_request(name: str, **members: Any) -> dict[str, Any]:
 
 
 def definitions(*names: str) -> list[dict[str, str]]:
-    """String attributes."""
+    """AttributeDefinitions of string attributes."""
     return [{"AttributeName": name, "AttributeType": "S"} for name in names]
 
 
 def keys(hash_name: str, range_name: str | None = None) -> list[dict[str, str]]:
-    """A key schema."""
+    """A KeySchema."""
     schema = [{"AttributeName": hash_name, "KeyType": "HASH"}]
     if range_name is not None:
         schema.append({"AttributeName": range_name, "KeyType": "RANGE"})
@@ -39,12 +39,12 @@ def keys(hash_name: str, range_name: str | None = None) -> list[dict[str, str]]:
 
 
 def units(read: int, write: int) -> dict[str, int]:
-    """ProvisionedThroughput."""
+    """A ProvisionedThroughput."""
     return {"ReadCapacityUnits": read, "WriteCapacityUnits": write}
 
 
 def index(name: str = "index", hash_name: str = "id", range_name: str | None = None, **members: Any) -> dict[str, Any]:
-    """An index that carries everything."""
+    """An index that projects all attributes."""
     return {
         "IndexName": name,
         "KeySchema": keys(hash_name, range_name),
@@ -53,7 +53,7 @@ def index(name: str = "index", hash_name: str = "id", range_name: str | None = N
 
 
 def fault(raw: RawClient, operation: str, request: dict[str, Any]) -> tuple[str, str | None]:
-    """Code and message of a refusal; fails when the request was answered."""
+    """Code and message of a refusal; fails when the request succeeds."""
     reply = raw(operation, request)
     assert reply.status == 400, reply.body
     body = reply.json()
@@ -68,7 +68,7 @@ def validation(raw: RawClient, operation: str, request: dict[str, Any]) -> str |
 
 
 def tags(count: int, start: int = 0) -> list[dict[str, str]]:
-    """So many tags with keys in order."""
+    """This many tags with ascending keys."""
     return [{"Key": f"key{number:03}", "Value": str(number)} for number in range(start, start + count)]
 
 

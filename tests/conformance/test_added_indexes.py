@@ -1,4 +1,4 @@
-"""UpdateTable that adds an index: which definitions of attributes it needs, and what becomes of those that are there already."""
+"""UpdateTable that adds an index: which attribute definitions it needs, and what happens to existing definitions."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from tests.support.raw_client import RawClient
 
 
 def number(name: str) -> dict[str, str]:
-    """Definition of a number."""
+    """Definition of a number attribute."""
     return {"AttributeName": name, "AttributeType": "N"}
 
 
 @pytest.fixture
 def on_demand(client: Any) -> str:
-    """A table by `id` and `at`, with the global index `index` by `user`; all are strings."""
+    """A table by `id` and `at`, with the global index `index` by `user`; all keys are strings."""
     name = fresh_name()
     client.create_table(
         **create_request(

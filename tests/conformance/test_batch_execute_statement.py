@@ -11,7 +11,7 @@ TWICE = "Provided list of item keys contains duplicates"
 
 
 def batch(table: DataTable, *statements: Any, **members: Any) -> Any:
-    """The replies of a batch that must be answered."""
+    """The replies of a batch, which must succeed."""
     reply = table.raw("BatchExecuteStatement", {"Statements": list(statements)} | members)
     assert reply.status == 200, reply.body
     return reply.json()

@@ -93,7 +93,7 @@ def test_each_table_has_its_own_projection(table: DataTable, sorted_table: DataT
 
 
 def test_a_batch_mixes_no_legacy_parameters_and_expressions(table: DataTable, sorted_table: DataTable) -> None:
-    """Nor over its tables, whichever comes first and whatever else is wrong with one of them."""
+    """Nor may different entries mix them, whichever table comes first and whatever other fault an entry has."""
     mixed = (
         "Can not use both expression and non-expression parameters in the same request: "
         "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"

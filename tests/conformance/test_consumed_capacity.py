@@ -9,14 +9,14 @@ from tests.support.raw_client import RawClient
 
 
 def sized(size_bytes: int, key: Item | None = None) -> Item:
-    """An item with so many bytes in all."""
+    """An item with this many bytes in total."""
     item = key or fresh_key()
     used = sum(len(name) + len(value["S"]) for name, value in item.items())
     return item | {"x": text("x" * (size_bytes - used - 1))}
 
 
 def units(table: DataTable, reply: Any) -> float:
-    """The figure of TOTAL, checked for its shape."""
+    """The TOTAL figure of a reply, after checking its shape."""
     consumed = reply["ConsumedCapacity"]
     assert consumed.keys() == {"TableName", "CapacityUnits"}
     assert consumed["TableName"] == table.name
@@ -36,7 +36,7 @@ def consumed(table: DataTable, operation: str, **members: Any) -> float:
 def test_reads_of_one_item_count_4_kb(table: DataTable, size_bytes: int, expected: int) -> None:
     item = sized(size_bytes)
     key = {"pk": item["pk"]}
-    table.put(key | {"y": item["x"]})  # an eventually consistent read may still see it
+    table.put(key | {"y": item["x"]})  # a later eventually consistent read may still return this item
     table.put(item)
     for members in ({}, {"ProjectionExpression": "absent"}, {"AttributesToGet": ["pk"]}):
         assert consumed(table, "GetItem", Key=key, ConsistentRead=True, **members) == expected
@@ -76,7 +76,7 @@ def test_writes_count_the_larger_of_old_and_new(table: DataTable) -> None:
 
 
 def test_sizes_go_by_the_formula(table: DataTable) -> None:
-    """Numbers, sets and containers count as for the item size limit."""
+    """Numbers, sets and containers are counted by the item size rules."""
     key = fresh_key()
     values: dict[str, Value] = {
         "n": number("123456"), "s": {"SS": ["ab", "c"]}, "l": {"L": [number(1), {"M": {"k": {"NULL": True}}}]}, "t": {"BOOL": True},
@@ -194,7 +194,7 @@ def test_another_measure_is_refused(table: DataTable, operation: str) -> None:
 
 
 def several(name: str, key: Item, token: str) -> dict[str, dict[str, Any]]:
-    """Requests about several items that name their table so."""
+    """Requests about several items that name their table by `name`."""
     return {
         "BatchWriteItem": {"RequestItems": {name: [{"PutRequest": {"Item": key}}]}},
         "BatchGetItem": {"RequestItems": {name: {"Keys": [key]}}},

@@ -263,7 +263,7 @@ IN_ORDER: list[dict[str, Any]] = [
     {"LocalSecondaryIndexes": []},
     {"StreamSpecification": {"StreamEnabled": True}},
 ]
-"""Faults in the order in which they are found; members of one entry may overlap those of the next."""
+"""Faults in the order in which they are reported; members of one entry may overlap those of the next."""
 
 
 @pytest.mark.parametrize("position", range(len(IN_ORDER) - 1))

@@ -1,4 +1,4 @@
-"""DeleteResourcePolicy: once and again, with and without an expected revision."""
+"""DeleteResourcePolicy: first and repeated deletion, with and without an expected revision."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""DeleteTable: the table goes, unless it is protected."""
+"""DeleteTable: deletes the table unless it is protected."""
 
 from typing import Any
 

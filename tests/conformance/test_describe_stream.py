@@ -1,4 +1,4 @@
-"""DescribeStream: what it tells of a stream and its shards, also when the stream has ended."""
+"""DescribeStream: its description of a stream and its shards, also when the stream has ended."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""DescribeTable: by name and ARN, and what it says of tables that do not exist."""
+"""DescribeTable: by name and ARN, and its errors for tables that do not exist."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def test_a_table_is_described_by_name_and_by_arn(client: Any) -> None:
 
 @pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable"])
 class TestNames:
-    """The name's own rules, the same for every operation that needs only a name."""
+    """The rules of TableName, the same for every operation that needs only a name."""
 
     def test_missing_table(self, raw: RawClient, operation: str) -> None:
         assert fault(raw, operation, {"TableName": "nothing.here"}) == (

@@ -1,4 +1,4 @@
-"""DescribeTimeToLive: DISABLED without an attribute's name, until time to live is turned on."""
+"""DescribeTimeToLive: DISABLED without an attribute name until time to live is turned on."""
 
 from typing import Any
 

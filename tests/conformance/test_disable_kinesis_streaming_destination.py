@@ -1,4 +1,4 @@
-"""DisableKinesisStreamingDestination: no table feeds a stream that could be ended."""
+"""DisableKinesisStreamingDestination: no table has a streaming destination to disable."""
 
 from typing import Any
 

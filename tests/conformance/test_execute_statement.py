@@ -12,7 +12,7 @@ LETTERS = ["a", "ab", "abc", "b", "ba", "c", "z"]
 
 @pytest.fixture(scope="module")
 def letters(sorted_table: DataTable) -> Value:
-    """The partition key of one item per letter group; `n` counts them, `even` is on every second."""
+    """The partition key of items whose sort keys are LETTERS; `n` counts them, every second item has `even`."""
     partition = fresh_key()["pk"]
     for place, sort in enumerate(LETTERS):
         item = {"pk": partition, "sk": text(sort), "n": number(place), "m": {"M": {"x": number(place), "y": text("y")}}}

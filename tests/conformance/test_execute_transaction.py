@@ -16,7 +16,7 @@ SELECT = "SELECT * FROM {t} WHERE pk = ?"
 
 
 def transact(table: DataTable, *statements: Any, **members: Any) -> Any:
-    """The reply of a transaction that must take place."""
+    """The reply of a transaction, which must succeed."""
     reply = table.raw("ExecuteTransaction", {"TransactStatements": list(statements)} | members)
     assert reply.status == 200, reply.body
     return reply.json()
@@ -27,7 +27,7 @@ def refused(table: DataTable, *statements: Any, **members: Any) -> str | None:
 
 
 def reasons(table: DataTable, *statements: Any) -> Any:
-    """The CancellationReasons of a transaction that must be cancelled."""
+    """The CancellationReasons of a transaction, which must be cancelled."""
     reply = table.raw("ExecuteTransaction", {"TransactStatements": list(statements)})
     body = reply.json()
     assert body["__type"].endswith("#TransactionCanceledException"), body

@@ -33,7 +33,7 @@ def test_an_absent_item_is_no_item(table: DataTable) -> None:
 def test_an_item_comes_whole(table: DataTable, document: Item) -> None:
     whole = {"Item": document | DOCUMENT}
     assert table.ask("GetItem", Key=document, ConsistentRead=True) == whole
-    for consistent in (None, False):  # may see what was there before
+    for consistent in (None, False):  # an eventually consistent read may miss the item
         assert table.ask("GetItem", Key=document, ConsistentRead=consistent) in ({}, whole)
 
 

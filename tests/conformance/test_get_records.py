@@ -1,4 +1,4 @@
-"""GetRecords: pages, limits, and iterators that are none; what stands in a record: `test_stream_records.py`."""
+"""GetRecords: pages, limits, and invalid iterators; for the contents of records see `test_stream_records.py`."""
 
 import random
 from typing import Any

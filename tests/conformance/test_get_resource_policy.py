@@ -1,4 +1,4 @@
-"""GetResourcePolicy: the policy that is there, or that there is none. Forms of ARNs stand with PutResourcePolicy."""
+"""GetResourcePolicy: the policy, or the error without one. Forms of ARNs are tested with PutResourcePolicy."""
 
 from typing import Any
 

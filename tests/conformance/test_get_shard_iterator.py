@@ -1,4 +1,4 @@
-"""GetShardIterator: five ways to a place in a shard, and what each asks for."""
+"""GetShardIterator: the iterator types, and the members that each type needs."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ COUNT = 6
 
 @pytest.fixture(scope="module")
 def filled(raw: RawClient) -> StreamTable:
-    """One item written several times, so one shard with that many records."""
+    """One item written several times, so that one shard has that many records."""
     table = make_stream_table(raw)
     for number in range(COUNT):
         table.put("item", v={"N": str(number)})
@@ -92,7 +92,7 @@ def test_what_a_type_asks_for(filled: StreamTable, shard: str) -> None:
 
 def test_numbers_of_a_day_ago_are_trimmed_and_great_ones_lie_ahead(filled: StreamTable, shard: str) -> None:
     request = {"StreamArn": filled.arn, "ShardId": shard, "ShardIteratorType": "AT_SEQUENCE_NUMBER"}
-    old = str(10**22)  # in 2001
+    old = str(10**22)  # a time in 2001
     assert fault(filled.raw, STREAMS + "GetShardIterator", request | {"SequenceNumber": old}) == (
         "TrimmedDataAccessException",
         "The data you are trying to access has been trimmed",

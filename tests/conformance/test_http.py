@@ -1,4 +1,4 @@
-"""The envelope as clients meet it: status, headers, order of the first checks."""
+"""HTTP as clients see it: status, headers, order of the first checks."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Keys of secondary indexes in writes: absent or sound; wrong types, empty and long ones are refused before any index is read."""
+"""Keys of secondary indexes in writes: absent or valid; wrong types, empty and long ones are refused before any index is read."""
 
 import base64
 from typing import Any
@@ -22,7 +22,7 @@ VALUES: dict[str, Value] = {":1": number(1), ":s": text("new")}
 
 
 def used(expression: str) -> dict[str, Any]:
-    """ExpressionAttributeValues that the expression uses, if any."""
+    """The ExpressionAttributeValues that the expression uses, or nothing."""
     tokens = {token: value for token, value in VALUES.items() if token in expression.split()}
     return {"ExpressionAttributeValues": tokens} if tokens else {}
 
@@ -119,7 +119,7 @@ def test_nothing_looks_into_an_index_key(indexed: DataTable) -> None:
 
 
 def test_the_order_of_refusals(indexed: DataTable) -> None:
-    """Types of index keys, updates of the table's own keys, the condition, the size and emptiness of index keys."""
+    """Order: types of index keys, updates of the table's own keys, the condition, size and emptiness of index keys."""
     values: dict[str, Value] = {":n": number(1), ":e": text(""), ":s": text("s")}
 
     def heard(expression: str, condition: str | None = None) -> tuple[str, str | None]:

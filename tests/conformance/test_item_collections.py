@@ -1,6 +1,6 @@
-"""The limit of item collections: of tables with local indexes, to the byte, for every kind of write.
+"""The size limit of item collections in tables with local indexes, to the byte, for every kind of write.
 
-The server of this file has a limit of 1,000 bytes instead of 10 GB, so these tests run against our own server only.
+The server of this file has a limit of 1,000 bytes instead of 10 GB, so these tests run only against a server that they start.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from tests.conformance.item_tables import DataTable, Item, fresh_key, make_table, number, text
 from tests.conformance.tables import fault
 from tests.conformance.transactions import NONE, check, delete, invalid, put, reasons, update, write
@@ -40,7 +40,7 @@ GLOBAL = {
 def server(request: pytest.FixtureRequest) -> Iterator[ThreadServer]:
     if request.config.getoption("--endpoint", default=None) is not None:
         pytest.skip("another server's limit is not ours to set")
-    running = ThreadServer(partial(STORES[request.param], LIMIT_BYTES), ANSWERED)
+    running = ThreadServer(partial(STORES[request.param], LIMIT_BYTES), ALL_OPERATIONS)
     yield running
     running.stop()
 
@@ -52,7 +52,7 @@ def raw_limited(server: ThreadServer) -> RawClient:
 
 @pytest.fixture(scope="module")
 def table(raw_limited: RawClient) -> DataTable:
-    """Keys `pk` and `sk`, a local index on `l` with keys only, a global one on `g` with everything."""
+    """A table with keys `pk` and `sk`, a local index on `l` (keys only) and a global index on `g` (all attributes)."""
     return make_table(
         raw_limited,
         "S",
@@ -64,21 +64,21 @@ def table(raw_limited: RawClient) -> DataTable:
 
 
 def sized(pk: Item, sort: str, size_bytes: int, **attributes: Any) -> Item:
-    """An item of so many bytes, with no entry in the local index unless an attribute gives it one."""
+    """An item of this many bytes, with no entry in the local index unless an attribute gives it one."""
     item = pk | {"sk": text(sort)} | attributes
     held = sum(len(name) + len(value["S"]) for name, value in item.items())
     return item | {"a": text("x" * (size_bytes - held - 1))}
 
 
 def filled(table: DataTable, size_bytes: int = 900) -> Item:
-    """The partition key of a new collection of one item, sort key `first`."""
+    """The partition key of a new collection with one item, whose sort key is `first`."""
     pk = fresh_key()
     table.put(sized(pk, "first", size_bytes))
     return pk
 
 
 def stored(table: DataTable, pk: Item) -> list[str]:
-    """Sort keys of a collection's items."""
+    """Sort keys of the items in a collection."""
     reply = table.query(ExpressionAttributeValues={":pk": pk["pk"]}, ConsistentRead=True)
     return [item["sk"]["S"] for item in reply["Items"]]
 

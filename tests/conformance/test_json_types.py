@@ -1,4 +1,4 @@
-"""Black box: JSON types that are refused, lenient forms that are taken, and how member faults are reported."""
+"""JSON types of request members: which are refused, which lenient forms are accepted, and how faults of members are reported."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""KeyConditions, the key condition from before expressions: beside expressions, and of indexes with several key attributes."""
+"""KeyConditions, the legacy form of the key condition: combined with expressions, and for indexes with several key attributes."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def partition(sorted_table: DataTable) -> Value:
 def test_filter_and_projection_may_be_expressions(
     sorted_table: DataTable, partition: Value, members: dict[str, Any], expected: list[Item]
 ) -> None:
-    for _ in range(2):  # once more with expressions that are known
+    for _ in range(2):  # the second time the expressions are compiled already
         reply = sorted_table.ask("Query", KeyConditions={"pk": asked("EQ", partition)}, ConsistentRead=True, **members)
         items = [{name: value for name, value in item.items() if name != "pk"} for item in reply["Items"]]
         assert items == expected
@@ -109,7 +109,7 @@ def test_expressions_beside_it_are_checked(sorted_table: DataTable, members: dic
 
 @pytest.fixture(scope="module")
 def wide(raw: RawClient) -> DataTable:
-    """A table with an index of two partition and three sort key attributes, another of two, and three items."""
+    """A table of three items with an index of two partition and three sort key attributes, and one of one each."""
     names = {"wide": ("ab", "cde"), "narrow": ("a", "c")}
     table = make_table(
         raw, "S", definitions={"a": "S", "b": "N", "c": "S", "d": "N", "e": "S"},

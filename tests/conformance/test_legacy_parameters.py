@@ -1,4 +1,4 @@
-"""The parameters from before expressions: what they mean, how they are refused, what they cannot stand beside."""
+"""The legacy parameters: their meaning, their refusals, and the parameters with which they cannot be combined."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ HOLDS: list[tuple[str, Condition, bool]] = [
 
 @pytest.fixture(scope="module")
 def sorted_table(raw: RawClient) -> DataTable:
-    """A table of our own, as Scan sees all of it."""
+    """A table that only this file uses, because Scan reads all of it."""
     return make_table(raw, "S", "S")
 
 
@@ -460,7 +460,7 @@ def test_legacy_and_expressions_do_not_mix(
     key = fresh_key() | {"sk": text("s")}
     given = {name: texts[name] for name in expressions}
     if operation in ("PutItem", "UpdateItem", "DeleteItem", "GetItem"):
-        sorted_table.ask(operation, Key=key, Item=key, **given)  # expressions that are known already mix no better
+        sorted_table.ask(operation, Key=key, Item=key, **given)  # expressions in the cache are refused just the same
     refusal = sorted_table.refusal(operation, Key=key, Item=key, **legacy, **given)
     message = MIXED.format(", ".join(legacy), ", ".join(expressions))
     assert refusal == (ENVELOPE + message if operation in ("PutItem", "UpdateItem", "DeleteItem") else message)

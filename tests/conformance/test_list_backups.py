@@ -1,4 +1,4 @@
-"""ListBackups: an empty page, whatever is asked for, and the form of what is asked."""
+"""ListBackups: an empty page for every valid request, and the validation of its members."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""ListBulkOperations: an empty page, and the form of what is asked."""
+"""ListBulkOperations: an empty page, and the validation of its members."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ListContributorInsights: an empty page, and the form of what is asked."""
+"""ListContributorInsights: an empty page, and the validation of its members."""
 
 from typing import Any
 

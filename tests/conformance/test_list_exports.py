@@ -1,4 +1,4 @@
-"""ListExports: an empty page, and the form of what is asked."""
+"""ListExports: an empty page, and the validation of its members."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ListGlobalTables: an empty page, and the form of what is asked."""
+"""ListGlobalTables: an empty page, and the validation of its members."""
 
 from typing import Any
 

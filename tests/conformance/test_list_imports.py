@@ -1,4 +1,4 @@
-"""ListImports: an empty page, and the form of what is asked."""
+"""ListImports: an empty page, and the validation of its members."""
 
 from typing import Any
 

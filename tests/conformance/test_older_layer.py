@@ -22,7 +22,7 @@ NEWER_OPERATOR = "Failed to satisfy constraint: Member must satisfy enum value s
 
 
 def deep_members(operation: str, levels: int) -> list[dict[str, Any]]:
-    """Requests of an operation, each with a value of so many levels in another place."""
+    """Requests of an operation, each with a value of this many levels in another member."""
     deep = nested(levels)
     if operation == "GetItem":
         return [{"Key": fresh_key() | {"deep": deep}}]

@@ -1,4 +1,4 @@
-"""Global indexes added to, and taken from, a table in use: states, refusals, contents."""
+"""Global indexes added to and deleted from a table in use: states, refusals, contents."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from tests.support.raw_client import RawClient
 from tests.support.waiting import wait_until
 
 ITEMS = 1500
-"""More than a server may get through before the next request comes."""
+"""Number of items, more than a server may index before the next request comes."""
 
 
 class Shop:
-    """A table with the key `id`, through raw requests."""
+    """A table with the key `id`, used through raw requests."""
 
     def __init__(self, raw: RawClient, **members: Any) -> None:
         self.raw = raw
@@ -45,12 +45,12 @@ class Shop:
         return self.ask("UpdateTable", GlobalSecondaryIndexUpdates=updates)["TableDescription"]
 
     def described(self, name: str) -> Any:
-        """The index as it is now, or None."""
+        """The index as DescribeTable returns it, or None."""
         indexes = self.ask("DescribeTable")["Table"].get("GlobalSecondaryIndexes", [])
         return next((one for one in indexes if one["IndexName"] == name), None)
 
     def wait(self, name: str, status: str | None = "ACTIVE") -> Any:
-        """The index once it has that state; None: once it is gone."""
+        """Return the index once it has that state; None: wait until it is deleted."""
         found: Any = None
 
         def has_come() -> bool:
@@ -62,7 +62,7 @@ class Shop:
         return found
 
     def scan(self, name: str) -> list[dict[str, Any]]:
-        """All entries of an index, those of the last write included."""
+        """All entries of an index, including those of the last write."""
         propagated(self.raw)
         items: list[dict[str, Any]] = []
         start: dict[str, Any] = {}

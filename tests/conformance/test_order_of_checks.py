@@ -1,4 +1,4 @@
-"""Of two faults at once, which one is heard? Every neighbouring pair in the order of checks, per operation."""
+"""Which of two faults in one request is reported? Every neighbouring pair in the order of checks, per operation."""
 
 import json
 from typing import Any
@@ -42,7 +42,7 @@ def table(client: Any) -> str:
 
 
 def merged(*bodies: Body) -> Body:
-    """Later ones win; maps are merged one level deep."""
+    """The merged bodies: later ones win; maps are merged one level deep."""
     result: Body = {}
     for body in bodies:
         for member, value in body.items():

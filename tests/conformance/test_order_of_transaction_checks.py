@@ -1,6 +1,6 @@
-"""Of two faults in one transaction, which one is heard? Every neighbouring pair in the order of checks.
+"""Which of two faults in one transaction is reported? Every neighbouring pair in the order of checks.
 
-What concerns the whole request is checked step by step over all actions; what concerns one action's own words, action by action.
+Rules of the whole request are checked one by one over all actions; rules of a single action, action by action.
 """
 
 from itertools import pairwise
@@ -14,14 +14,14 @@ from tests.conformance.transactions import TOO_LARGE, TWICE
 from tests.support.raw_client import RawClient
 
 TABLE = "TABLE"
-"""Stands for the table's name."""
+"""Placeholder for the table's name."""
 MISSING = "no-such-table"
 EMPTY_SET: dict[str, Any] = {"SS": []}
 SAME = {"pk": text("same")}
 
 
 class Fault(NamedTuple):
-    """Actions and members that make one fault, and what is heard of it."""
+    """Actions and members that make one fault, and the code and message reported for it."""
 
     name: str
     actions: list[Any]
@@ -91,12 +91,12 @@ ACTION_PAIRS = [
 
 
 def sound(name: str) -> Any:
-    """An action that nothing is wrong with."""
+    """A valid action."""
     return put(fresh_key()) if name == "TransactWriteItems" else get(fresh_key())
 
 
 def heard(raw: RawClient, table: DataTable, name: str, actions: list[Any], members: dict[str, Any]) -> tuple[str, str]:
-    """Code and message of the refusal; the first action is always sound."""
+    """Code and message of the refusal; the first action is always valid."""
     placed = [
         {
             kind: request | {"TableName": request["TableName"].replace(TABLE, table.name)}

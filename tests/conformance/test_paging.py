@@ -13,12 +13,12 @@ QUARTER = MEGABYTE // 4
 
 @pytest.fixture(scope="module")
 def sorted_table(raw: RawClient) -> DataTable:
-    """A table of our own, as whole megabytes go into it."""
+    """A table that only this file uses, because whole megabytes are put into it."""
     return make_table(raw, "S", "S")
 
 
 def sized(partition: Value, sort: int, size_bytes: int) -> Item:
-    """An item of so many bytes, names included."""
+    """An item of this many bytes, names included."""
     item = {"pk": partition, "sk": text(f"{sort:04}"), "x": text("")}
     used = sum(len(name) + len(value["S"]) for name, value in item.items())
     return item | {"x": text("x" * (size_bytes - used))}
@@ -68,7 +68,7 @@ def test_a_megabyte_at_the_very_end_leaves_a_continue_key(sorted_table: DataTabl
 
 @pytest.mark.parametrize("forward", [True, False])
 def test_many_small_items_end_a_page_too(raw: RawClient, forward: bool) -> None:
-    """Pages are longer than what is read at once."""
+    """The store reads fewer items at once than a page of the reply has."""
     table = make_table(raw, "S", "S")
     partition = text("p")
     size_bytes, count = 20_000, 60

@@ -1,4 +1,4 @@
-"""ExecuteStatement on indexes and over several partition keys: what a condition sees there, and which key conditions overlap."""
+"""ExecuteStatement on indexes and over several partition keys: which attributes a condition sees there, and which key conditions overlap."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def sort_keys(found: Any) -> list[str]:
 
 @pytest.fixture(scope="module")
 def partitions(sorted_table: DataTable) -> tuple[Value, Value]:
-    """Two partitions of the items 1, 2 and 3, whose `x` is the same."""
+    """Two partitions with the items 1, 2 and 3, whose `x` is the same."""
     one, two = fresh_key()["pk"], fresh_key()["pk"]
     for partition in (one, two):
         for sort in "123":
@@ -101,7 +101,7 @@ def test_branches_are_paged(sorted_table: DataTable, partitions: tuple[Value, Va
 
 @pytest.fixture(scope="module")
 def indexed(raw: RawClient) -> DataTable:
-    """Two items with `x`, which no index projects; `y` stands on one of them."""
+    """Two items with `x`, which no index projects; one of them has `y`."""
     table = make_table(
         raw, sort="S", definitions={"g": "S", "h": "S"},
         GlobalSecondaryIndexes=[

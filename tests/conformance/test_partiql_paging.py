@@ -1,4 +1,4 @@
-"""SELECT in pages: Limit, LastEvaluatedKey, NextToken and what it is bound to."""
+"""SELECT in pages: Limit, LastEvaluatedKey, NextToken and the requests for which a token is valid."""
 
 import base64
 from typing import Any
@@ -32,7 +32,7 @@ INDEXES: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def pages(raw: RawClient) -> DataTable:
-    """Three partitions of seven items; `l` runs against `sk`, `big` makes an item 2 KB."""
+    """Three partitions of seven items; `l` descends as `sk` ascends, `big` makes an item 2 KB."""
     made = make_table(raw, "S", "N", **INDEXES)
     for partition in "abc":
         for place in range(7):

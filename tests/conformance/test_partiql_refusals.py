@@ -1,4 +1,4 @@
-"""What the operations of PartiQL refuse by way of their members, their table, and in which order."""
+"""Refusals of PartiQL operations for faults of members and tables, and the order of their checks."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Operations that are not built yet: each says so, in its own error, after the signature and before anything else."""
+"""Operations that are not implemented: each returns its own error, after the signature check and before any other check."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""PutResourcePolicy: what is stored, under which revision, and what is refused."""
+"""PutResourcePolicy: which policy is stored, under which revision, and which policies are refused."""
 
 import json
 from typing import Any
@@ -20,23 +20,23 @@ LOCKED_OUT = "The new resource policy will not allow you to update the resource 
 
 @pytest.fixture(scope="module")
 def arn(client: Any) -> str:
-    """A table whose policy nobody counts on."""
+    """ARN of a table whose policy any test may replace."""
     return new_table(client)
 
 
 @pytest.fixture
 def fresh(client: Any) -> str:
-    """A table that never had a policy."""
+    """ARN of a table that never had a policy."""
     return new_table(client)
 
 
 def put(client: Any, arn: str, policy: str, **members: Any) -> str:
-    """The new revision."""
+    """Store a policy and return its revision."""
     return str(client.put_resource_policy(ResourceArn=arn, Policy=policy, **members)["RevisionId"])
 
 
 def got(client: Any, arn: str) -> tuple[str, str]:
-    """Policy and revision."""
+    """Policy and revision of a resource."""
     reply = client.get_resource_policy(ResourceArn=arn)
     return reply["Policy"], reply["RevisionId"]
 
@@ -339,7 +339,7 @@ BAD_ARNS = {
 
 @pytest.mark.parametrize("operation", ["GetResourcePolicy", "PutResourcePolicy", "DeleteResourcePolicy"])
 class TestArns:
-    """The rules of ResourceArn, the same for all three."""
+    """The rules of ResourceArn, the same for all three policy operations."""
 
     @pytest.mark.parametrize("bad", BAD_ARNS)
     def test_forms(self, raw: RawClient, operation: str, bad: str) -> None:

@@ -28,7 +28,7 @@ def binary(raw: bytes) -> Value:
 
 @pytest.fixture(scope="module")
 def letters(sorted_table: DataTable) -> Value:
-    """The partition key of one item per letter group; `n` counts them, `even` is on every second."""
+    """The partition key of items whose sort keys are LETTERS; `n` counts them, every second item has `even`."""
     partition = fresh_key()["pk"]
     for place, sort in enumerate(LETTERS):
         item = {"pk": partition, "sk": text(sort), "n": number(place), "m": {"M": {"x": number(place), "y": text("y")}}}
@@ -130,7 +130,7 @@ def test_sort_keys_are_in_order(raw: RawClient, kind: str, ordered: list[Value])
 
 
 def test_partitions_stay_apart(raw: RawClient) -> None:
-    """A partition key that is the beginning of another one does not see its items."""
+    """A Query of a partition key that is the prefix of another one returns no items of the other."""
     table = make_table(raw, "B", "B")
     keys = [b"\x00", b"\x00\x00", b"\xff", b"\xff\xff", b"a", b"ab", b"a" * 2048]
     for partition in keys:
@@ -226,7 +226,7 @@ def test_a_bad_key_condition_is_refused(sorted_table: DataTable, condition: str,
 
 
 def test_expressions_are_checked_before_the_shape_of_the_key_condition(sorted_table: DataTable) -> None:
-    """KeyConditionExpression, FilterExpression, ProjectionExpression, unused names and values; then the shape."""
+    """Order: KeyConditionExpression, FilterExpression, ProjectionExpression, unused names and values; then the shape."""
 
     def heard(*faults: dict[str, Any]) -> str:
         good = {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": text("a")}}

@@ -1,4 +1,4 @@
-"""Replies of items whose JSON is 47 times their size: our own bound of 32 MB, over the wire."""
+"""Replies of items whose JSON is 47 times their item size: Hashrange's own bound of 32 MB, over sockets."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.support.raw_client import RawClient
 
 ITEMS = 10
 NUMBERS = {"L": [{"N": "1E-130"}] * 27_000}
-"""3.8 MB of JSON; the item counts 82 KB, so all ten fit on a page, and in a transaction."""
+"""A value with 3.8 MB of JSON; its item has 82 KB, so all ten items fit on a page, and in a transaction."""
 
 
 def test_no_reply_is_longer_than_its_bound(raw: RawClient, sorted_table: DataTable) -> None:

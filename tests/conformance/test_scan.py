@@ -1,4 +1,4 @@
-"""Scan: everything once, segments, filters, start keys."""
+"""Scan: every item once, segments, filters, start keys."""
 
 from typing import Any
 
@@ -92,7 +92,7 @@ def test_segments_have_pages(filled: DataTable) -> None:
 
 
 def test_segments_are_stable_under_writes(raw: RawClient) -> None:
-    """What was there before, and stays, is seen exactly once by scans that run while others write."""
+    """Items that exist throughout are seen exactly once by Scans that run during writes."""
     table = make_table(raw)
     for place in range(40):
         table.put({"pk": text(f"old{place}"), "n": number(place)})

@@ -1,4 +1,4 @@
-"""What do Query and Scan of an index see? Its entries, in its order, with what it projects."""
+"""What do Query and Scan of an index return? Its entries, in its order, with the projected attributes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +33,7 @@ MULTI_KEYS = [
 
 
 class Orders:
-    """A table of orders with every kind of index, through raw requests."""
+    """A table of orders with every kind of index, used through raw requests."""
 
     def __init__(self, raw: RawClient) -> None:
         self.raw = raw

@@ -1,4 +1,4 @@
-"""An attribute that several indexes have as a key: which of them does a refusal name? The alphabetically first, in every operation."""
+"""An attribute that is a key of several indexes: which of them does a refusal name? The alphabetically first, in every operation."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def indexed_by(raw: RawClient, local_names: list[str], global_names: list[str]) 
     (["aaa"], ["ZZZ", "mmm"], "ZZZ"),
 ], ids=lambda names: names[2])  # fmt: skip
 def shared(request: pytest.FixtureRequest, raw: RawClient) -> tuple[DataTable, str]:
-    """The table, and the name that is to be heard."""
+    """The table, and the index name that refusals must report."""
     local_names, global_names, first = request.param
     return indexed_by(raw, local_names, global_names), first
 

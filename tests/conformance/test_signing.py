@@ -1,4 +1,4 @@
-"""Signatures as a client may get them wrong; all of it is told without knowing any secret."""
+"""Wrong signatures: each fault is reported by its own error, which reveals no secret."""
 
 import time
 from typing import Any
@@ -12,7 +12,7 @@ CORAL = "com.amazon.coral.service#"
 
 
 def ask(raw: RawClient, changes: dict[str, str | None], path: str = "/", **signing: Any) -> Reply:
-    """ListTables, signed, then changed: None takes a header away."""
+    """Send a signed ListTables with these headers changed; None removes a header."""
     headers = {
         "Host": f"{raw.host}:{raw.port}",
         "Content-Type": CONTENT_TYPE,

@@ -8,7 +8,7 @@ FOLDER = Path(__file__).parent
 
 
 def test_the_list_names_the_tests_that_need_a_socket(request: pytest.FixtureRequest) -> None:
-    """Of files that are not collected in this run nothing is known."""
+    """Only the files that are collected in this run are checked."""
     tests: dict[str, set[str]] = {}
     without: dict[str, set[str]] = {}
     for item in request.session.items:

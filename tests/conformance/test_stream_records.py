@@ -1,4 +1,4 @@
-"""What a stream tells of writes: which events, which images, and the same for every way of writing."""
+"""The stream records of writes: their events and images, which are the same for every kind of write."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""TransactGetItems: items in the order asked for, faults before and among the reasons, figures."""
+"""TransactGetItems: items in the order of the request, faults reported before and among the reasons, capacity."""
 
 from typing import Any
 

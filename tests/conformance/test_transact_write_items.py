@@ -1,4 +1,4 @@
-"""TransactWriteItems: all or none, reasons in order, faults that come before all reasons."""
+"""TransactWriteItems: all or nothing, cancellation reasons in order, faults that are reported before all reasons."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ClientRequestToken: the same request within ten minutes is the same transaction."""
+"""ClientRequestToken: the same request within ten minutes is not executed again."""
 
 import json
 from itertools import count

@@ -1,4 +1,4 @@
-"""What refuses a transaction as a whole, where other faults of its actions are reasons; and what comes before what."""
+"""Which faults refuse a whole transaction, rather than become a cancellation reason, and in which order are they checked?"""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def failing(table: DataTable) -> Any:
 
 @pytest.fixture(scope="module")
 def indexed(raw: RawClient) -> DataTable:
-    """A table with a global index of a binary and a string, and a local one."""
+    """A table with a global index on a binary and a string attribute, and a local index."""
     projection = {"Projection": {"ProjectionType": "ALL"}}
     return make_table(
         raw, "S", "S", definitions={"b": "B", "s": "S"},
@@ -249,7 +249,7 @@ def test_values_of_exactly_32_levels_are_refused_bare(raw: RawClient, table: Dat
 
 
 def test_a_statement_too_heavy_for_an_item_that_is_not_refuses_the_request(raw: RawClient, table: DataTable) -> None:
-    """3 + 19 + target + value, against key and attribute."""
+    """A statement weighs 3 + 19 + target + value; key and attribute limit it."""
     key = fresh_key()
     rest = ITEM_MAX_BYTES - 2 - len(key["pk"]["S"]) - 1
     for length, is_whole in ((rest, True), (rest + 1, False)):

@@ -1,4 +1,4 @@
-"""UntagResource: tags go; those that were never there are no fault."""
+"""UntagResource: removes tags; keys of missing tags are not an error."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""UpdateContinuousBackups: what is off may be turned off; nothing can be turned on yet."""
+"""UpdateContinuousBackups: backups that are off may be turned off; turning them on is not implemented."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""UpdateContributorInsights: what is off may be turned off; nothing can be turned on yet."""
+"""UpdateContributorInsights: insights that are off may be turned off; turning them on is not implemented."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ VALUES: dict[str, Value] = {
 
 
 def used(expression: str) -> dict[str, Any]:
-    """ExpressionAttributeValues that the expression uses, if any."""
+    """The ExpressionAttributeValues that the expression uses, or nothing."""
     tokens = {
         token: value
         for token, value in VALUES.items()
@@ -59,7 +59,7 @@ def refusal(table: DataTable, key: Item, expression: str) -> str | None:
 
 
 def sets_sorted(value: Any) -> Any:
-    """The same with sets in one order."""
+    """The item with its sets in a fixed order."""
     if isinstance(value, dict):
         return {name: sorted(v) if name in ("SS", "NS", "BS") else sets_sorted(v) for name, v in value.items()}
     return [sets_sorted(element) for element in value] if isinstance(value, list) else value
@@ -405,7 +405,7 @@ def test_the_result_has_a_greatest_size(table: DataTable) -> None:
 
 
 def test_the_statement_has_a_greatest_size_before_the_condition(table: DataTable) -> None:
-    """3 + 19 + target + value; the same value twice in one statement fits no item, though the result would."""
+    """A statement weighs 3 + 19 + target + value; a weight beyond the item limit is refused, even if the result fits."""
     too_large = "Item size to update has exceeded the maximum allowed size"
     charge = 3 + 19 + 1
     fits = {":v": text("x" * (ITEM_MAX_BYTES - charge))}
@@ -416,7 +416,7 @@ def test_the_statement_has_a_greatest_size_before_the_condition(table: DataTable
 
 
 def test_of_a_set_only_members_that_are_added_weigh(table: DataTable) -> None:
-    """A statement with all of :v would be too heavy, the item it makes is not."""
+    """A statement with all members of :v would be too heavy, but members that the set has already do not count."""
     key = fresh_key()
     members = [f"{place}-" + "x" * 1000 for place in range(300)]
     table.put(key | {"a": {"SS": members}, "kept": number(1)})

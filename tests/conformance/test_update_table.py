@@ -1,4 +1,4 @@
-"""UpdateTable: what it changes, what it refuses, and which of two faults it reports."""
+"""UpdateTable: which changes it makes, which it refuses, and which of two faults it reports."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ CREATE_INDEX = {"Create": index("added", ProvisionedThroughput=units(1, 1))}
 
 @pytest.fixture
 def on_demand(client: Any) -> str:
-    """A table on demand with the global index `index`."""
+    """An on-demand table with the global index `index`."""
     name = fresh_name()
     client.create_table(**create_request(name, GlobalSecondaryIndexes=[index()]))
     return name
@@ -21,7 +21,7 @@ def on_demand(client: Any) -> str:
 
 @pytest.fixture
 def provisioned(client: Any) -> str:
-    """A provisioned table of 5 and 5 units, its global index `index` too."""
+    """A provisioned table of 5 and 5 units, with the global index `index`, also of 5 and 5."""
     name = fresh_name()
     client.create_table(
         **create_request(
@@ -35,7 +35,7 @@ def provisioned(client: Any) -> str:
 
 
 def described(client: Any, name: str) -> Any:
-    """The table as of now."""
+    """The table as DescribeTable returns it."""
     return client.describe_table(TableName=name)["Table"]
 
 

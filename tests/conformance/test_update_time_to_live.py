@@ -1,4 +1,4 @@
-"""UpdateTimeToLive: on, off, what it refuses; and the items whose time is over go."""
+"""UpdateTimeToLive: turning it on and off, its refusals, and the deletion of expired items."""
 
 import time
 from typing import Any
@@ -14,7 +14,7 @@ NAME = "expires"
 
 @pytest.fixture
 def name(client: Any) -> str:
-    """A table of its own."""
+    """Name of a table that only one test uses."""
     name = fresh_name()
     client.create_table(**create_request(name))
     client.get_waiter("table_exists").wait(TableName=name)

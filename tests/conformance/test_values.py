@@ -1,4 +1,4 @@
-"""Values on their way in and out: what is accepted, in which form it comes back, what is refused and how."""
+"""Attribute values in requests and replies: which are accepted, in which form they are returned, which are refused and how."""
 
 import base64
 from typing import Any
@@ -35,7 +35,7 @@ def binary(raw: bytes) -> str:
 
 
 def stored(table: DataTable, value: Value) -> Value:
-    """How a value comes back."""
+    """The value as it is returned after being stored."""
     key = fresh_key()
     table.put(key | {"v": value})
     item = table.get(key)
@@ -45,7 +45,7 @@ def stored(table: DataTable, value: Value) -> Value:
 
 
 def members(value: Value) -> Any:
-    """A set without its order."""
+    """The members of a set, without order."""
     ((kind, content),) = value.items()
     return kind, sorted(content)
 
@@ -304,7 +304,7 @@ def test_the_size_of_a_string_is_that_of_its_utf_16(table: DataTable) -> None:
 
 
 def filled(table: DataTable, value: Value, size_bytes: int) -> dict[str, Value]:
-    """An item with `v` (a value of `size_bytes`) that has exactly the size limit."""
+    """An item of exactly the maximum size, whose attribute `v` is a value of `size_bytes`."""
     key = fresh_key()
     rest = ITEM_MAX_BYTES - 2 - len(key["pk"]["S"]) - 1 - size_bytes - 1
     return key | {"v": value, "x": text("x" * rest)}
@@ -352,7 +352,7 @@ def test_an_item_too_large_is_refused_before_the_table_is_looked_up(table: DataT
 
 @pytest.mark.parametrize("levels", [33, 61, 100, 500, 5_000, 100_000])
 def test_any_depth_is_refused_or_no_json(table: DataTable, levels: int) -> None:
-    """As deep as a body may go: told as too deep, or as no JSON that can be read, never as an error of ours."""
+    """A body of any depth is refused as too deep, or as unreadable JSON, never with an internal error."""
     body = (
         f'{{"TableName": "{table.name}", "Item": {{"pk": {{"S": "deep"}}, "v": '
         + '{"L": [' * levels + '{"S": "x"}' + "]}" * levels + "}}"

@@ -1,4 +1,4 @@
-"""Indexes with several key attributes: how they are narrowed down, and what their values add up to."""
+"""Indexes with several key attributes: key conditions on them, and the size limit of their values together."""
 
 from typing import Any
 

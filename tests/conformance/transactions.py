@@ -1,4 +1,4 @@
-"""What the tests of transactions share: actions in short form, refusals with their reasons."""
+"""What the tests of transactions share: short forms of actions, and refusals with their reasons."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def put(table: DataTable, item: Item, **members: Any) -> Any:
 
 
 def update(table: DataTable, key: Item, expression: str = "SET a = :a", **members: Any) -> Any:
-    """`a` becomes 1 unless said otherwise."""
+    """An Update action; sets `a` to 1 by default."""
     if expression == "SET a = :a" and "ExpressionAttributeValues" not in members:
         members["ExpressionAttributeValues"] = {":a": {"N": "1"}}
     return {"Update": {"TableName": table.name, "Key": key, "UpdateExpression": expression} | members}
@@ -40,21 +40,21 @@ def get(table: DataTable, key: Item, **members: Any) -> Any:
 
 
 def write(raw: RawClient, *actions: Any, **members: Any) -> Any:
-    """The reply of a transaction that must take place."""
+    """The reply of a transaction, which must succeed."""
     reply = raw("TransactWriteItems", {"TransactItems": list(actions)} | members)
     assert reply.status == 200, reply.body
     return reply.json()
 
 
 def read(raw: RawClient, *actions: Any, **members: Any) -> Any:
-    """The reply of a TransactGetItems that must be answered."""
+    """The reply of a TransactGetItems, which must succeed."""
     reply = raw("TransactGetItems", {"TransactItems": list(actions)} | members)
     assert reply.status == 200, reply.body
     return reply.json()
 
 
 def reasons(raw: RawClient, *actions: Any, operation: str = "TransactWriteItems", **members: Any) -> list[Any]:
-    """The CancellationReasons of a transaction that must be cancelled; its message lists their codes."""
+    """The CancellationReasons of a transaction, which must be cancelled; its message lists their codes."""
     reply = raw(operation, {"TransactItems": list(actions)} | members)
     body = reply.json()
     assert reply.status == 400, body
@@ -69,5 +69,5 @@ def reasons(raw: RawClient, *actions: Any, operation: str = "TransactWriteItems"
 
 
 def invalid(message: str) -> dict[str, str]:
-    """The reason of a fault found at run time."""
+    """The reason of a fault that is found at run time."""
     return {"Code": "ValidationError", "Message": message}

@@ -1,4 +1,4 @@
-"""Starting, stopping and judging the process that gets killed."""
+"""How is a process killed and its store judged? Starts it, kills it, cuts its logs, and reports what is wrong with the store."""
 
 import json
 import multiprocessing
@@ -20,9 +20,9 @@ from tests.support.samples import statistics_of
 
 WRITERS = 8
 ROUNDS = int(os.environ.get("HASHRANGE_SOAK", "30"))
-"""How many times each kind of crash happens; thousands in a soak."""
+"""How many times each kind of crash happens; thousands in a soak test."""
 ROUNDS_PER_FOLDER = 5
-"""Crashes that one store lives through, one after another."""
+"""Number of successive crashes of one store."""
 PATIENCE_MESSAGES = 1000
 
 context = multiprocessing.get_context("forkserver")
@@ -30,7 +30,7 @@ context.set_forkserver_preload(["tests.crash.writer"])
 
 
 class Outcome(NamedTuple):
-    """What a killed process had reported."""
+    """The reports of a killed process."""
 
     acknowledged: dict[int, int]
     """Writer → last number known to be durable."""
@@ -39,9 +39,9 @@ class Outcome(NamedTuple):
 
 
 def run_and_kill(folder: Path, messages: int, *, does_sync: bool = True, logs: int = 1) -> Outcome:
-    """Let the process write until it has reported `messages` times, then kill it without warning.
+    """Let the process write until it has sent `messages` reports, then kill it without warning.
 
-    With `logs` the process lives on, for a while, until that many logs are being synced.
+    With `logs` the kill waits, for a while, until this many logs have been synced.
     """
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=program.write_until_killed, args=(str(folder), WRITERS, does_sync, there))
@@ -70,7 +70,7 @@ def run_and_kill(folder: Path, messages: int, *, does_sync: bool = True, logs: i
 
 
 def heard_until_killed(target: Callable[..., None], arguments: tuple[object, ...], messages: int) -> Iterator[Any]:
-    """Run `target(*arguments, pipe)` in a process: what it tells, one message after the other. It is killed once it has told so many."""
+    """Yield the messages of `target(*arguments, pipe)`, run in a process that is killed after this many messages."""
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(*arguments, there))
     process.start()
@@ -91,9 +91,9 @@ def heard_until_killed(target: Callable[..., None], arguments: tuple[object, ...
 
 
 def cut_power(folder: Path, synced_bytes: dict[str, int], chance: random.Random) -> None:
-    """Cut each log back to what was synced, or to anywhere after it: the rest never reached the disk.
+    """Cut each log back to its synced bytes, or to any place after them: the rest never reached the disk.
 
-    At the end of the last log the file system may have left zeros from there on.
+    The last log may end in zeros from there on, as a file system may leave it.
     """
     logs = files.log_files(files.engine_folder(str(folder)))
     for path in logs:
@@ -106,7 +106,7 @@ def cut_power(folder: Path, synced_bytes: dict[str, int], chance: random.Random)
 
 
 def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
-    """What is wrong with the store: acknowledged numbers that are lost, halves of writes, wrong figures."""
+    """Faults of the store: acknowledged numbers that are lost, halves of writes, wrong statistics."""
     store = open_store(str(folder), SystemClock(), None)
     tables = store.catalog.all_tables()
     if not tables:
@@ -135,7 +135,7 @@ def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
 
 
 def _judge(writer: int, counter: int, there: set[int]) -> list[str]:
-    """The rows that a counter promises, no more than one that it does not know yet."""
+    """Faults of a writer's rows: all rows up to its counter must exist, and at most those of the next number besides."""
     must = {number for number in range(1, counter + 1) if not program.is_deleted_by(number, counter)}
     may = {counter + 1}
     if (counter + 1) % program.DELETE_EVERY == 0:

@@ -1,4 +1,4 @@
-"""A server killed while item collections grow, shrink and meet their limit: their sizes are those of what is there."""
+"""A server killed while item collections grow, shrink and reach their limit: their sizes match their items afterwards."""
 
 import random
 import sys
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 KILLS = max(3, ROUNDS // 10)
 WRITERS = 3
 LIMIT_BYTES = 20_000
-"""A third of what the writers would put into a partition."""
+"""A third of the bytes that the writers try to put into a partition."""
 PARTITIONS = 4
 SORTS = 40
 NAME = "collections"
@@ -35,7 +35,7 @@ TABLE = {
 
 
 class Writer(threading.Thread):
-    """Writes at random until the server is gone; counts answers, and refusals for the limit."""
+    """Writes at random until the server is gone; counts replies, and refusals because of the limit."""
 
     def __init__(self, server: ServerProcess, seed: int, answered: threading.Semaphore) -> None:
         super().__init__()

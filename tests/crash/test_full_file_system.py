@@ -1,4 +1,4 @@
-"""The whole server on a small file system that is really full: reads go on, writes are refused, and go on once there is room."""
+"""The whole server on a small file system that is really full: reads continue, writes are refused, and succeed again once space is free."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def mount(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def server(mount: Path) -> Iterator[ServerProcess]:
-    """On that file system."""
+    """A server on the small file system."""
     server = ServerProcess(mount / "data")
     yield server
     if server.process.poll() is None:

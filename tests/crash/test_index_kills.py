@@ -1,4 +1,4 @@
-"""A server killed while it builds an index, or while entries wait: what was answered is in the index in the end."""
+"""A server killed while it builds an index, or while entries are pending: answered writes are in the index in the end."""
 
 import random
 import sys
@@ -16,7 +16,7 @@ from tests.crash.test_server_kills import ServerProcess
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
 ITEMS = 10_000
-"""Enough for an index to take some 100 ms, so that most kills come before it is complete."""
+"""Number of items for which an index takes some 100 ms, so that most kills come before it is complete."""
 KILLS = max(3, ROUNDS // 10)
 POLLS_MAX = 20_000
 TABLE = {
@@ -44,7 +44,7 @@ def described(server: ServerProcess) -> Any:
 
 
 def scan(server: ServerProcess, **members: Any) -> dict[str, Item]:
-    """Item id → item, of the table or an index; nothing twice."""
+    """Item id → item, of the table or an index; fails if an item appears twice."""
     items: list[Item] = []
     while True:
         page = ask(server, "Scan", **members)
@@ -67,7 +67,7 @@ def thing(number: int, round_number: int = 0) -> Item:
 
 
 class Changer(threading.Thread):
-    """Puts and deletes things until the server is gone."""
+    """Puts and deletes items until the server is gone."""
 
     def __init__(self, server: ServerProcess, seed: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Killed without warning, or cut off from power, the store loses nothing acknowledged and keeps no half of a write."""
+"""After a kill without warning, or a power cut, the store has lost nothing acknowledged and keeps no half of a write."""
 
 import random
 import shutil
@@ -36,7 +36,7 @@ def test_a_power_cut_loses_nothing_acknowledged(tmp_path: Path, first_round: int
 
 
 def test_without_the_sync_power_cuts_lose_acknowledged_writes(tmp_path: Path) -> None:
-    """The proof that the test above can fail: a store that only says it synced is found out."""
+    """The control of the test above: a store that only claims to sync is detected."""
     lost = 0
     for number in range(3):
         folder = tmp_path / str(number)
@@ -47,7 +47,7 @@ def test_without_the_sync_power_cuts_lose_acknowledged_writes(tmp_path: Path) ->
 
 
 def test_every_cut_of_the_unsynced_tail_is_accepted(tmp_path: Path) -> None:
-    """One crash, its logs cut at many places: whatever the place, the store opens and nothing acknowledged is gone."""
+    """The logs of one crash are cut at many places: at each, the store opens and nothing acknowledged is lost."""
     folder = tmp_path / "data"
     outcome = harness.run_and_kill(folder, 200)
     for number in range(15):

@@ -1,4 +1,4 @@
-"""A store killed while a participant keeps its log: the log tells of every change that is there, and of no other."""
+"""A store killed while a participant keeps its log: the log has every change that is in the store, and no other."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 KEYS = [Key(b"%03d" % number) for number in range(200)]
 KILLS = max(5, ROUNDS // 5)
 FOUND_FULL = 150
-"""Rows of the table before the log begins."""
+"""Number of rows in the table before the log begins."""
 
 
 def open_logged(folder: str) -> EmbeddedStore:
@@ -33,7 +33,7 @@ def open_logged(folder: str) -> EmbeddedStore:
 
 
 def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
-    """Entry of the process: random writes, transactions and slices of the walk, each told once it is committed."""
+    """Entry of the process: random writes, transactions and slices of the walk; reports each after its commit."""
     chance = random.Random(seed)
     store = open_logged(folder)
     table = store.catalog.find("000000000000", "us-east-1", "t")
@@ -60,7 +60,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
 
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> list[dict[bytes, Row | None]]:
-    """What each commit wrote, in order, that the process told of before it was killed."""
+    """The rows of each commit, in order, that the process reported before it was killed."""
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=write_until_killed, args=(str(folder), seed, there))
     process.start()

@@ -1,4 +1,4 @@
-"""The whole server, killed without warning under concurrent load: every answered write is there, the figures are right."""
+"""The whole server, killed without warning under concurrent load: every answered write is there, the statistics are right."""
 
 import os
 import random
@@ -44,25 +44,25 @@ class ServerProcess:
         self.call = RawClient("127.0.0.1", int(found[1]))
 
     def kill(self) -> None:
-        """No warning."""
+        """Kill the server without warning."""
         self.process.send_signal(signal.SIGKILL)
         self.end()
 
     def stop(self) -> None:
-        """Politely."""
+        """Stop the server by a signal."""
         self.process.send_signal(signal.SIGTERM)
         self.end()
         assert self.process.returncode == 0
 
     def end(self) -> None:
-        """Until it is gone."""
+        """Wait until the server has ended."""
         self.process.wait(30)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
 
 class Writer(threading.Thread):
-    """Puts an item for each number, then counts it; remembers what was answered."""
+    """Puts an item for each number, then counts it; keeps the acknowledged numbers."""
 
     def __init__(self, server: ServerProcess, name: str, first: int, answered: threading.Semaphore) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A store killed while its table has a stream: every record has its write, and every write its record."""
+"""A store killed while its table has a stream: every record has its write, and every write has its record."""
 
 import json
 import random
@@ -38,7 +38,7 @@ Items = dict[bytes, Row | None]
 
 
 class FastClock(SystemClock):
-    """Every reading is later than the machine's by as much as one asks for: shards roll while the process lives."""
+    """A clock ahead of the machine's by `ahead_seconds`, so that shards roll while the process lives."""
 
     ahead_seconds = 0.0
 
@@ -51,7 +51,7 @@ def open_streamed(folder: str, clock: SystemClock | None = None, size_bytes: int
 
 
 def make_table(store: EmbeddedStore) -> OpenTable:
-    """A new one with a stream."""
+    """Create a table with a stream."""
     make = table_maker("t")
 
     def streamed(table_id: int) -> Table:
@@ -63,13 +63,13 @@ def make_table(store: EmbeddedStore) -> OpenTable:
 
 
 def item_row(table: OpenTable, number: int, value: int, size_bytes: int) -> tuple[Key, Row]:
-    """Where an item stands, and its row."""
+    """Key and row of an item."""
     item = {"pk": {"S": f"i{number}"}, "sk": {"S": "s"}, "v": {"N": str(value)}, "p": {"S": "x" * size_bytes}}
     return table.item_key(item), encode_row(*check_item(item))
 
 
 def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
-    """Entry of the process: random writes and transactions, each told once it is committed; splits and rolls in between."""
+    """Entry of the process: random writes, transactions, splits and rolls; writes are reported after their commit."""
     chance = random.Random(seed)
     clock = FastClock()
     store = open_streamed(folder, clock)
@@ -96,7 +96,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
 
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> Items:
-    """What the process told of before it was killed."""
+    """The reports of the process before it was killed."""
     told: Items = {}
     for rows in heard_until_killed(write_until_killed, (str(folder), seed), messages):
         told |= {bytes.fromhex(key): row and Row(bytes.fromhex(row)) for key, row in rows}
@@ -104,7 +104,7 @@ def run_and_kill(folder: Path, seed: int, messages: int) -> Items:
 
 
 def replayed(store: EmbeddedStore, table: OpenTable) -> dict[bytes, bytes]:
-    """The rows that follow from all records; for each item the images are a chain."""
+    """The rows that follow from all records; fails unless each item's images form a chain."""
     (stream,) = store.streams.of(*PLACE[:2])
     found: dict[bytes, bytes] = {}
     last = 0

@@ -1,4 +1,4 @@
-"""Killed in the middle of transactions, the store holds each whole or not at all, with its token or without."""
+"""A store killed in the middle of transactions holds each transaction completely or not at all, its token included."""
 
 import random
 import sys
@@ -23,11 +23,11 @@ ROUNDS = max(4, harness.ROUNDS // 5)
 def run_and_kill(folder: Path, messages: int) -> dict[int, int]:
     """Writer → last number that was acknowledged before the kill."""
     told = harness.heard_until_killed(program.write_until_killed, (str(folder), WRITERS), messages)
-    return dict(told)  # the last one of each counts
+    return dict(told)  # the last number of each writer counts
 
 
 def assert_whole(folder: Path, acknowledged: dict[int, int]) -> None:
-    """Both tables tell the same number, its rows and tokens are there up to it and no further; figures are right."""
+    """Fail unless both tables have the same number, rows and tokens exactly up to it, and right statistics."""
     store = open_store(str(folder), SystemClock(), None)
     tables = finish(program.open_tables(store))
     found = [dict(scan_range(store.engine, *layout.table_range(table.table_id))) for table in tables]

@@ -1,4 +1,4 @@
-"""The process that gets killed between transactions: each moves an amount between two tables, under a token.
+"""The process that is killed between transactions: each moves an amount between two tables, under a token.
 
 Transaction `number` of a writer sets that number in a row of either table, adds a row of its own to the second, and counts as
 acknowledged once it is durable.
@@ -30,7 +30,7 @@ def entry_key(writer: int, number: int) -> Key:
 
 
 def counter_row(number: int) -> Row:
-    """A counter; its size changes, so that every commit also moves the figures."""
+    """The row of a counter; its size changes, so that every commit also changes the statistics."""
     return row_of(1 + number % 50, b"%09d" % number)
 
 
@@ -39,12 +39,12 @@ def number_of(row: Row | None) -> int:
 
 
 def token(writer: int, number: int) -> IdempotencyToken:
-    """Of one transaction; it never expires."""
+    """The token of one transaction; it never expires."""
     return IdempotencyToken(b"%03d/%09d" % (writer, number), DIGEST, 0.0, 1e9, lambda changes: b"%d" % len(changes))
 
 
 async def open_tables(store: EmbeddedStore) -> list[OpenTable]:
-    """Both tables, made when they are missing."""
+    """Open both tables; create them if missing."""
     tables = []
     for name in NAMES:
         table = store.catalog.find("000000000000", "us-east-1", name) or await store.catalog.create(table_maker(name))
@@ -54,7 +54,7 @@ async def open_tables(store: EmbeddedStore) -> list[OpenTable]:
 
 
 async def transact_one(store: EmbeddedStore, tables: list[OpenTable], writer: int, number: int) -> Transacted:
-    """The transaction of one number."""
+    """Run the transaction of one number."""
 
     def put(row: Row) -> Plan:
         return lambda _: row
@@ -69,7 +69,7 @@ async def transact_one(store: EmbeddedStore, tables: list[OpenTable], writer: in
 
 
 def write_until_killed(folder: str, writers: int, pipe: Connection) -> None:
-    """Entry of the process. Reports [writer, number] for what is durable."""
+    """Entry of the process. Reports [writer, number] once the transaction is durable."""
 
     async def write(store: EmbeddedStore, tables: list[OpenTable], writer: int) -> None:
         number = number_of(await settled(store.get(tables[0].source_id, counter_key(writer), consistent=True)))

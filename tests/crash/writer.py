@@ -1,8 +1,8 @@
-"""The process that gets killed: concurrent writers over one store, which report only what is durable.
+"""The process that is killed: concurrent writers over one store, which report only durable writes.
 
-Each writer goes through numbers. For a number it inserts a row of its own, now and then deletes an older one, and then
-writes the number into its counter row; it reports the number once all that is durable. So whatever survives can be
-judged: the counter says which rows must be there.
+Each writer counts up. For a number it inserts a row, sometimes deletes an older one, and then writes the number into
+its counter row; it reports the number once all of this is durable. So a surviving store can be judged: the counter
+says which rows must be there.
 """
 
 import asyncio
@@ -28,43 +28,43 @@ from tests.support.samples import durable, row_of, table_maker
 TABLE_NAME = "numbers"
 WRITE_BUFFER_BYTES = 64 * 1024
 FLUSH_BYTES_PER_SECOND = 2_000_000
-"""Small buffers and slow flushes, so that a crash often leaves several logs behind, and stalls are met too."""
+"""Small buffers and slow flushes, so that a crash often leaves several logs, and write stalls occur too."""
 DELETE_EVERY, DELETE_BACK = 5, 2
 
 
 def counter_key(writer: int) -> Key:
-    """Where a writer keeps its number."""
+    """Key of a writer's counter."""
     return Key(b"%03d" % writer)
 
 
 def entry_key(writer: int, number: int) -> Key:
-    """The row that belongs to one number."""
+    """Key of the row of one number."""
     return Key(b"%03d/%09d" % (writer, number))
 
 
 def counter_row(number: int) -> Row:
-    """A counter; its size changes, so that every commit also moves the figures."""
+    """The row of a counter; its size changes, so that every commit also changes the statistics."""
     return row_of(1 + number % 50, b"%09d" % number)
 
 
 def entry_row(writer: int, number: int) -> Row:
-    """A row whose every byte follows from its key."""
+    """A row whose bytes all follow from its key."""
     pattern = b"%03d/%09d;" % (writer, number)
     return row_of(100 + number % 1000, pattern * (1 + number % 40))
 
 
 def number_of(row: Row | None) -> int:
-    """What a counter row says."""
+    """The number in a counter row."""
     return 0 if row is None else int(row[5:])
 
 
 def is_deleted_by(number: int, counter: int) -> bool:
-    """True when a writer whose counter says `counter` has deleted the row of `number`."""
+    """True if a writer whose counter is `counter` has deleted the row of `number`."""
     return (number + DELETE_BACK) % DELETE_EVERY == 0 and number + DELETE_BACK <= counter
 
 
 async def write_one(store: EmbeddedStore, table: OpenTable, writer: int, number: int) -> None:
-    """All commits of one number."""
+    """Commit everything that belongs to one number."""
     await settled(store.mutate(table, entry_key(writer, number), lambda _: entry_row(writer, number)))
     if number % DELETE_EVERY == 0:
         await settled(store.mutate(table, entry_key(writer, number - DELETE_BACK), lambda _: None))
@@ -75,7 +75,7 @@ Send = Callable[[object], None]
 
 
 async def writer_loop(store: EmbeddedStore, table: OpenTable, writer: int, send: Send) -> None:
-    """Write for ever, reporting ["A", writer, number] for what is durable."""
+    """Write without end, reporting ["A", writer, number] for durable numbers."""
     number = number_of(await settled(store.get(table.source_id, counter_key(writer), consistent=True)))
     while True:
         number += 1
@@ -85,7 +85,7 @@ async def writer_loop(store: EmbeddedStore, table: OpenTable, writer: int, send:
 
 
 async def open_table(store: EmbeddedStore) -> OpenTable:
-    """The one table, made when it is missing."""
+    """Open the table; create it if missing."""
     table = store.catalog.find("000000000000", "us-east-1", TABLE_NAME)
     if table is None:
         table = await store.catalog.create(table_maker(TABLE_NAME))
@@ -94,7 +94,7 @@ async def open_table(store: EmbeddedStore) -> OpenTable:
 
 
 def write_until_killed(folder: str, writers: int, does_sync: bool, pipe: Connection) -> None:
-    """Entry of the process. Reports ["S", {log: bytes that are safe}] after each sync; lies about it if told not to."""
+    """Entry of the process. Reports ["S", {log: synced bytes}] after each sync; false reports without `does_sync`."""
 
     lock = threading.Lock()
     engine_folder = files.engine_folder(folder)
@@ -122,7 +122,7 @@ def write_until_killed(folder: str, writers: int, does_sync: bool, pipe: Connect
 
 
 def log_sizes(folder: str) -> dict[str, int]:
-    """Bytes of each log that holds anything; logs come and go meanwhile."""
+    """Bytes of each log that is not empty; logs may appear and disappear meanwhile."""
     sizes = {}
     for entry in Path(folder).glob("*.log"):
         with contextlib.suppress(FileNotFoundError):
@@ -143,7 +143,7 @@ def _slow_down_flushes() -> None:
 
 
 def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> None:
-    """Entry of the process: no file may grow over `limit_bytes`, until it may. Reports what happened, step by step."""
+    """Entry of the process: no file may grow over `limit_bytes`, until the limit is lifted. Reports each step."""
 
     async def run() -> None:
         store = open_store(folder, SystemClock(), asyncio.get_running_loop())

@@ -1,4 +1,4 @@
-"""The examples of docs/examples, run as a user runs them: killed in the middle, again and again, while shards split; what they keep is exact."""
+"""The examples of docs/examples, run as a user runs them: killed repeatedly while shards split; their results stay exact."""
 
 import json
 import os
@@ -21,14 +21,14 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 OTHER_REGION = "eu-west-1"
 ROUNDS = 3
 WRITES = 80
-"""In each round; of orders that have some 60 bytes, in partitions of 2 KB."""
+"""Number of writes in each round: orders of some 60 bytes, in partitions of 2 KB."""
 
 Orders = dict[str, dict[str, Any]]
 Images = list[tuple[str, dict[str, Any] | None, dict[str, Any] | None]]
 
 
 class World:
-    """A server, its table Orders, and what a test wrote to it."""
+    """A server, its table Orders, and the writes of a test."""
 
     def __init__(self, endpoint: str) -> None:
         self.environment = {
@@ -57,7 +57,7 @@ class World:
         return boto3.client(service, endpoint_url=self._endpoint, region_name=region, **keys)
 
     def write(self) -> None:
-        """Orders are put, changed and deleted at random."""
+        """Put, change and delete orders at random."""
         for _ in range(WRITES):
             key = f"order-{self.random.randrange(60)}"
             before = self.orders.get(key)
@@ -91,7 +91,7 @@ class World:
         )
 
     def run_and_kill(self, example: str, region: str) -> None:
-        """Kill it at whatever it does, once it has done something."""
+        """Run an example and kill it at a random moment, after its first result."""
         before = self.checkpoints(region)
         process = self.start(example)
         try:
@@ -102,7 +102,7 @@ class World:
         assert not errors
 
     def checkpoints(self, region: str) -> dict[str, str]:
-        """Of the reader that runs, by shard."""
+        """Checkpoints of the running reader, by shard."""
         client = self.client("dynamodb", region)
         try:
             items = client.scan(TableName="StreamCheckpoints", ConsistentRead=True)["Items"]
@@ -113,7 +113,7 @@ class World:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    """A server whose partitions split soon."""
+    """A server whose partitions split early."""
     server = ServerProcess(None, "--partition-size", "2048")
     yield World(server.endpoint)
     server.stop()

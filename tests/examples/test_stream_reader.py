@@ -1,4 +1,4 @@
-"""What the examples' reader must do even where a server's list of shards does not happen to help it."""
+"""The examples' reader must handle a list of shards in any order, not only in the order in which servers usually return it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,10 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
 class Streams:
-    """A stream whose child is listed before its parent, on another page."""
+    """A stream that lists a child shard before its parent, on another page."""
 
     def describe_stream(self, **members: Any) -> Any:
-        """A page of one shard."""
+        """A page with a single shard."""
         if "ExclusiveStartShardId" not in members:
             shards = [{"ShardId": "child", "ParentShardId": "parent"}]
             return {"StreamDescription": {"Shards": shards, "LastEvaluatedShardId": "child"}}

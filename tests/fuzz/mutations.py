@@ -1,4 +1,4 @@
-"""How is a sound body spoiled? Random changes of values and of bytes, from one generator."""
+"""How is a valid body spoiled? By random changes of values and bytes, from one generator."""
 
 import copy
 import json
@@ -53,7 +53,7 @@ FRAGMENTS = [
 
 
 def odd_value(generator: random.Random) -> Any:
-    """One of the odd values, a copy of its own."""
+    """A copy of one of the odd values."""
     return copy.deepcopy(generator.choice(ODD_VALUES))
 
 
@@ -72,7 +72,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def spoil_value(body: Any, generator: random.Random) -> None:
-    """Change one place of a body in place."""
+    """Change one place of a body."""
     found = places(body)
     if not found:
         body["TableName"] = odd_value(generator)

@@ -1,6 +1,6 @@
-"""Spoiled bodies for every operation: an answer or an API error, never anything else.
+"""Spoiled bodies for every operation: the reply is a success or an API error, never anything else.
 
-`HASHRANGE_FUZZ_REQUESTS` sets how many per operation, `HASHRANGE_FUZZ_SEED` where they start.
+`HASHRANGE_FUZZ_REQUESTS` sets the number of requests per operation, `HASHRANGE_FUZZ_SEED` the first seed.
 """
 
 import http.client
@@ -29,7 +29,7 @@ SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 
 
 class FuzzClient:
-    """One connection that is kept, and opened again when the server has closed it."""
+    """A keep-alive connection, which is opened again when the server has closed it."""
 
     def __init__(self, endpoint: str) -> None:
         self.netloc = urlsplit(endpoint).netloc
@@ -57,7 +57,7 @@ def send() -> Iterator[FuzzClient]:
 
 
 def generator_of(operation_name: str) -> random.Random:
-    """The same run for the same seed, another one for each operation."""
+    """A generator for the operation: the same numbers for the same seed."""
     return random.Random(SEED * 2**32 + zlib.crc32(operation_name.encode()))
 
 

@@ -1,4 +1,4 @@
-"""Whatever bytes a client sends, it gets HTTP replies or a close, and other clients notice nothing."""
+"""Random bytes instead of requests: the client gets HTTP replies or a close, and other clients are not affected."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def mutate(random_source: random.Random, data: bytes) -> bytes:
 
 
 def send_in_pieces(random_source: random.Random, front: FrontEnd, data: bytes) -> bytes:
-    """All that the server answers until the client gives up and every deadline has passed."""
+    """All bytes that the server answers until the client gives up and every deadline has passed."""
     connection, transport = front.connect()
     while data and not transport.is_closed:
         length = random_source.choice((1, 7, 100, 100_000))
@@ -70,7 +70,7 @@ def test_mutated_requests_get_replies_or_a_close(seed: int) -> None:
         data = mutate(random_source, base)
         answer = send_in_pieces(random_source, front, data).replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"")
         for parsed in replies(answer):
-            # The service answers a body that is not gzip, although it should be, with 500 (operations.md 1.1).
+            # The service answers a body that is declared as gzip but is not with status 500 (operations.md 1.1).
             assert parsed.status in ALLOWED_STATUS or parsed.body == BAD_GZIP, data
         assert not front.connections.open
 

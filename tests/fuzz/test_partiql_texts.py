@@ -1,7 +1,7 @@
-"""Any text as a statement: an answer or an API error, by each of the three operations, never anything else.
+"""Any text as a statement: each of the three operations returns a result or an API error, never anything else.
 
-Texts are sound statements with pieces left out, doubled, swapped or put in, and heaps of pieces. `HASHRANGE_FUZZ_REQUESTS` sets how
-many, `HASHRANGE_FUZZ_SEED` where they start.
+Texts are valid statements with pieces left out, doubled, swapped or inserted, and random sequences of pieces.
+`HASHRANGE_FUZZ_REQUESTS` sets their number, `HASHRANGE_FUZZ_SEED` the first seed.
 """
 
 import os
@@ -26,7 +26,7 @@ from tests.support.scopes import scope_of
 REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 CALLS_PER_CHARACTER_MAX = 30
-"""No statement may take more to be read, or refused: the longest road takes 8, and the square of a length takes thousands."""
+"""Highest number of calls per character: the longest way through the parser takes 8, quadratic time takes thousands."""
 
 PIECES = """
     SELECT * FROM "ttt" ttt WHERE pk = 'a' AND sk = 1 OR NOT IN BETWEEN IS MISSING NULL LIKE ORDER BY ASC DESC INSERT INTO VALUE UPDATE
@@ -54,7 +54,7 @@ PARAMETERS: list[Any] = [
 
 
 def spoil(chance: random.Random) -> str:
-    """One text."""
+    """A spoiled text."""
     if chance.random() < 0.15:
         return " ".join(chance.choices(PIECES, k=chance.randint(1, 40)))
     pieces = chance.choice(STATEMENTS).split(" ")
@@ -78,7 +78,7 @@ def spoil(chance: random.Random) -> str:
 
 @pytest.fixture(name="scope", scope="module")
 def make_scope() -> Any:
-    """A table with indexes and an item."""
+    """The scope of a store that has a table with indexes and an item."""
     store = open_store(None, SystemClock(), None)
     scope = scope_of(store, SystemClock())
     types = {"pk": "S", "sk": "N", "g": "S", "h": "N"}
@@ -129,7 +129,7 @@ def test_any_text_gives_an_answer_or_an_api_error(scope: Scope) -> None:
 
 @contextmanager
 def counted_calls() -> Iterator[Counter[str]]:
-    """How many functions are called, by kind: the same on every machine, however busy."""
+    """Count function calls, by kind: the same on every machine, under any load."""
     calls: Counter[str] = Counter()
 
     def count(_frame: object, event: str, _argument: object) -> None:
@@ -148,7 +148,7 @@ def counted_calls() -> Iterator[Counter[str]]:
     ["(", "[", "{'a':", "<<", "NOT ", "a.", "size(", "1,", "a = 1 AND ", "- ", "? ", "'' ", "/*", '"', "a IN ["],
 )
 def test_a_piece_again_and_again(scope: Scope, piece: str) -> None:
-    """The stack, and the square of a length, are what a long statement might reach for."""
+    """Long statements must not overflow the stack, nor take quadratic time."""
     for start in ("SELECT * FROM ttt WHERE ", "INSERT INTO ttt VALUE {'a': ", "UPDATE ttt SET a = ", "SELECT ", ""):
         text = (start + piece * 8192)[:8192]
         with counted_calls() as calls, pytest.raises(ApiError):

@@ -1,6 +1,6 @@
-"""Spoiled policy documents: read and canonical, or refused with one of the sentences; never anything else.
+"""Spoiled policy documents: each is parsed into canonical form, or refused with one of the known messages.
 
-`HASHRANGE_FUZZ_REQUESTS` sets how many, `HASHRANGE_FUZZ_SEED` where they start.
+`HASHRANGE_FUZZ_REQUESTS` sets the number of documents, `HASHRANGE_FUZZ_SEED` the first seed.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Spoiled shard iterators, sequence numbers, times and ARNs: read, or refused with one of four errors; never anything else.
+"""Spoiled shard iterators, sequence numbers, times and ARNs: each is accepted, or refused with one of four errors.
 
-`HASHRANGE_FUZZ_REQUESTS` sets how many, `HASHRANGE_FUZZ_SEED` where they start.
+`HASHRANGE_FUZZ_REQUESTS` sets the number of requests, `HASHRANGE_FUZZ_SEED` the first seed.
 """
 
 import os
@@ -41,7 +41,7 @@ NUMBERS = (
 
 
 class Target:
-    """Three streams, one of which has ended and one of which has gone, and iterators of them, some too old."""
+    """Three streams, one of which has ended and one of which is deleted, and iterators of them, some of them expired."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -75,7 +75,7 @@ class Target:
         }
 
     def ask(self, name: str, **members: Any) -> str | None:
-        """The error's code; None for a reply."""
+        """The error's code; None for a success."""
         try:
             self.world.request(name, **members)
         except ApiError as error:
@@ -86,7 +86,7 @@ class Target:
     # --- iterators ----------------------------------------------------------------------------
 
     def iterator(self) -> str:
-        """One that nobody gave out."""
+        """An iterator that no server gave out."""
         make = self.chance.choice((self.random_text, self.truncated, self.swapped, self.flipped, self.mutated))
         return make()[:TEXT_MAX] or "x"
 
@@ -100,7 +100,7 @@ class Target:
         return text[: self.chance.randrange(1, len(text))]
 
     def swapped(self) -> str:
-        """The ARN of one, the place of another."""
+        """An iterator with the ARN of one iterator and the place of another."""
         place = self.chance.choice(self.iterators).rpartition("|")[2]
         arn = self.chance.choice(
             [*self.arns, "arn:aws:dynamodb:us-east-1:000000000000:table/other/stream/x", "", "|1|"]
@@ -108,7 +108,7 @@ class Target:
         return self.chance.choice((f"{arn}|1|{place}", f"{arn}|2|{place}", f"{place}|1|{arn}", f"{arn}|1||1|{place}"))
 
     def flipped(self) -> str:
-        """Bits of its place, or bytes more or fewer."""
+        """An iterator with changed bits, or with bytes cut off or added."""
         arn, _, place = self.chance.choice(self.iterators).rpartition("|")
         content = bytearray(b64decode(place))
         for _ in range(self.chance.randint(1, 3)):
@@ -120,7 +120,7 @@ class Target:
         return spoil_bytes(self.chance.choice(self.iterators).encode(), self.chance).decode(errors="replace")
 
     def forged(self) -> str:
-        """With a check sum that is right, as a server of another folder may have given it out."""
+        """An iterator with a right check sum, as a server on another folder may give it out."""
         chance = self.chance
         now_seconds = self.world.clock.service_time()
         position = Position(
@@ -184,7 +184,7 @@ def test_forged_iterators(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 4))
 def test_spoiled_requests_for_iterators(seed: int) -> None:
-    """An iterator that is given out can be read with."""
+    """An iterator that GetShardIterator returns is accepted by GetRecords."""
     target = Target(seed)
     codes = set()
     for _ in range(ITERATORS // 4):
@@ -198,7 +198,7 @@ def test_spoiled_requests_for_iterators(seed: int) -> None:
 
 
 def test_every_place_in_a_shard_gives_the_rest() -> None:
-    """By sequence number, also by ones that no record has."""
+    """A sequence number gives an iterator for the records from there on, even if no record has that number."""
     target = Target(SEED)
     arn, shard_id = target.arns[-1], target.shard_ids[-2]
     for number in target.numbers:

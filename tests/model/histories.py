@@ -1,9 +1,9 @@
-"""Is there an order in which one client alone could have seen all this? A checker for concurrent reads and writes.
+"""Could one client alone have seen all of this, in some order? A checker for concurrent reads and writes.
 
-Every write appends its own number to the list in each item that it touches. So the final list of an item says in which order it was
-written, and what a read saw says between which two writes it took place. Each write comes before the next one of its item, each
-read after the last write that it saw and before the first that it did not see. All of it can be put into one order exactly if these
-edges make no circle.
+Every write appends its own number to the list in each item that it changes. So the final list of an item shows the order of its
+writes, and the list in a read shows between which two writes it took place. Each write precedes the next one of its item; each
+read follows the last write that it saw and precedes the first that it did not see. One order of all exists exactly if these
+edges form no cycle.
 """
 
 from collections import defaultdict
@@ -12,11 +12,11 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 INITIAL = 0
-"""The write before all others."""
+"""Number of the initial state, before all writes."""
 
 
 class Write(NamedTuple):
-    """Numbers are unique. A write that was refused left nothing behind."""
+    """A write with a unique number. If it was refused, no list may have its number."""
 
     number: int
     items: tuple[str, ...]
@@ -24,14 +24,14 @@ class Write(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was seen at once: item → the numbers in its list."""
+    """A read of several items at once: item → the numbers in its list."""
 
     number: int
     seen: Mapping[str, tuple[int, ...]]
 
 
 def faults_of(writes: Iterable[Write], reads: Iterable[Read], final: Mapping[str, tuple[int, ...]]) -> list[str]:
-    """What cannot be: lost, halved, doubled or invented writes, reads of what never was, and circles."""
+    """Faults: lost, incomplete, doubled or invented writes, reads of states that never existed, and cycles."""
     faults = _faults_of_writes(writes, final)
     edges: dict[object, set[object]] = defaultdict(set)
     for numbers in final.values():

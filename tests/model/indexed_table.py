@@ -1,6 +1,6 @@
-"""A table with secondary indexes as dictionaries: what an index holds, in which order, and what its writes cost.
+"""A table with secondary indexes as dictionaries: the entries of an index, their order, and the capacity of writes.
 
-Values and items are those of `item_model`. Imports nothing from hashrange.
+Values and items are those of `item_model`. This file imports nothing from hashrange.
 """
 
 import random
@@ -9,30 +9,30 @@ from typing import Any, NamedTuple
 from tests.model.item_model import Item, Native, item_bytes, order
 
 ATTRIBUTES = ("a", "b", "c", "d")
-"""What indexes have as keys, besides the table's own keys."""
+"""Attributes that may be index keys, besides the table's own keys."""
 PLAIN = ("note", "more")
-"""What no index has as a key."""
+"""Attributes that are no index keys."""
 Key = tuple[Native, ...]
 
 
 class Index(NamedTuple):
-    """One index."""
+    """An index."""
 
     name: str
     is_global: bool
     hash_names: tuple[str, ...]
     range_names: tuple[str, ...]
     projected: frozenset[str] | None
-    """Names of the attributes that it carries; None: all."""
+    """Names of the projected attributes; None: all."""
 
     def entry(self, item: Item | None) -> Item | None:
-        """What it holds of an item; None for an item that lacks one of its keys."""
+        """The entry of an item; None for an item that lacks one of the index keys."""
         if item is None or any(name not in item for name in self.hash_names + self.range_names):
             return None
         return {name: value for name, value in item.items() if self.projected is None or name in self.projected}
 
     def units(self, old: Item | None, new: Item | None) -> int:
-        """What replacing `old` by `new` costs it."""
+        """The capacity units of the index for replacing `old` by `new`."""
         before, after = self.entry(old), self.entry(new)
         if before == after:
             return 0
@@ -43,7 +43,7 @@ class Index(NamedTuple):
         return old_units + new_units if is_moved else max(old_units, new_units)
 
     def place(self, item: Item) -> tuple[Any, ...]:
-        """Where its entry stands among those of the same hash key; equal for ties."""
+        """The entry's order among those of the same hash key; equal for ties."""
         return tuple(order(item[name]) for name in self.range_names)
 
 
@@ -79,11 +79,11 @@ class Table:
         return tuple(item[name] for name in self.key_names)
 
     def index_keys(self) -> set[str]:
-        """Attributes that some index has as a key."""
+        """Attributes that are a key of some index."""
         return {name for index in self.indexes for name in index.hash_names + index.range_names}
 
     def is_sound(self, item: Item, names: set[str]) -> bool:
-        """True when those of the named attributes that are index keys have the right type and are not empty."""
+        """True if those of the named attributes that are index keys have the right type and are not empty."""
         return all(
             item[name][0] == self.types[name] and item[name][1] not in ("", b"")
             for name in names & self.index_keys()
@@ -91,7 +91,7 @@ class Table:
         )
 
     def put(self, key: Key, item: Item | None) -> dict[str, int]:
-        """Write or remove; returns what each index that is touched is charged."""
+        """Put or delete an item; return the capacity of each index that is written."""
         old = self.items.pop(key, None)
         if item is not None:
             self.items[key] = item
@@ -99,5 +99,5 @@ class Table:
         return {name: count for name, count in units.items() if count}
 
     def entries(self, index: Index) -> list[tuple[Item, Item]]:
-        """(entry, its item) of everything in an index."""
+        """(entry, its item) of all entries of an index."""
         return [(entry, item) for item in self.items.values() if (entry := index.entry(item)) is not None]

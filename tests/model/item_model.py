@@ -1,8 +1,8 @@
-"""A table as a dictionary: what DynamoDB's data plane means, written down a second time. Imports nothing from hashrange.
+"""A table as a dictionary: an independent implementation of DynamoDB's data plane. Imports nothing from hashrange.
 
 Values are pairs (type, content): ("S", str), ("N", Decimal), ("B", bytes), ("SS" / "NS" / "BS", frozenset), ("BOOL", bool),
-("NULL", True), ("L", tuple), ("M", dict). An item is a dict of values. `Refused` holds every message that may be heard: of two
-faults in one update, the service may name either.
+("NULL", True), ("L", tuple), ("M", dict). An item is a dict of values. `Refused` holds every message that is
+right: of two faults in one update, the service may report either.
 """
 
 import base64
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 def to_wire(value: Native) -> dict[str, Any]:
-    """A value as a request holds it."""
+    """A value in the form of requests."""
     kind, content = value
     match kind:
         case "N":
@@ -132,13 +132,13 @@ def resolve(item: Item, path: Path) -> Native | None:
 
 
 def project(item: Item, paths: Iterable[Path]) -> Item:
-    """Only what the paths choose."""
+    """The item reduced to the paths."""
     projected = _project(("M", item), list(paths))
     return {} if projected is None else projected[1]
 
 
 def _project(value: Native, paths: list[Path]) -> Native | None:
-    """The chosen parts of a value; None when it has none of them."""
+    """The selected parts of a value; None when it has none of them."""
     if () in paths:
         return value
     kind, _ = value
@@ -169,7 +169,7 @@ class Action:
         self.value = value
 
     def new_value(self, before: Item) -> Native | None:
-        """What the path shall hold; None for nothing."""
+        """The new value at the path; None: no value."""
         if self.kind == "SET":
             assert self.compute is not None
             return self.compute(before)
@@ -192,7 +192,7 @@ class Action:
 
 
 def changed(value: Native, path: Path, new: Native | None) -> Native:
-    """`value` with another value, or nothing, at a path below it."""
+    """`value` with another value, or none, at a path below it."""
     kind, content = value
     head, rest = path[0], path[1:]
     if kind != ("M" if isinstance(head, str) else "L"):
@@ -211,7 +211,7 @@ def changed(value: Native, path: Path, new: Native | None) -> Native:
 
 
 def updated(before: Item | None, actions: list[Action]) -> Item | None:
-    """The item after actions on different top-level attributes; None when there is, and comes to be, none."""
+    """The item after actions on different top-level attributes; None when there is no item before and after."""
     if before is None and actions and all(action.kind in ("REMOVE", "DELETE") for action in actions):
         return None
     after: Native = ("M", dict(before or {}))
@@ -256,7 +256,7 @@ class ModelTable:
     def write(
         self, key: Item, plan: Callable[[Item | None], Item | None], condition: Test | None
     ) -> tuple[Item | None, Item | None]:
-        """Old and new item, once the condition holds and the plan works."""
+        """Check the condition, apply the plan, and return the old and the new item."""
         old = self.get(key)
         if condition is not None and not condition(old or {}):
             raise Refused(CONDITION_FAILED)
@@ -274,5 +274,5 @@ class ModelTable:
 
 
 def order(value: Native) -> Any:
-    """What scalars of one type sort by."""
+    """The sort order of scalars of one type."""
     return value[1].encode() if value[0] == "S" else value[1]

@@ -1,4 +1,4 @@
-"""Random expressions with what they mean: each comes as text with placeholders, and as a function of a model item."""
+"""Random expressions with their meanings: each is a text with placeholders, and a function of a model item."""
 
 import random
 from collections.abc import Callable
@@ -39,7 +39,7 @@ LISTS = [value for value in OTHERS if value[0] == "L"]
 
 
 class Placeholders:
-    """The names and values of one request's expressions."""
+    """The names and values for the expressions of one request."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -47,7 +47,7 @@ class Placeholders:
         self.values: dict[str, Any] = {}
 
     def path(self, path: Path) -> str:
-        """The text of a path, every name by a placeholder."""
+        """The text of a path, with a placeholder for each name."""
         text = ""
         for element in path:
             if isinstance(element, int):
@@ -64,7 +64,7 @@ class Placeholders:
         return token
 
     def members(self) -> dict[str, Any]:
-        """The members of the request; empty maps are none."""
+        """The request's members ExpressionAttributeNames and ExpressionAttributeValues; empty maps are left out."""
         given = {"ExpressionAttributeNames": self.names, "ExpressionAttributeValues": self.values}
         return {name: value for name, value in given.items() if value}
 

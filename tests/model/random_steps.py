@@ -1,4 +1,4 @@
-"""Random steps on a table: each holds all its chances already, sends one request or reads all pages, and checks what comes back."""
+"""Random steps on a table: each step has its random choices fixed, sends one request or reads all pages, and checks the replies."""
 
 import random
 from collections.abc import Callable
@@ -31,7 +31,7 @@ Step = Callable[[World], None]
 
 
 class Steps:
-    """Random steps; each holds all its chances already."""
+    """Makes random steps, whose random choices are fixed before they run."""
 
     def __init__(self, seed: int, key_types: tuple[str, ...]) -> None:
         self.chance = random.Random(seed)
@@ -52,7 +52,7 @@ class Steps:
         }
 
     def condition(self, to: Placeholders) -> tuple[dict[str, Any], Test | None]:
-        """A ConditionExpression, now and then."""
+        """A ConditionExpression, for some of the requests."""
         if self.chance.random() < 0.6:
             return {}, None
         text, test = random_condition(to, [*FILTER_PATHS, ("pk",)])
@@ -147,7 +147,7 @@ class Steps:
         return step
 
     def query(self) -> Step:
-        """All pages of a random query."""
+        """Read all pages of a random Query."""
         partition = self.key()["pk"]
         to = Placeholders(self.chance)
         text = f"{to.path(('pk',))} = {to.value(partition)}"
@@ -194,14 +194,14 @@ class Steps:
         }  # fmt: skip
 
     def filter(self, to: Placeholders, members: dict[str, Any]) -> Test:
-        """A FilterExpression, now and then, put into `members`."""
+        """Put a FilterExpression into `members`, for some of the requests."""
         if self.chance.random() < 0.5:
             return lambda item: True
         members["FilterExpression"], test = random_condition(to, FILTER_PATHS)
         return test
 
     def scan(self) -> Step:
-        """All pages of all segments."""
+        """Scan all pages of all segments."""
         to = Placeholders(self.chance)
         members = self.page_members(to)
         del members["ScanIndexForward"]
@@ -233,7 +233,7 @@ def _created(key: Item, new: Item | None) -> Item | None:
 
 
 def check_write(told: tuple[Any, tuple[Item | None, Item | None]], returned: Item | None) -> None:
-    """Attributes and capacity of a write's reply."""
+    """Check attributes and capacity in a write's reply."""
     reply, change = told
     assert ("Attributes" in reply) == (returned is not None)
     assert returned is None or item_from_wire(reply["Attributes"]) == returned
@@ -250,7 +250,7 @@ def pages(world: World, name: str, members: dict[str, Any]) -> list[Any]:
 
 
 def check_pages(world: World, name: str, members: dict[str, Any], found: list[Item], test: Test) -> None:
-    """Every page of a read that evaluates `found`, in this order."""
+    """Check every page of a read that evaluates the items `found`, in this order."""
     limit = members["Limit"]
     replies = pages(world, name, members)
     for place, reply in enumerate(replies):

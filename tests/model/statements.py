@@ -1,4 +1,4 @@
-"""Random requests said twice: with expressions, and as a PartiQL statement that must mean the same."""
+"""Random requests in two forms: with expressions, and as a PartiQL statement that must mean the same."""
 
 import random
 import re
@@ -33,11 +33,11 @@ class Said(NamedTuple):
     statement: str
     parameters: list[dict[str, Any]]
     more: dict[str, Any]
-    """Members of ExecuteStatement besides."""
+    """Further members of ExecuteStatement."""
 
 
 class Speaker:
-    """Makes requests; all their chances come from one generator."""
+    """Makes requests; all random choices come from one generator."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -58,7 +58,7 @@ class Speaker:
         return random_condition(to, FILTER_PATHS)[0] if self.chance.random() < likely else None
 
     def translate(self, text: str, to: Placeholders, parameters: list[dict[str, Any]]) -> str:
-        """An expression's text as it stands in a statement; values become literals or parameters, in the order of the text."""
+        """An expression's text in PartiQL; values become literals or parameters, in the order of the text."""
 
         def replace(match: re.Match[str]) -> str:
             token = match.group()
@@ -125,7 +125,7 @@ class Speaker:
         return Said("UpdateItem", asked | to.members(), statement, parameters, {})
 
     def actions(self, to: Placeholders, parameters: list[dict[str, Any]]) -> tuple[str, str]:
-        """An UpdateExpression, and the clauses that say the same."""
+        """An UpdateExpression, and the equivalent clauses of a statement."""
         chance = self.chance
         expression: dict[str, list[str]] = {}
         clauses = []
@@ -173,7 +173,7 @@ class Speaker:
         return Said("GetItem", asked | to.members(), statement, parameters, {"ConsistentRead": True})
 
     def projection(self, asked: dict[str, Any]) -> str:
-        """Top-level attributes, or all: nested ones have another shape in a statement's result."""
+        """Top-level attributes, or all: nested ones have another form in a statement's result."""
         if self.chance.random() < 0.6:
             return "*"
         names = self.chance.sample(["pk", "sk", "g", "h"], self.chance.randint(1, 3))
@@ -181,7 +181,7 @@ class Speaker:
         return ", ".join(map(quoted, names))
 
     def source(self, asked: dict[str, Any]) -> tuple[str, str, str, list[Native], list[Native]]:
-        """What is read: as it stands in FROM, and its key attributes with values for them."""
+        """The source of a read: its text in FROM, and its key attributes with possible values."""
         index = self.chance.choice(SOURCES)
         if index is None:
             asked["ConsistentRead"] = True
@@ -219,7 +219,7 @@ class Speaker:
             where += f" ORDER BY {quoted(sort_name)} DESC"
         statement = f"SELECT {chosen} FROM {source} WHERE {where}"
         said = Said("Query", asked | to.members(), statement, parameters, {})
-        if is_lookup:  # read as GetItem reads it: no page ends, and none goes on
+        if is_lookup:  # read as by GetItem: without pages
             return said._replace(more={"ConsistentRead": True})
         return self.paged(said)
 
@@ -230,7 +230,7 @@ class Speaker:
         source, *_ = self.source(asked)
         chosen = self.projection(asked)
         statement = f"SELECT {chosen} FROM {source}"
-        condition = self.condition(to) if source != '{t}."local"' else None  # for which a Scan fetches the items
+        condition = self.condition(to) if source != '{t}."local"' else None  # because with it a Scan fetches the items
         if condition is not None:
             asked["FilterExpression"] = condition
             statement += f" WHERE {self.translate(condition, to, parameters)}"
@@ -258,7 +258,7 @@ def text_of(text: str) -> str:
 
 
 def literal_of(wire: dict[str, Any]) -> str | None:
-    """A value as a literal; None when it holds bytes, for which there is none."""
+    """A value as a literal; None when it holds bytes, which have no literal."""
     ((kind, content),) = wire.items()
     match kind:
         case "S":

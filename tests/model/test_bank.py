@@ -1,7 +1,7 @@
-"""Concurrent transactions beside single writes and reads, over a store that suspends: a bank, and histories.
+"""Concurrent transactions, single writes and reads, over a store that suspends: a bank, and histories.
 
-The bank: money moves between accounts by transaction, and every reader of all accounts sees the same total. The histories: whatever
-was written and seen must fit into one order (`histories.py`). Everything is driven by a seed; the same seed gives the same run.
+The bank: transactions move money between accounts, and every reader of all accounts sees the same total. The histories: all writes
+and reads must fit into one order (`histories.py`). A seed drives everything; the same seed gives the same run.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ TABLES = ("bank-one", "bank-two")
 
 
 class HalvingStore(SuspendingStore):
-    """A store that is wrong: a transaction's steps are committed one by one, a snapshot is read row by row."""
+    """A wrong store, as control: a transaction's steps are committed one by one, a snapshot is read row by row."""
 
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
@@ -67,7 +67,7 @@ class HalvingStore(SuspendingStore):
 
 
 class World:
-    """Two tables with the items, clients of them, and what they did and saw."""
+    """Two tables with the items, their clients, and the history of writes and reads."""
 
     def __init__(self, seed: int, kind: type[SuspendingStore]) -> None:
         self.chance = random.Random(seed)
@@ -80,7 +80,7 @@ class World:
         self.refused = 0
 
     async def ask(self, operation: str, request: dict[str, Any]) -> Any:
-        """One request; what only meets another one is asked for again, with the same token."""
+        """Send one request; after a conflict with another one it is repeated with the same token."""
         record = OPERATIONS[operation]
         for _ in range(200):
             try:
@@ -101,7 +101,7 @@ class World:
         return self.number
 
     async def set_up(self) -> None:
-        """Both tables; items of even position in the first, the others in the second."""
+        """Create both tables; items of even position are in the first, the others in the second."""
         for name in TABLES:
             await self.ask("CreateTable", {
                 "TableName": name, "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -120,7 +120,7 @@ class World:
 
 
 async def transfer(world: World) -> None:
-    """Move money, if there is enough; now and then the answer is lost and the same is asked for again."""
+    """Move money, if there is enough; sometimes the same request is sent twice, as after a lost answer."""
     source, target = world.chance.sample(ITEMS, 2)
     amount = {":m": {"N": str(world.chance.randint(1, 80))}}
     take = world.place(source) | {
@@ -187,7 +187,7 @@ def story_of(item: Any) -> tuple[int, ...]:
 
 
 async def write_several(world: World) -> None:
-    """A transaction over some items; a check of another one refuses it now and then."""
+    """Run a transaction on some items; sometimes a check of another item refuses it."""
     items = tuple(world.chance.sample(ITEMS, world.chance.randint(2, 3)))
     number = world.next_number()
     actions: list[Any] = [{"Update": append(world, item, number)} for item in items]
@@ -207,7 +207,7 @@ async def write_several(world: World) -> None:
 
 
 async def write_one(world: World) -> None:
-    """A single update; what it returns is a read of the same moment."""
+    """Update one item; its reply is also a read at the same moment."""
     (item,) = world.chance.sample(ITEMS, 1)
     number = world.next_number()
     reply = await world.ask("UpdateItem", append(world, item, number, ReturnValues="ALL_OLD"))
@@ -270,7 +270,7 @@ def test_a_store_that_halves_transactions_is_found_out_by_its_history() -> None:
     [
         ([Read(9, {"a": (1,), "b": ()})], {"a": (1,), "b": (1,)}),  # half of a write
         ([Read(8, {"a": (1,), "b": ()}), Read(9, {"a": (), "b": (2,)})], {"a": (1,), "b": (2,)}),  # two orders
-        ([Read(9, {"a": (3,)})], {"a": (1,)}),  # what never was
+        ([Read(9, {"a": (3,)})], {"a": (1,)}),  # a state that never existed
         ([], {"a": (1, 1), "b": (1,)}),
         ([], {"a": (1,), "b": ()}),
     ],

@@ -1,6 +1,6 @@
-"""Many clients write at once while indexes are created, built, deleted, and come late, over a store that suspends at every call.
+"""Many clients write while indexes are created, built, deleted and delayed, over a store that suspends at every call.
 
-Whatever they did: in the end every index holds exactly what the items of its table say.
+In the end every index must hold exactly the entries of its table's items.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ Item = dict[str, Any]
 
 
 class Crowd:
-    """A table, its clients and the jobs that serve it."""
+    """A table, its clients and its jobs."""
 
     def __init__(self, data_dir: Path, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -72,7 +72,7 @@ class Crowd:
         await self.check()
 
     async def work(self, job: Job) -> None:
-        """Slices until everybody is done, then until nothing is left."""
+        """Run slices of jobs until all clients have ended, then until no work is left."""
         while await job.run_slice() is not None or not self.is_over:
             for _ in range(self.chance.randint(1, 10)):
                 await PAUSE
@@ -89,7 +89,7 @@ class Crowd:
         return f"i{self.chance.randrange(KEYS)}"
 
     def value(self) -> Item:
-        """Sometimes one that an index does not take; so its writes are refused while there is one."""
+        """A random value, sometimes one that an index refuses, so that its writes are refused while that index exists."""
         return {"N": "1"} if self.chance.random() < 0.05 else {"S": self.chance.choice("abc")}
 
     def item(self, key: str) -> Item:
@@ -123,7 +123,7 @@ class Crowd:
         await self.ask("TransactWriteItems", TransactItems=updates)
 
     async def administrator(self) -> None:
-        """Creates and deletes indexes, as far as the table's state allows."""
+        """Create and delete indexes, as far as the table's state allows."""
         for _ in range(STEPS):
             name, attribute = self.chance.choice(list(INDEXES.items()))
             projection = {"ProjectionType": "KEYS_ONLY" if name.startswith("keys") else "ALL"}

@@ -1,7 +1,7 @@
 """Random writes of all kinds while entries of global indexes come late, with kills and restarts, over both stores.
 
-At any time all indexes of the table show it as it was after one of its commits: never a later one first, never half a
-transaction, never back again; and in the end as it is.
+At any time, all indexes show the table as it was after one and the same commit: never half a transaction, never an
+earlier commit than before; and in the end the current table.
 """
 
 import random
@@ -27,7 +27,7 @@ Items = dict[str, Item]
 
 
 def expected(items: Items) -> dict[str, Items]:
-    """Index → its entries by item, when all is in it."""
+    """Index → its entries by item, once all entries are written."""
     return {
         name: {
             key: item if names is None else {one: value for one, value in item.items() if one in names}
@@ -39,7 +39,7 @@ def expected(items: Items) -> dict[str, Items]:
 
 
 class Walk:
-    """A world, the commits whose entries may be missing still, and what the indexes last showed."""
+    """A world, the commits whose entries may be missing, and the state that the indexes last showed."""
 
     def __init__(self, data_dir: Path, seed: int, *, is_suspending: bool) -> None:
         self.chance = random.Random(seed)
@@ -75,7 +75,7 @@ class Walk:
     # --- writes ---------------------------------------------------------------------------------
 
     def committed(self, changes: dict[str, Item | None]) -> None:
-        """One commit."""
+        """Note one commit."""
         self.waiting.append(changes)
         show(self.items, changes)
 
@@ -88,7 +88,7 @@ class Walk:
         return item | {name: {"S": self.chance.choice("ab")} for name in ("x", "y") if self.chance.random() < 0.7}
 
     def update_of(self, key: str) -> tuple[Item, Item]:
-        """Members of a request, and the item afterwards."""
+        """Members of a random update, and the item afterwards."""
         self.numbers += 1
         name = self.chance.choice("xy")
         number, value = {"N": str(self.numbers)}, {"S": self.chance.choice("abc")}
@@ -122,7 +122,7 @@ class Walk:
         self.committed({key: None})
 
     def batch(self) -> None:
-        """One commit for each write."""
+        """Write a batch; each of its writes is a commit."""
         requests: list[Any] = []
         for key in self.some_keys(4):
             if self.chance.random() < 0.3:
@@ -135,7 +135,7 @@ class Walk:
         assert self.world.request("BatchWriteItem", RequestItems={TABLE: requests})["UnprocessedItems"] == {}
 
     def transact(self) -> None:
-        """One commit for all."""
+        """Run a transaction; all its writes are one commit."""
         actions: list[Any] = []
         changes: dict[str, Item | None] = {}
         for key in self.some_keys(3):
@@ -161,7 +161,7 @@ class Walk:
     # --- reads ----------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """The indexes show the table as after the commit last shown, or a later one."""
+        """Check that the indexes show the table after the last shown commit, or after a later one."""
         entries = {name: self.world.entries(name) for name in INDEXES}
         seen = dict(self.shown)
         for count in range(len(self.waiting) + 1):
@@ -174,7 +174,7 @@ class Walk:
         raise AssertionError(f"the indexes show {entries}, which the table never was")
 
     def drain(self) -> None:
-        """In the end nothing is missing."""
+        """Check that in the end no entry is missing."""
         self.world.clock.advance(max(DELAYS_SECONDS))
         assert self.world.apply() is None
         assert {name: self.world.entries(name) for name in INDEXES} == expected(self.items)
@@ -182,7 +182,7 @@ class Walk:
 
 
 def show(items: Items, changes: dict[str, Item | None]) -> None:
-    """Let a commit take place in `items`."""
+    """Apply a commit to `items`."""
     for key, item in changes.items():
         if item is None:
             items.pop(key, None)

@@ -1,6 +1,6 @@
 """Random tables with random indexes, all kinds of writes and reads, delays, kills and restarts, against a simple model.
 
-Entries of local indexes come with their item; before a global index is read, all that waits is let in.
+Entries of local indexes are written with their item; before a global index is read, all its pending entries are written.
 """
 
 import random
@@ -27,7 +27,7 @@ CONTENTS: dict[str, list[Any]] = {
 EMPTY: dict[str, Native] = {"S": ("S", ""), "B": ("B", b"")}
 CODES = {"TransactWriteItems": "TransactionCanceledException"}
 EMPTY_VALUE = "cannot contain an empty"
-"""Told of a key, it refuses a transaction as a whole and is no reason."""
+"""Message for an empty key value, which refuses a whole transaction and is never a cancellation reason."""
 
 
 class Walk:
@@ -75,7 +75,7 @@ class Walk:
                 for name in self.table.key_names}  # fmt: skip
 
     def attribute(self, name: str) -> Native:
-        """Mostly what an index takes, sometimes not."""
+        """A random value, usually one that an index accepts."""
         kind = self.table.types[name]
         if self.chance.random() < 0.04:
             return EMPTY.get(kind, ("BOOL", True))
@@ -92,7 +92,7 @@ class Walk:
         return item | {name: self.plain() for name in PLAIN if self.chance.random() < 0.5}
 
     def update_of(self) -> tuple[dict[str, Any], Item, Item | None, bool]:
-        """Members of a request, the key, the item afterwards, and whether it will be accepted."""
+        """Members of a random update, the key, the item afterwards, and whether the update must be accepted."""
         key = self.key_item()
         old = self.table.items.get(self.table.key_of(key))
         item = dict(old or key)
@@ -253,7 +253,7 @@ class Walk:
         self.read("Query", index, members, entries)
 
     def range_term(self, name: str, held: Native, entries: list[Any], operand: Any) -> tuple[str, list[Any]]:
-        """A condition on a range key, and what it leaves."""
+        """A condition on a range key, and the entries that meet it."""
         low = order(held)
         operator = self.chance.choice(("=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"))
         if operator == "BETWEEN":
@@ -284,7 +284,7 @@ class Walk:
         assert sum(counts) == len(self.table.entries(index))
 
     def read(self, name: str, index: Index, members: dict[str, Any], entries: list[tuple[Item, Item]]) -> None:
-        """All of it at once, then in some other way: both must be what the model has."""
+        """Read everything at once, then in another way; compare both with the model."""
         members = members | {"ConsistentRead": not index.is_global}
         reply = self.ask(name, **members)
         found = [item_from_wire(item) for item in reply["Items"]]
@@ -300,7 +300,7 @@ class Walk:
         self.read_in_part(name, index, members, pairs)
 
     def read_in_part(self, name: str, index: Index, members: dict[str, Any], pairs: list[tuple[Item, Item]]) -> None:
-        """With a limit, a filter, a projection; page by page."""
+        """Read page by page with a limit, a filter or a projection."""
         limit = self.chance.choice((None, 1, 2, 3))
         carried = index.projected or frozenset((*self.table.key_names, *ATTRIBUTES, *PLAIN))
         is_filtered = self.chance.random() < 0.4
@@ -348,7 +348,7 @@ class Walk:
 
     @staticmethod
     def check_units(index: Index, consumed: Any, part: list[tuple[Item, Item]], fetches: bool) -> None:
-        """Entries are rounded once, fetched items one by one; consistent reads cost double."""
+        """Check capacity: entries are rounded up together, fetched items one by one; consistent reads cost double."""
         unit = 0.5 if index.is_global else 1.0
         entry_units = max(1, -(-sum(item_bytes(entry) for entry, _ in part) // 4096)) * unit
         fetched_units = sum(-(-item_bytes(item) // 4096) * unit for _, item in part) if fetches else 0
@@ -374,7 +374,7 @@ def schema(hash_names: tuple[str, ...], range_names: tuple[str, ...]) -> list[di
 
 
 def described(index: Index, table: Table) -> dict[str, Any]:
-    """The index as CreateTable has it."""
+    """The index as CreateTable takes it."""
     keys = {*table.key_names, *index.hash_names, *index.range_names}
     projection: dict[str, Any] = {"ProjectionType": "ALL"}
     if index.projected is not None:
@@ -390,7 +390,7 @@ def described(index: Index, table: Table) -> dict[str, Any]:
 
 
 def arms(consumed: dict[str, Any]) -> dict[str, float]:
-    """What each index was charged."""
+    """Capacity of each index."""
     both = consumed.get("GlobalSecondaryIndexes", {}) | consumed.get("LocalSecondaryIndexes", {})
     return {name: arm["CapacityUnits"] for name, arm in both.items()}
 

@@ -1,5 +1,5 @@
 """Random writes of every kind to a table with local indexes: its item collections have the size that a model gives them,
-grow to their limit and never beyond, and keep their figures through restarts. Kills: tests/crash.
+grow to their limit and never beyond, and keep their sizes through restarts. For kills see tests/crash.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ INDEXES = {
 
 Item = dict[str, dict[str, str]]
 Put = tuple[Item, Item | None]
-"""A key and the whole item that shall stand there; None: no item."""
+"""A key and the item to be written there; None: delete."""
 
 
 def described(name: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def described(name: str) -> dict[str, Any]:
 
 
 def counted_bytes(item: Item | None) -> int:
-    """What an item adds to its collection: itself and its entries in local indexes."""
+    """An item's share of its collection's size: the item and its entries in local indexes."""
     if item is None:
         return 0
     size_bytes = item_bytes(item_from_wire(item))
@@ -65,7 +65,7 @@ def counted_bytes(item: Item | None) -> int:
 
 
 class Walk:
-    """A table over a store, and what must be in it."""
+    """A table over a store, and its expected content."""
 
     def __init__(self, folder: Path, seed: int, *, is_suspending: bool) -> None:
         self.folder = folder
@@ -93,7 +93,7 @@ class Walk:
         )
 
     def open(self) -> None:
-        """Every other walk lets entries of the global index wait, which count nowhere."""
+        """Open the store; with odd seeds, entries of the global index are delayed. They never count as collection size."""
         delay = (lambda: 5.0) if self.seed % 2 else None
         self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, delay, LIMIT_BYTES)
         store: WholeStore = as_distributed(self.embedded, self.seed) if self.is_suspending else self.embedded
@@ -122,11 +122,11 @@ class Walk:
         return {name: {"S": self.chance.choice("abc") * self.chance.randint(1, 40)} for name in names}
 
     def written(self, key: Item) -> Item | None:
-        """What a random write makes of a key."""
+        """The item of a random write of this key; None: delete."""
         return None if self.chance.random() < 0.25 else key | self.attributes()
 
     def puts(self) -> list[Put]:
-        """Writes of different keys."""
+        """Random writes of different keys."""
         keys = {(key["pk"]["S"], key["sk"]["S"]): key for key in [self.key() for _ in range(self.chance.randint(1, 4))]}
         return [(key, self.written(key)) for key in keys.values()]
 
@@ -168,7 +168,7 @@ class Walk:
         self.expect(puts, "TransactWriteItems", TransactItems=actions)
 
     def batch(self) -> None:
-        """A batch ends at the first write that is refused."""
+        """Write a batch; it ends at the first write that is refused."""
         puts = self.puts()
         requests: list[Any] = [
             {"DeleteRequest": {"Key": key}} if item is None else {"PutRequest": {"Item": item}} for key, item in puts
@@ -184,7 +184,7 @@ class Walk:
     # --- the model ---------------------------------------------------------------------------------
 
     def expect(self, puts: Sequence[Put], name: str, **members: Any) -> None:
-        """WholeStore and model take the writes, or refuse them, alike."""
+        """Check that the store accepts or refuses the writes as the model does."""
         is_refused = self.is_too_much(puts)
         assert self.refuses(name, **members) == is_refused, (name, members)
         if not is_refused:
@@ -200,7 +200,7 @@ class Walk:
         return False
 
     def is_too_much(self, puts: Sequence[Put]) -> bool:
-        """True when the writes together make a collection grow beyond the limit."""
+        """True if the writes together make a collection grow beyond the limit."""
         added: dict[str, int] = {}
         for key, item in puts:
             grown_bytes = counted_bytes(item) - counted_bytes(self.items.get(place(key)))
@@ -218,7 +218,7 @@ class Walk:
         return sum(counted_bytes(item) for (pk, _), item in self.items.items() if pk == partition)
 
     def stored_bytes(self, partition: str) -> int:
-        """What the store says."""
+        """The collection's size in the store."""
         table = self.embedded.catalog.find("000000000000", "us-east-1", TABLE)
         assert table is not None
         key = table.lookup_key({"pk": {"S": partition}, "sk": {"S": "any"}})

@@ -1,7 +1,7 @@
-"""Random operations on items against a dictionary, over every store, with restarts: both must always tell the same.
+"""Random operations on items compared with a dictionary, over every store, with restarts: both must always give the same result.
 
-A walk's steps are data, made from its seed before it starts; so a failing walk is cut down to the shortest one found that still
-fails, and told with its seed.
+A walk's steps are data, made from its seed before it starts; so a failing walk can be reduced to the shortest one found that still
+fails, which is reported with its seed.
 """
 
 import random
@@ -24,7 +24,7 @@ SHRINK_TRIES = 300
 
 
 def failure(steps: list[Step], make_world: Callable[[], World]) -> tuple[int, Exception] | None:
-    """At which step a walk fails, and how; None when it does not."""
+    """The step at which a walk fails, and the reason; None when it passes."""
     world = make_world()
     try:
         for place, step in enumerate(steps):
@@ -38,7 +38,7 @@ def failure(steps: list[Step], make_world: Callable[[], World]) -> tuple[int, Ex
 
 
 def shrink(steps: list[Step], make_world: Callable[[], World]) -> list[Step]:
-    """Fewer steps that still fail: parts are left out while that is so, smaller and smaller ones."""
+    """A shorter walk that still fails: parts of ever smaller size are removed while it fails."""
     tries = 0
     width = len(steps) // 2
     while width and tries < SHRINK_TRIES:
@@ -78,7 +78,7 @@ def walk(seed: int, kind: str, data_dir: Path | None) -> None:
 
 
 def describe(step: Step) -> str:
-    """A step's kind and what it sends."""
+    """A step's kind and its request."""
     held = {
         name: cell.cell_contents for name, cell in zip(step.__code__.co_freevars, step.__closure__ or (), strict=True)
     }
@@ -105,7 +105,7 @@ def test_a_table_is_a_dictionary_over_a_store_that_suspends(seed: int) -> None:
 
 
 def interleave(chance: random.Random, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Run operations at once, each step of one at random; their replies and refusals in the order given."""
+    """Run operations concurrently, in random order step by step; return replies and refusals in the given order."""
     results: dict[int, Any] = {}
     running = dict(enumerate(coroutines))
     while running:

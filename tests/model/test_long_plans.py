@@ -1,6 +1,7 @@
-"""Many plans that take long, one beside the other: nothing that was acknowledged is lost, no transaction is torn, no read sees half of one.
+"""Many long plans at the same time: no acknowledged write is lost, no transaction is torn, no read sees half of one.
 
-Writers are greenlets, as the server's workers are: a plan gives way in its midst, and a seed says who goes on. Rows count what was done to them.
+Writers are greenlets, like the server's workers: a plan gives way while it runs, and a seed decides which greenlet runs next. Rows count
+their writes.
 """
 
 import random
@@ -30,7 +31,7 @@ TOLD_BYTES_MAX = 4_000_000
 
 
 class Hub:
-    """Runs greenlets in an order that a seed gives."""
+    """Runs greenlets in an order given by a seed."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -38,13 +39,13 @@ class Hub:
         self.ready: list[greenlet.greenlet] = []
 
     def give_way(self) -> None:
-        """Now and then, others go on first."""
+        """Sometimes let other greenlets run first."""
         if self.chance.random() < 0.6:
             note_way_given()
             self.main.switch()
 
     def do(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """To its end; whenever it suspends, others go on."""
+        """Run a coroutine to its end; other greenlets run whenever it suspends."""
         while True:
             try:
                 coroutine.send(None)
@@ -62,7 +63,7 @@ class Hub:
 
 
 class Counting:
-    """A table whose items count the writes of them, and how often each was acknowledged."""
+    """A table whose items count their writes, and the acknowledged writes of each item."""
 
     def __init__(self, store: EmbeddedStore, hub: Hub) -> None:
         self.store, self.hub, self.chance = store, hub, hub.chance
@@ -72,7 +73,7 @@ class Counting:
         return table_of(self.store).item_key({"pk": {"S": name}, "sk": {"S": "0"}})
 
     def add(self, name: str) -> Plan:
-        """One more, with an entry elsewhere and of another size."""
+        """A plan that adds one to an item's count and changes its size and its index entry."""
         g, length = self.chance.choice("xyz"), self.chance.choice([1, 400])
 
         def plan(old: Row | None) -> Row:
@@ -87,7 +88,7 @@ class Counting:
         return plan
 
     def write(self) -> None:
-        """One writer."""
+        """Run one writer."""
         for _ in range(ROUNDS):
             names = self.chance.sample(NAMES, self.chance.randint(1, 4))
             kind = self.chance.random()
@@ -100,14 +101,14 @@ class Counting:
                 self.acknowledged.update(names)
 
     def write_all(self) -> None:
-        """Only transactions of all items, which must stay equal in what they count of them."""
+        """Write only transactions on all items, whose counts must stay equal."""
         for _ in range(ROUNDS):
             steps = [TransactionStep(table_of(self.store), self.key(name), self.add(name)) for name in NAMES]
             self.hub.do(self.store.transact(steps, None))
             self.acknowledged.update(NAMES)
 
     def read(self, *, are_equal: bool) -> None:
-        """All items together."""
+        """Read all items in one snapshot."""
         for _ in range(ROUNDS):
             places = [(table_of(self.store), self.key(name)) for name in NAMES]
             rows = self.hub.do(self.store.snapshot_get(places, TOLD_BYTES_MAX))

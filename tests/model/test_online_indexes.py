@@ -1,4 +1,4 @@
-"""Random writes while indexes come and go, are built slice by slice, wait for their time, and the store restarts, or is killed."""
+"""Random writes while indexes are created, built slice by slice, delayed and deleted, and the store is restarted or killed."""
 
 import random
 from pathlib import Path
@@ -11,16 +11,16 @@ from tests.unit.jobs.world import World
 STEPS = 1200
 KEYS = 900
 ITEMS_MIN = 600
-"""More than two slices go through."""
+"""More items than two slices build."""
 VALUES: list[dict[str, Any] | None] = [
     {"S": "a"}, {"S": "b"}, {"S": "c"}, {"S": ""}, {"N": "1"}, {"S": "x" * 2049}, {"L": []}, None,
 ]  # fmt: skip
-"""Half of them have no place in an index."""
+"""Random values; half of them cannot be in an index."""
 INDEXES = {"by-x": "x", "by-y": "y", "keys-of-x": "x"}
 
 
 class Walk:
-    """A world, and what must be in it."""
+    """A world, and its expected content."""
 
     def __init__(self, data_dir: Path, seed: int, *, is_suspending: bool) -> None:
         self.chance = random.Random(seed)
@@ -48,7 +48,7 @@ class Walk:
             self.world.apply()
 
     def attributes(self) -> dict[str, Any]:
-        """What an item may hold: with an index on an attribute, only what the index takes."""
+        """Random attributes of an item; an attribute with an index gets only values that the index accepts."""
         indexes = self.world.described().get("GlobalSecondaryIndexes", [])
         held = {index["KeySchema"][0]["AttributeName"] for index in indexes}
         chosen = {name: self.chance.choice(VALUES[:3] if name in held else VALUES) for name in ("x", "y")}
@@ -88,7 +88,7 @@ class Walk:
         self.world.kill()
 
     def change_indexes(self) -> None:
-        """Take an index away, or add one, if none is being built."""
+        """Delete an index, or create one if none is being built."""
         name = self.chance.choice(list(INDEXES))
         index = self.world.index(name)
         ongoing = self.world.described().get("GlobalSecondaryIndexes", [])
@@ -101,7 +101,7 @@ class Walk:
             self.world.delete(name)
 
     def check(self) -> None:
-        """Every index that is complete holds what it must, once nothing waits any more."""
+        """Check the entries of every ACTIVE index once no entry is pending."""
         self.world.clock.advance(3.0)
         self.world.apply()
         for index in self.world.described().get("GlobalSecondaryIndexes", []):

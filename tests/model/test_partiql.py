@@ -1,6 +1,6 @@
-"""Random statements and the expression calls that mean the same, on twin tables: both must always tell the same.
+"""Random statements and the equivalent requests with expressions, on twin tables: both must always give the same result.
 
-What is compared: items, pages and their continue keys, capacity for table and indexes, refusals, and in the end every row and index
+Compared are: items, pages and their LastEvaluatedKey, capacity for table and indexes, refusals, and in the end every row and index
 entry. `HASHRANGE_TEST_PARTIQL_STEPS` sets how many steps a walk has.
 """
 
@@ -28,7 +28,7 @@ CONDITION_FAILED = "The conditional request failed"
 
 
 class Twins:
-    """Two tables of the same form over one store."""
+    """Two equal tables over one store."""
 
     def __init__(self, kind: str, seed: int) -> None:
         self.embedded = open_store(None, SystemClock(), None)
@@ -44,14 +44,14 @@ class Twins:
         return drive(run_operation(self.scope, record, request))
 
     def outcome(self, operation: str, members: dict[str, Any]) -> Any:
-        """The reply, or the refusal's words."""
+        """The reply, or the refusal's message."""
         try:
             return self.ask(operation, members)
         except ApiError as refusal:
             return f"{refusal.message}"
 
     def propagate(self) -> None:
-        """Let all writes come into the global index."""
+        """Write all pending entries of the global index."""
         if self.suspending is not None:
             asyncio.run(self.suspending.propagate())
 
@@ -76,7 +76,7 @@ def table_request(name: str) -> dict[str, Any]:
 
 
 def check(twins: Twins, said: Said) -> None:
-    """Both forms of one request, all pages of it."""
+    """Compare both forms of one request, on all pages."""
     figures = {"ReturnConsumedCapacity": "INDEXES"}
     members = {"TableName": ORDINARY, **said.members, **figures}
     statement = said.statement.replace("{t}", SAID)
@@ -100,7 +100,7 @@ def check(twins: Twins, said: Said) -> None:
 
 
 def items_of(said: Said, reply: dict[str, Any]) -> list[Any]:
-    """What a statement must give for a call's reply."""
+    """The items that a statement must return where the call returns this reply."""
     if said.operation in ("Query", "Scan"):
         return list(reply["Items"])
     member = reply.get("Item" if said.operation == "GetItem" else "Attributes")
@@ -123,13 +123,13 @@ CODES = {CONDITION_FAILED: "ConditionalCheckFailed", DUPLICATE: "DuplicateItem"}
 
 
 def without_returning(said: Said) -> Said:
-    """The same write, which returns nothing."""
+    """The same write, without a ReturnValues member."""
     members = {name: member for name, member in said.members.items() if name != "ReturnValues"}
     return said._replace(members=members, statement=said.statement.partition(" RETURNING ")[0])
 
 
 def group(speaker: Speaker, operations: set[str], size: int) -> list[Said]:
-    """So many requests of these kinds, each about another item."""
+    """This many requests of these operations, each for another item."""
     found: dict[str, Said] = {}
     while len(found) < size:
         said = speaker.make()
@@ -145,7 +145,7 @@ def statement_of(said: Said) -> dict[str, Any]:
 
 
 def reasons_of(twins: Twins, operation: str, members: dict[str, Any]) -> Any:
-    """The reply, the reasons of a cancelled transaction, or a refusal's words."""
+    """The reply, the reasons of a cancelled transaction, or a refusal's message."""
     try:
         return twins.ask(operation, members)
     except ApiError as refusal:
@@ -153,7 +153,7 @@ def reasons_of(twins: Twins, operation: str, members: dict[str, Any]) -> Any:
 
 
 def check_transaction(twins: Twins, group: list[Said]) -> None:
-    """The same writes in one transaction, both ways."""
+    """Compare both forms of the same writes, each in one transaction."""
     actions = [{ACTIONS[said.operation]: {"TableName": ORDINARY, **said.members}} for said in group]
     figures = {"ReturnConsumedCapacity": "INDEXES"}
     expected = reasons_of(twins, "TransactWriteItems", {"TransactItems": actions, **figures})
@@ -175,7 +175,7 @@ def check_transaction(twins: Twins, group: list[Said]) -> None:
 
 
 def check_batch(twins: Twins, group: list[Said]) -> None:
-    """A batch of statements, and the calls one by one."""
+    """Compare a batch of statements with the calls one by one."""
     replies = twins.ask("BatchExecuteStatement", {
         "Statements": [statement_of(said) | said.more for said in group], "ReturnConsumedCapacity": "INDEXES",
     })  # fmt: skip

@@ -1,4 +1,4 @@
-"""Random operations on a store against two dicts, with restarts: both must always tell the same."""
+"""Random operations on a store compared with two dicts, with restarts: both must always give the same result."""
 
 import random
 from pathlib import Path
@@ -18,13 +18,13 @@ KEYS = [bytes((first, second)) for first in (0, 1, 127, 255) for second in (0, 7
 
 
 class Model:
-    """What a store must hold: per table name, key → row."""
+    """The expected content of a store: per table name, key → row."""
 
     def __init__(self) -> None:
         self.tables: dict[str, dict[bytes, Row]] = {}
 
     def page(self, name: str, span: Span, limit_rows: int, limit_bytes: int) -> tuple[list[Row], bool]:
-        """Rows, and whether the span ended, by the words of `Store.page`."""
+        """Rows, and whether the span ended, as `Store.page` defines it."""
         rows = self.tables[name]
         keys = sorted((key for key in rows if span.lower <= key < span.upper), reverse=span.is_reverse)
         found: list[Row] = []
@@ -51,7 +51,7 @@ class Walk:
         return self.store.catalog.find("000000000000", "us-east-1", name)
 
     def step(self) -> None:
-        """One operation, on a table that exists or not."""
+        """Run one operation, on a table that exists or not."""
         name = self.chance.choice(NAMES)
         table = self.table(name)
         assert (table is not None) == (name in self.model.tables)
@@ -66,7 +66,7 @@ class Walk:
         assert statistics_of(self.store, table.source_id) == (len(sizes), sum(sizes))
 
     def write(self, name: str, table: OpenTable) -> None:
-        """Insert, replace or delete."""
+        """Insert, replace or delete a row."""
         key = self.chance.choice(KEYS)
         rows = self.model.tables[name]
         new = None if self.chance.random() < 0.3 else row_of(self.chance.randint(1, 3), self.chance.randbytes(1))
@@ -78,13 +78,13 @@ class Walk:
             rows[key] = new
 
     def read(self, name: str, table: OpenTable) -> None:
-        """One row."""
+        """Read one row."""
         key = self.chance.choice(KEYS)
         row = finish(self.store.get(table.source_id, Key(key), consistent=self.chance.random() < 0.5))
         assert row == self.model.tables[name].get(key)
 
     def page(self, name: str, table: OpenTable) -> None:
-        """A span with limits."""
+        """Read a span with limits."""
         span = Span(self.chance.choice(KEYS), self.chance.choice(KEYS), self.chance.random() < 0.5)
         limits = self.chance.randint(1, 20), self.chance.randint(1, 40)
         page = finish(self.store.page(table.source_id, span, *limits, consistent=True))
@@ -96,11 +96,11 @@ class Walk:
         del self.model.tables[name]
 
     def create_again(self, name: str, _table: OpenTable) -> None:
-        """A name that is taken."""
+        """Create a table whose name is taken."""
         assert finish(self.store.catalog.create(table_maker(name))) is None
 
     def restart(self) -> None:
-        """Close and open again; on disk only."""
+        """Close and open the store; on disk only."""
         self.store.close_now()
         self.store = open_store(self.data_dir, SystemClock(), None)
 

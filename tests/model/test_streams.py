@@ -1,7 +1,7 @@
-"""Random writes of all kinds, while streams go on and off, shards roll, partitions split and stores are killed: the records rebuild the table.
+"""Random writes while streams are turned on and off, shards roll, partitions split and stores are killed: the records rebuild the table.
 
-Whoever reads all shards of a stream, parents before children, and replays them on what the table held when the stream began, has the table, and
-its index. The images of each item's records are a chain without a gap.
+All shards of a stream, read parents first and replayed on the table as it was when the stream began, give the current table and its
+index. The images of each item's records form a chain without a gap.
 """
 
 import random
@@ -29,13 +29,13 @@ STEPS = 400
 KEYS = 24
 PARTITION_BYTES = 1500
 STREAM_SECONDS_MAX = 20 * HOUR
-"""So long a stream is on at most: all its records can still be read."""
+"""Longest time that a stream is on, so that all its records can still be read."""
 SPELLINGS = ("7", "7.0", "0.7e1", "70e-1")
 Item = dict[str, Any]
 
 
 class Ended(NamedTuple):
-    """A stream that is off, and what it tells of."""
+    """A stream that is off, and the items before and after it."""
 
     arn: str
     before: dict[str, Item]
@@ -44,7 +44,7 @@ class Ended(NamedTuple):
 
 
 class Walk:
-    """A world, and what its streams must tell."""
+    """A world, and the expected records of its streams."""
 
     def __init__(self, data_dir: Path, seed: int, *, is_suspending: bool) -> None:
         self.chance = random.Random(seed)
@@ -99,7 +99,7 @@ class Walk:
         self.world.ask("PutItem", Item=self.some_item(key))
 
     def same(self) -> None:
-        """The item that is there, in other words: no record may come of it."""
+        """Put an existing item in another spelling, which must make no record."""
         items = list(self.items().values())
         if not items:
             return
@@ -140,7 +140,7 @@ class Walk:
         self.world.ask("DeleteItem", Key=key)
 
     def transact(self) -> None:
-        """Sometimes one of its checks fails, and nothing is written."""
+        """Run a transaction; sometimes one of its checks fails, and nothing is written."""
         actions: list[Item] = []
         for key in self.some_keys(self.chance.randint(1, 5)):
             if self.chance.random() < 0.3:
@@ -199,7 +199,7 @@ class Walk:
         self.world.split()
 
     def turn(self) -> None:
-        """The stream off, or another one on; items that were written before it are none of its records."""
+        """Turn the stream off, or a new one on; items written before are not in its records."""
         items, now_seconds = self.items(), self.world.clock.service_time()
         if self.arn is None:
             self.arn = switch_on(self.world)
@@ -239,7 +239,7 @@ class Walk:
                 assert self.judge(one.arn, one.before) == one.after
 
     def judge(self, arn: str, before: dict[str, Item]) -> dict[str, Item]:
-        """What follows from the records of a stream."""
+        """The table that follows from the records of a stream."""
         limit = self.chance.choice((1, 5, 1000))
         numbers: set[int] = set()
         records = []

@@ -1,6 +1,6 @@
 """Random writes of all kinds and a clock that moves, over both stores, with kills and restarts, while time to live is turned on and off.
 
-A model of a few lines says which items there are: what has expired goes when the job has run, and nothing else ever does.
+A model of a few lines knows which items must exist: expired items are deleted when the job has run, and no others.
 """
 
 import random
@@ -20,7 +20,7 @@ Item = dict[str, Any]
 
 
 class Walk:
-    """A world, and what must be in it."""
+    """A world, and its expected content."""
 
     def __init__(self, data_dir: Path, seed: int, *, is_suspending: bool) -> None:
         self.chance = random.Random(seed)
@@ -72,7 +72,7 @@ class Walk:
     def put(self) -> None:
         (key,) = self.some_keys(1)
         item = self.some_item(key)
-        if key in self.items and self.chance.random() < 0.3:  # its times stay
+        if key in self.items and self.chance.random() < 0.3:  # the times of its attributes stay
             times = {name: self.items[key][name] for name in ATTRIBUTES if name in self.items[key]}
             item = {name: value for name, value in item.items() if name not in ATTRIBUTES} | times
         self.world.ask("PutItem", Item=item)
@@ -117,14 +117,14 @@ class Walk:
     # --- what else happens ----------------------------------------------------------------------
 
     def turn(self) -> None:
-        """Time to live on by one of the attributes, or off."""
+        """Turn time to live on by one of the attributes, or off."""
         is_on = self.attribute is None
         name = self.attribute or self.chance.choice(ATTRIBUTES)
         self.world.ask("UpdateTimeToLive", TimeToLiveSpecification={"Enabled": is_on, "AttributeName": name})
         self.attribute = name if is_on else None
 
     def expire(self) -> None:
-        """All goes that expired at least a second ago: what had expired when it was written waits for so long."""
+        """Run the job and check it: it may delete only items that expired at least `delay_seconds` ago."""
         before = self.found()
         assert before == self.items
         self.world.expire()
@@ -140,7 +140,7 @@ class Walk:
         assert found == self.items
 
     def settle(self) -> None:
-        """Nothing is left that has expired, once there was time for it."""
+        """Check that no expired item is left, after enough time."""
         self.world.clock.advance(self.delay_seconds + 1)
         self.expire()
         until_seconds = self.world.clock.service_time() - self.delay_seconds - 1
@@ -148,7 +148,7 @@ class Walk:
         assert all(time is None or time > until_seconds for time in times)
 
     def expiry(self, item: Item) -> float | None:
-        """When an item expires, as the model has it."""
+        """When an item expires, by the model."""
         number = item.get(self.attribute, {}).get("N") if self.attribute is not None else None
         now_seconds = self.world.clock.service_time()
         if number is None or not now_seconds - EXPIRY_AGE_MAX_SECONDS <= float(number) < 10**12:

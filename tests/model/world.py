@@ -1,4 +1,4 @@
-"""A table over one of the stores, driven operation by operation, and the model that it is held against."""
+"""A table over one of the stores, driven operation by operation, and the model with which it is compared."""
 
 import shutil
 from collections.abc import Callable, Coroutine
@@ -21,7 +21,7 @@ TABLE = "model"
 
 
 def drive(soon: Soon[Any]) -> Any:
-    """Run an operation to its end, whatever turns it gives away."""
+    """Run an operation to its end, however often it gives way."""
     if not isinstance(soon, Coroutine):
         return soon
     while True:
@@ -63,7 +63,7 @@ class World:
         self.scope = scope_of(store, SystemClock())
 
     def restart(self) -> None:
-        """Close and open again, every second time as after a kill; a store in memory would be empty."""
+        """Close and open the store, every second time as after a kill; not in memory, where the data would be lost."""
         if self.data_dir is None:
             return
         self.restarts += 1
@@ -79,13 +79,13 @@ class World:
         shutil.rmtree(folder)
 
     def ask(self, name: str, members: dict[str, Any]) -> Any:
-        """The reply of an operation; a refusal is raised."""
+        """The reply of an operation; raises its refusal."""
         operation = OPERATIONS[name]
         request: Any = msgspec.convert({"TableName": TABLE} | members, operation.request)
         return drive(run_operation(self.scope, operation, request))
 
     def expect(self, name: str, members: dict[str, Any], outcome: Callable[[], Any]) -> Any:
-        """The reply, or None where both refuse; fails when only one does, or for another reason."""
+        """The reply, or None where both refuse; fails when only one refuses, or for different reasons."""
         try:
             expected = outcome()
         except Refused as refused:

@@ -1,4 +1,4 @@
-"""What the documents say is true: the README's example runs, links lead somewhere, refused members are listed."""
+"""The documents are right: the README's example runs, links have targets, refused members are listed."""
 
 import ast
 import re
@@ -51,7 +51,7 @@ def test_the_code_map_names_every_room() -> None:
 
 
 def test_every_refused_member_is_listed() -> None:
-    """Members that `refuse_later_members` hears of, from the dict literals that name them."""
+    """Members passed to `refuse_later_members`, from the dict literals that name them."""
     page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
     for operation, file in (("CreateTable", "create_table.py"), ("UpdateTable", "update_table.py")):
         (row,) = re.findall(rf"^\| {operation} \| (`.*)$", page, re.MULTILINE)
@@ -68,7 +68,7 @@ def test_every_refused_member_is_listed() -> None:
 
 
 def test_cited_sources_are_described() -> None:
-    """A comment that cites `errors.md 3` means a section of docs/sources.md."""
+    """A comment that cites `errors.md 3` refers to a section of docs/sources.md."""
     headings = re.findall(r"^#+ (.*)$", (ROOT / "docs" / "sources.md").read_text(encoding="utf-8"), re.MULTILINE)
     described = {heading.split(":")[0] for heading in headings}
     subjects = "errors|operations|limits|signing|streams|expressions|partiql|dax"

@@ -1,4 +1,4 @@
-"""Does `docs/draw.py` draw every kind of text, the same ones by the same seed?"""
+"""Does `docs/draw.py` draw every kind of text, and the same texts for the same seed?"""
 
 import re
 import subprocess

@@ -43,7 +43,7 @@ PLATFORMS: dict[str, tuple[str, str, list[str]]] = {
 
 
 def environment(platform: str, python: tuple[int, int]) -> dict[str, str]:
-    """What environment markers see there."""
+    """The values of environment markers on that platform."""
     system, machine, _ = PLATFORMS[platform]
     version = ".".join(map(str, python))
     return {
@@ -60,7 +60,7 @@ def environment(platform: str, python: tuple[int, int]) -> dict[str, str]:
 
 
 def needed(platform: str, python: tuple[int, int]) -> set[str]:
-    """Names of all packages that an installation there takes, dependencies of dependencies included."""
+    """Names of all packages that an installation on that platform needs, indirect dependencies included."""
     seen = environment(platform, python)
     direct = [Requirement(text) for text in PROJECT["dependencies"]]
     names = [canonicalize_name(one.name) for one in direct if one.marker is None or one.marker.evaluate(seen)]
@@ -78,7 +78,7 @@ def needed(platform: str, python: tuple[int, int]) -> set[str]:
 
 
 def tags(platform: str, python: tuple[int, int]) -> set[Tag]:
-    """Tags of the wheels that can be installed there."""
+    """Tags of the wheels that can be installed on that platform."""
     platforms = PLATFORMS[platform][2]
     interpreter = f"cp{python[0]}{python[1]}"
     return {*cpython_tags(python, platforms=platforms), *compatible_tags(python, interpreter, platforms)}

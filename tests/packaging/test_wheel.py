@@ -1,4 +1,4 @@
-"""A wheel built from the tree installs and serves in an empty environment."""
+"""A wheel built from the sources installs and serves in an empty environment."""
 
 import json
 import os
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.packaging
 
 
 def run(*words: str | Path) -> str:
-    """Run a command outside of the tree's environment; its output."""
+    """Run a command outside the environment of the sources; return its output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(word) for word in words], cwd=ROOT, env=environment, text=True, capture_output=True, check=False
@@ -37,7 +37,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of an environment that holds the wheel, what it asks for, and nothing else."""
+    """The commands folder of an environment that has only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")

@@ -1,4 +1,4 @@
-"""Do the benchmarks measure what they say? A small share of `make bench`, without any figure being judged."""
+"""Do the benchmarks measure what they claim? A small share of `make bench`, without judging any figure."""
 
 import os
 import re
@@ -54,7 +54,7 @@ def test_the_same_workload_is_prepared_twice_alike(bench: Bench, name: str) -> N
 @pytest.mark.parametrize("name", NAMES)
 def test_every_prepared_request_is_let_in_and_answered(bench: Bench, name: str) -> None:
     workload = PLAN.named(name)
-    bench.answer([parse(request) for request in bench.prepare(workload).requests])  # asserts 200 for each
+    bench.answer([parse(request) for request in bench.prepare(workload).requests])  # raises unless each reply is 200
     if workload.undo:
         bench.answer([parse(one) for one in prepare_undo(PLAN, workload, bench.maker, ITEMS, HOST)])
 
@@ -70,7 +70,7 @@ def items_of(operation: str, body: bytes) -> list[dict[str, dict[str, str]]]:
     decoded = msgspec.json.decode(body)
     match operation:
         case "TransactWriteItems":
-            assert "ClientRequestToken" not in decoded  # replayed with it, it would be answered without being done
+            assert "ClientRequestToken" not in decoded  # a replay with a token would not be executed
             return [action["Put"]["Item"] for action in decoded["TransactItems"]]
         case "BatchWriteItem":
             return [action["PutRequest"]["Item"] for action in decoded["RequestItems"][PLAN.table]]
@@ -82,7 +82,7 @@ def items_of(operation: str, body: bytes) -> list[dict[str, dict[str, str]]]:
     "name", [one.name for one in PLAN.workload if one.keys == "twice" and one.operation != "UpdateItem"]
 )
 def test_replacing_writes_always_change_the_item_and_never_an_index_key(bench: Bench, name: str) -> None:
-    """An unchanged item need not be written, so a circle of puts that all say the same would measure nothing."""
+    """An unchanged item need not be written, so repeated puts of the same item would measure nothing."""
     workload = PLAN.named(name)
     stored: dict[str, dict[str, dict[str, str]]] = {}
     requests = bench.prepare(workload).requests
@@ -122,7 +122,7 @@ def test_what_a_request_takes_away_is_brought_back_by_its_undo(bench: Bench, nam
 
 @pytest.mark.parametrize("name", ["transact-write", "batch-write", "batch-get"])
 def test_neighbours_in_the_circle_share_no_item(bench: Bench, name: str) -> None:
-    """Requests under way at once must not conflict."""
+    """Requests that are under way at the same time must not conflict."""
     assert SOME % 2 == 0
     requests = bench.prepare(PLAN.named(name)).requests
     half = len(requests) // 2 if PLAN.named(name).keys == "twice" else len(requests)
@@ -181,7 +181,7 @@ def test_in_process_every_kind_has_a_figure() -> None:
 
 @pytest.mark.slow
 def test_over_sockets_a_workload_has_a_figure() -> None:
-    """The real server, checking signatures, on disk; load from wrk where there is one."""
+    """The real server, checking signatures, on disk; load comes from wrk if it is installed."""
     pace = Pace(0, 1, Cores("", ""))
     with running(BY_NAME["ours-disk"], pace.cores) as server:
         table = Table(server.fill(PLAN, 400, ITEMS), 400, ITEMS)

@@ -1,4 +1,4 @@
-"""Where do two commits run, and what stays of them? Worktrees, servers led over a channel, and a whole comparison; no figure is judged."""
+"""Where do two commits run, and is everything removed afterwards? Worktrees, controlled servers, a whole comparison; no figure is judged."""
 
 import shutil
 import subprocess
@@ -26,7 +26,7 @@ NO_LIMITS = Limits(float("inf"), float("inf"))
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty repository, in place of this one."""
+    """An empty repository that replaces this one."""
     folder = tmp_path / "repository"
     folder.mkdir()
     git(folder, "init", "--quiet")
@@ -51,7 +51,7 @@ def commit(folder: Path, files: dict[str, str], subject: str = "some change") ->
 
 
 def left_behind(root: Path) -> tuple[int, int]:
-    """Worktrees beside the repository's own, and folders of runs."""
+    """Worktrees other than the repository's own, and folders of runs."""
     worktrees = git(root, "worktree", "list").splitlines()
     return len(worktrees) - 1, len(list((root.parent / "run").iterdir()))
 
@@ -99,7 +99,7 @@ def test_other_packages_are_refused_and_other_hashes_are_not(root: Path) -> None
     with pytest.raises(NotComparable, match=r"\(msgspec 0\.19\.0 and 0\.20\.0\)"), checked_out("HEAD~1", None):
         pass
     commit(root, {"requirements.txt": REQUIREMENTS + "greenlet==3.5\n"})
-    with checked_out("HEAD~2", "HEAD"):  # the earlier one does not use it
+    with checked_out("HEAD~2", "HEAD"):  # the earlier commit does not use it
         pass
 
 
@@ -119,7 +119,7 @@ def test_a_name_that_is_no_commit_is_refused(root: Path) -> None:
 
 
 def fill_side(side: Side, folder: Path, operation: str = "GetItem") -> None:
-    """The plan's table with nothing in it, and 40 requests."""
+    """Give a side the plan's table without items, and 40 requests."""
     create_table(side, PLAN)
     body = b'{"TableName": "bench", "Key": {"pk": {"S": "nobody"}, "sk": {"S": "nothing"}}}'
     write_requests(folder / "some", [Signer(HOST).request(operation, body)] * 40)

@@ -1,4 +1,4 @@
-"""Are two commits compared fairly? Turns, medians, the verdict, and what the command line refuses."""
+"""Are two commits compared fairly? Turns, medians, the verdict, and the refusals of the command line."""
 
 import asyncio
 import random
@@ -30,7 +30,7 @@ PLAN = read_plan()
 
 
 class FakeSide:
-    """Notes what it is asked to run, and takes as long as it is told."""
+    """Records its runs, each of which takes a given time."""
 
     def __init__(self, name: str, log: list[tuple[str, str, int, int]], request_ns: int) -> None:
         self.name = name
@@ -45,7 +45,7 @@ class FakeSide:
 def fake_turns(
     name: str, *, is_after_first: bool = False, ends_at: float = float("inf")
 ) -> tuple[list[Turn], list[tuple[str, str, int, int]]]:
-    """Five turns of a workload whose requests take 10 µs before and 20 µs after; what was run in them."""
+    """Five turns of a workload whose requests take 10 µs before and 20 µs after, and the recorded runs."""
     log: list[tuple[str, str, int, int]] = []
     sides = cast("Sides", (FakeSide("before", log, 10_000), FakeSide("after", log, 20_000)))
     paired = msgspec.structs.replace(PLAN.paired, turns=5, turns_min=3, turn_us=320, warm_up_us=1_000)
@@ -70,7 +70,7 @@ def test_both_sides_run_the_same_requests(is_after_first: bool) -> None:
     count = log[0][3]
     assert count == 32 // CONNECTIONS * CONNECTIONS  # 320 µs of 10 µs each
     assert [later - start for start, later in pairwise(starts)] == [count] * 4
-    assert starts[0] >= CONNECTIONS  # the warm-up was before
+    assert starts[0] >= CONNECTIONS  # the runs before are the warm-up
 
 
 def test_when_time_is_over_there_are_as_many_turns_as_have_to_be() -> None:
@@ -83,7 +83,7 @@ def test_what_is_left_of_the_time_is_shared_by_what_is_left_to_do(monkeypatch: p
     monkeypatch.setattr("benchmarks.pair.time.monotonic", lambda: next(moments))
     shares = Shares(100.0, 4)
     assert shares.next_ends_at() == 1020 + 80 / 4 * MEASURING_SHARE
-    assert shares.next_ends_at() < 1140  # it is late: no more than has to be
+    assert shares.next_ends_at() < 1140  # late: only the least time is left
     assert shares.used_seconds() == 240
 
 
@@ -152,7 +152,7 @@ def test_the_verdict_names_what_is_beyond() -> None:
     text, is_within = verdict([row("first", 1.02), row("second", 1.02)], limits)
     assert not is_within
     assert "The mean is beyond its limit." in text
-    text, is_within = verdict([row("slow", 1.034), row("quick", 0.97)], limits)  # 1.03, as far as can be told
+    text, is_within = verdict([row("slow", 1.034), row("quick", 0.97)], limits)  # 1.03 when rounded
     assert is_within
     assert "No workload is beyond 1.03." in text
 
@@ -211,7 +211,7 @@ def test_the_command_line_says_what_is_compared() -> None:
 
 
 class Client(asyncio.Protocol):
-    """Notes what it is given."""
+    """Records the bytes that it receives."""
 
     def __init__(self) -> None:
         self.transport: Wire

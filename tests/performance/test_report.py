@@ -1,4 +1,4 @@
-"""Does the page say what was measured? Figures in, Markdown out."""
+"""Does the page show the measured figures? Figures in, Markdown out."""
 
 from pathlib import Path
 

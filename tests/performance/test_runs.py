@@ -1,4 +1,4 @@
-"""Does a run go as it should? Rates and replies of the steady generator, the plan's estimate, what is left out, what is left behind."""
+"""Does a run work as intended? Rates and replies of the steady generator, the plan's estimate, skipped servers, no leftovers."""
 
 import os
 import shlex
@@ -63,7 +63,7 @@ def test_a_slow_load_is_ended_with_its_reason(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("benchmarks.sections.time.monotonic", lambda: next(moments))
     seen: list[int] = []
     on_progress = not_too_slow(1_000_000, 5_000, seen.append)  # so 200 seconds
-    for written in (1_000, 250_000, 400_000):  # slow, but it has only begun; then below the pace, but not hopeless
+    for written in (1_000, 250_000, 400_000):  # slow, but just begun; then slow, but above half of the rate
         on_progress(written)
     with pytest.raises(LoadFailed, match="it loads 4,000 items a second, fewer than 5,000"):
         on_progress(840_000)
@@ -107,7 +107,7 @@ def test_percentiles_are_of_what_was_seen() -> None:
 
 
 def test_a_killed_harness_leaves_no_server(tmp_path: Path) -> None:
-    """Even SIGKILL, after which nothing of ours runs: the kernel ends its servers."""
+    """Even after SIGKILL of the harness: the kernel ends its servers."""
     script = (
         "import sys, time; from pathlib import Path; from benchmarks.processes import Process\n"
         "process = Process(['sleep', '600'], Path(sys.argv[1]), '', {})\n"
@@ -124,7 +124,7 @@ def test_a_killed_harness_leaves_no_server(tmp_path: Path) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Does it run? A zombie, whom nobody has asked about yet, does not."""
+    """True if the process runs; a zombie, for which nobody has waited yet, does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""The benchmark of statements: both requests of a pair must mean the same, or their ratio says nothing."""
+"""The benchmark of statements: both requests of a pair must mean the same, or their ratio means nothing."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Cases as data: what goes in, what must come out, as text that can be read, reviewed and rewritten.
+"""Cases as data: input and expected output as text that can be read, reviewed and rewritten.
 
 Format of a `.case` file (UTF-8):
 
@@ -19,7 +19,7 @@ it expects (`refusal` does); anything else it raises fails the test.
     from tests.scripts.cases import case_test
     test_numbers = case_test("numbers.case", evaluate)
 
-`pytest tests/scripts --rewrite` puts what came out in the place of what was expected; then review the diff.
+`pytest tests/scripts --rewrite` replaces expected outputs by actual ones; then review the diff.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ SEPARATOR = "---"
 
 
 class Case:
-    """One case, and where it stands in its file."""
+    """One case, and its place in its file."""
 
     def __init__(self, file: "CaseFile", lines: list[str]) -> None:
         self.file = file
@@ -92,13 +92,13 @@ def case_test(file_name: str, evaluate: Callable[[str], str]) -> Callable[[Case,
 
 
 def refusal(error: HashrangeError) -> str:
-    """A refusal as cases show it: its class and message, and the older wording where it differs.
+    """A refusal as cases show it: its class and message, and the older layer's message where it differs.
 
-    A RequestFault (worded per operation) shows as `fault:`, any other error by the name of its class.
+    A RequestFault (worded per operation) is shown as `fault:`, any other error by the name of its class.
     """
     if not isinstance(error, ApiError):
         return type(error).__name__
     if not isinstance(error, RequestFault):
         return f"{type(error).__name__}: {error.message}"
-    older = "" if error.older == error.message else f"\nolder: {error.older}"
+    older = "" if error.older_message == error.message else f"\nolder: {error.older_message}"
     return f"fault: {error.message}{older}"

@@ -1,4 +1,4 @@
-"""`pytest tests/scripts --rewrite` writes what came out into the `.case` files; review the diff, then commit it."""
+"""`pytest tests/scripts --rewrite` writes the actual outputs into the `.case` files; review the diff, then commit it."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """What the cases of expressions share: settings, then one expression a line.
 
 A case may begin with lines `item {…}`, `names {…}`, `values {…}` (JSON); every later line is an expression of its own. Without them
-the item is empty, there are no names, and the values are `VALUES`. A line ending in `\\` goes on in the next.
+the item is empty, there are no names, and the values are `VALUES`. A line ending in `\\` continues on the next.
 """
 
 import json
@@ -28,7 +28,7 @@ VALUES: dict[str, Value] = {
 
 
 class Setting(NamedTuple):
-    """What surrounds the expressions of a case."""
+    """The item, names and values for the expressions of a case."""
 
     item: Item
     names: dict[str, str] | None
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
 
 def lines_of(evaluate: Callable[[str, Setting], str]) -> Callable[[str], str]:
-    """A runner that shows what `evaluate` gives for each expression of a case, or how it is refused."""
+    """A runner that shows the result of `evaluate` for each expression of a case, or its refusal."""
 
     def run(text: str) -> str:
         setting = Setting({}, None, VALUES)
@@ -57,5 +57,5 @@ def lines_of(evaluate: Callable[[str, Setting], str]) -> Callable[[str], str]:
 
 
 def show_json(value: Any) -> str:
-    """JSON with sorted names and no needless blanks."""
+    """JSON with sorted names and without blanks."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""What the cases of PartiQL share: parameters, then one statement a line, and how trees and values are shown.
+"""What the cases of PartiQL share: parameters, then one statement a line, and the text form of trees and values.
 
-A case may begin with a line `parameters […]` (JSON); every later line is a statement of its own. A line ending in `\\` goes on in
+A case may begin with a line `parameters […]` (JSON); every later line is a statement of its own. A line ending in `\\` continues on
 the next, with a line break in the statement.
 """
 
@@ -18,7 +18,7 @@ Parameters = list[dict[str, Any]] | None
 
 
 def statements_of(evaluate: Callable[[str, Parameters], str]) -> Callable[[str], str]:
-    """A runner that shows what `evaluate` gives for each statement of a case, or how it is refused."""
+    """A runner that shows the result of `evaluate` for each statement of a case, or its refusal."""
 
     def run(text: str) -> str:
         parameters: Parameters = None
@@ -40,7 +40,7 @@ def statements_of(evaluate: Callable[[str, Parameters], str]) -> Callable[[str],
 
 
 def show_data(data: Data) -> str:
-    """Data as JSON, parameters as ?0, ?1, …"""
+    """The text of data, with parameters as ?0, ?1, …"""
     if isinstance(data, Constant):
         return json.dumps(data.value, sort_keys=True, ensure_ascii=False)
     if isinstance(data, Parameter):
@@ -53,5 +53,5 @@ def show_data(data: Data) -> str:
 
 
 def show(node: Node, data: dict[str, Data]) -> str:
-    """A condition or operand of a statement."""
+    """The text of a condition or operand of a statement."""
     return show_tree(node, lambda value: show_data(data[value.token]))

@@ -1,4 +1,4 @@
-"""The grammar by cases: each condition as the tree that it is read as."""
+"""The grammar by cases: each condition as its parsed tree."""
 
 from hashrange.expressions.condition import read_checked_condition
 from tests.scripts.cases import case_test

@@ -1,4 +1,4 @@
-"""The parameters from before expressions by cases: `expected`, `filter`, `keys` or `updates`, then JSON; an operator between them."""
+"""The legacy parameters by cases: `expected`, `filter`, `keys` or `updates`, then JSON; an operator between them."""
 
 import json
 

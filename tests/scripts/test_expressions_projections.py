@@ -1,4 +1,4 @@
-"""Projections by cases: what is left of the case's item."""
+"""Projections by cases: the projected part of the case's item."""
 
 from hashrange.expressions.projection import compile_projection
 from tests.scripts.cases import case_test

@@ -1,4 +1,4 @@
-"""Keys by cases: a key schema, then key maps; what a look-up says, and what an item says where it differs."""
+"""Keys by cases: a key schema, then key maps; the result of a look-up, and of an item's key where it differs."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The grammar by cases: each statement as the tree that it is read as; and what is refused before any table is looked at."""
+"""The grammar by cases: each statement as its parsed tree; and refusals that need no table."""
 
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import StatementReader

@@ -1,8 +1,8 @@
-"""Translation by cases: what a statement comes to for one table, with its key `pk` (S), `sk` (N) and four indexes.
+"""Translation by cases: the access path of a statement for one table, with its key `pk` (S), `sk` (N) and four indexes.
 
-global   g (S), h (N)      carries the keys only
-all      g (S)             carries everything
-local    pk, h (N)         carries the keys and `a`
+global   g (S), h (N)      projects the keys only
+all      g (S)             projects all attributes
+local    pk, h (N)         projects the keys and `a`
 many     g and h, sk       has two partition key attributes
 """
 

@@ -1,4 +1,4 @@
-"""How is a condition shown by the cases of both languages? Every pair of parentheses written out."""
+"""How do the cases of both languages show a condition? As text with all parentheses."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from hashrange.expressions.tree import (
 
 
 def show_tree(node: Node, show_value: Callable[[ValueToken], str]) -> str:
-    """A condition or operand; `show_value` shows what stands for a value."""
+    """The text of a condition or operand; `show_value` makes the text of a value."""
 
     def shown(*nodes: Node) -> list[str]:
         return [show_tree(one, show_value) for one in nodes]
@@ -47,5 +47,5 @@ def show_tree(node: Node, show_value: Callable[[ValueToken], str]) -> str:
 
 
 def show_path(path: DocumentPath) -> str:
-    """`a.b[0]`."""
+    """The text of a path, such as `a.b[0]`."""
     return "".join([f"[{e}]" if isinstance(e, int) else f".{e}" for e in path.elements]).removeprefix(".")

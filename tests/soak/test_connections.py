@@ -1,4 +1,4 @@
-"""Many open connections and slow clients harm nobody: a share of it in `make test`, the whole in `make soak`."""
+"""Many open connections and slow clients harm nobody: a share of them in `make test`, all of them in `make soak`."""
 
 import contextlib
 import http.client
@@ -25,7 +25,7 @@ IDLE = 10_000 if IS_SOAK else 500
 REQUESTS = 2_000 if IS_SOAK else 200
 SLOW = 1_000 if IS_SOAK else 50
 DRIPS = 200
-"""Bytes that each slow client has sent when the test ends: less than a whole request."""
+"""Number of bytes that each slow client has sent when the test ends: less than a request."""
 GIVEN_UP_SECONDS_MAX = 60.0
 
 TABLE = {
@@ -38,13 +38,13 @@ KEY = {"TableName": "soak", "Key": {"pk": {"S": "a"}}}
 
 
 class Client:
-    """A client that keeps its connection."""
+    """A client with a keep-alive connection."""
 
     def __init__(self, port: int) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def __call__(self, operation: str, request: dict[str, Any]) -> float:
-        """Seconds until the reply; fails unless it is a 200."""
+        """Send a GetItem and return the seconds until the reply; fails unless it is a 200."""
         headers, body = signed(operation, request)
         started = time.perf_counter()
         self.connection.request("POST", "/", body, headers)
@@ -69,12 +69,12 @@ def signed(operation: str, request: dict[str, Any]) -> tuple[dict[str, str], byt
 FEW_DESCRIPTORS = 400
 CROWD = 1_000
 LARGE_TEXT = "x" * 40_000
-"""Some hundred of these fill a memtable: then the engine opens files."""
+"""A text of which some hundred fill a memtable, so that the engine opens files."""
 
 
 @pytest.mark.parametrize("options", [[], ["--max-connections", "1000"]], ids=["default", "asked-for-more"])
 def test_a_crowd_of_connections_leaves_the_engine_its_files(tmp_path: Path, options: list[str]) -> None:
-    """A process that may open few files serves those who came first, tells the others, and stores whatever comes."""
+    """A process that may open few files serves the first connections, refuses the others, and still stores writes."""
     resource = pytest.importorskip("resource", reason="Windows has no limit of open files")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CROWD + 500
@@ -109,7 +109,7 @@ def test_a_crowd_of_connections_leaves_the_engine_its_files(tmp_path: Path, opti
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Port of a server in a process of its own, with one item; descriptors suffice on either side."""
+    """Port of a server in a process of its own, with one item; both processes may open enough files."""
     resource = pytest.importorskip("resource", reason="Windows has no limit of open files to raise")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = IDLE + 2_000
@@ -129,7 +129,7 @@ def port() -> Iterator[int]:
 
 @contextlib.contextmanager
 def run_server(*options: str, descriptors: int | None = None) -> Iterator[int]:
-    """Port of a server in a process of its own, which may open so many files."""
+    """Port of a server in a process of its own, which may open at most this many files."""
     begin = "import sys; from hashrange.cli.main import main; sys.exit(main())"
     if descriptors is not None:
         begin = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {descriptors})); {begin}"
@@ -152,12 +152,12 @@ def run_server(*options: str, descriptors: int | None = None) -> Iterator[int]:
 
 
 def times_of(client: Client, count: int) -> list[float]:
-    """Seconds of so many GetItems, sorted."""
+    """Seconds of this many GetItems, sorted."""
     return sorted(client("GetItem", KEY) for _ in range(count))
 
 
 def shown(seconds: list[float]) -> str:
-    """For people who read the log of a soak."""
+    """The median and p99 as text, for people who read the log of a soak test."""
     return f"GetItem p50 {median(seconds) * 1e6:.0f} µs, p99 {seconds[len(seconds) * 99 // 100] * 1e6:.0f} µs"
 
 
@@ -180,7 +180,7 @@ def test_idle_connections_leave_getitem_alone_and_stay_usable(port: int) -> None
 
 
 def test_clients_that_send_byte_after_byte_leave_getitem_alone(port: int) -> None:
-    """Each slow client sends a byte between two requests of others; the last byte gets it its answer."""
+    """Each slow client sends a byte between two requests of others; after its last byte it gets its answer."""
     client = Client(port)
     headers, body = signed("GetItem", KEY)
     whole = as_bytes(headers, body)
@@ -203,7 +203,7 @@ def test_clients_that_send_byte_after_byte_leave_getitem_alone(port: int) -> Non
 
 
 def test_a_byte_a_second_holds_a_connection_for_a_bounded_time() -> None:
-    """On a virtual clock: a thousand such clients, half in their heads, half in their bodies, and one that is quick."""
+    """On a virtual clock: a thousand slow clients, half of them sending a head, half a body, and one fast client."""
     front = FrontEnd(connections_max=5_000)
     whole = front.request(b'{"TableName":"music","Filler":"' + b"x" * 1000 + b'"}')
     body_from = whole.index(b"\r\n\r\n") + 4

@@ -1,1 +1,1 @@
-"""What the tests share: stores, servers, clients that need no SDK."""
+"""Helpers that tests share: stores, servers, clients that need no SDK."""

@@ -1,4 +1,4 @@
-"""HasItem: is there an item with this key? No operation of the API: the one that `tests/unit/server/test_recipe.py` adds.
+"""HasItem: is there an item with this key? Not an operation of the API: `tests/unit/server/test_recipe.py` adds it.
 
 Order of checks: name, member constraints → Key values → table → key schema.
 """
@@ -21,7 +21,7 @@ from hashrange.soon import settled
 from hashrange.tables.capacity import item_read_units
 from hashrange.wire.rules import RequestRules, RequiredMember, SpecialForm
 
-# Those of an operation of the API stand in `hashrange.messages`.
+# The messages of real operations are in `hashrange.messages`.
 NAME_MISSING = "HasItem needs a table"
 TIMES_TOO_FEW = "Times at which to look: at least one"
 
@@ -37,7 +37,7 @@ class HasItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def has_item(scope: Scope, request: HasItemRequest, meter: Meter) -> Reply:
-    """Whether it is there."""
+    """Return whether the item exists."""
     key_item = check_item(request.Key)[0]
     table = find_active_table(scope, request.TableName)
     if table is None:

@@ -1,4 +1,4 @@
-"""Operations asked without a server: what they reply, as plain values. Each reply is written as JSON besides, which must tell the same."""
+"""How does a test run an operation without a server? It gets the reply as plain values; the reply as JSON must say the same."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
 
 async def run_operation(scope: Scope, operation: Operation, request: msgspec.Struct | dict[str, Any]) -> Any:
-    """The reply of one request, a struct or its members. Raises what the operation raises."""
+    """The reply to one request, given as a struct or its members. Raises the operation's errors."""
     if isinstance(request, dict):
         request = msgspec.convert(request, operation.request)
     meter = Meter()
@@ -25,7 +25,7 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
 
 
 async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any]) -> bytes:
-    """The reply of one request as the JSON protocol writes it. Raises what the operation raises."""
+    """The reply to one request as the JSON protocol writes it. Raises the operation's errors."""
     meter = Meter()
     decoded: msgspec.Struct = msgspec.convert(request, operation.request)
     reply = await operation.start(scope, decoded, meter)
@@ -33,7 +33,7 @@ async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any
 
 
 def finished(reply: Any, operation: Operation, request: Any, meter: Meter) -> Any:
-    """The reply with the capacity that the request asks for, as the service adds it."""
+    """The reply with the capacity if the request asks for it, as the service adds it."""
     detail = None if operation.capacity is None else request.ReturnConsumedCapacity
     if operation.capacity is None or detail is None:
         return reply

@@ -1,4 +1,4 @@
-"""Bodies of requests for every operation: sound by themselves, whatever a store makes of them."""
+"""Bodies of requests for every operation: valid by themselves, although a store may refuse them."""
 
 import json
 from typing import Any

@@ -1,22 +1,22 @@
-"""A machine's clock that a test sets forward and back."""
+"""A machine's clock that a test can set forward and back."""
 
 from hashrange.clock import SystemClock
 
 
 class SetClock(SystemClock):
-    """The clock as the server has it, over a machine whose time moves only when told."""
+    """The server's clock over a machine whose time moves only on request."""
 
     def __init__(self, wall_seconds: float = 1_800_000_000.0) -> None:
         self._wall_seconds = wall_seconds
         self._monotonic_seconds = 1000.0
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass: a machine's clock moves all its readings."""
+        """Let this much time pass: all readings of the machine's clock move."""
         self._wall_seconds += seconds
         self._monotonic_seconds += seconds
 
     def set_by(self, seconds: float) -> None:
-        """Set the machine's clock, which takes no time."""
+        """Set the machine's clock forward or back, while no time passes."""
         self._wall_seconds += seconds
 
     def wall_time(self) -> float:

@@ -1,23 +1,23 @@
-"""What only tests do with compiled things: a key condition in one step, a number read back from its bytes."""
+"""Functions on compiled expressions and numbers that only tests need: a key condition in one step, a number decoded from its bytes."""
 
 from decimal import Context, Decimal
 
-from hashrange.expressions.keycondition import CompiledKeyCondition, read_key_condition, shape_key_condition
+from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
 from hashrange.items.numbers import normalize_number
 from hashrange.items.types import Value
 
 _EXACT = Context(prec=40, Emin=-1000, Emax=1000)
 
 
-def compile_key_condition(
+def read_and_compile_key_condition(
     text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> CompiledKeyCondition:
-    """Both halves of what a Query does with its key condition."""
-    return shape_key_condition(read_key_condition(text, names, values or {}))
+    """Read and compile a key condition as Query does, in one call."""
+    return compile_key_condition(read_key_condition(text, names, values or {}))
 
 
 def decode_number(encoded: bytes) -> str:
-    """The canonical text that `encode_number` was given, by what its source says of the bytes."""
+    """The canonical text that `encode_number` encoded, decoded by the rules of its source."""
     if encoded == b"\x80":
         return "0"
     is_negative = encoded[0] == 0x40

@@ -1,7 +1,7 @@
-"""How are the tests dealt out to several processes? In groups, the longest first: whoever has ended one takes the next.
+"""How are the tests distributed to several processes? In groups, the longest first; a process that ends one group takes the next.
 
-A group is a file, mostly, so that what a file sets up is set up once. `make test` says how many processes there are; in a
-run of one process nothing of this matters.
+A group is usually a file, so that its fixtures are set up once. `make test` sets the number of processes; a run with one
+process is not affected.
 """
 
 import re
@@ -17,7 +17,7 @@ BIND_THE_MACHINE = (
     "tests/soak/",
     "tests/torture/",
 )
-"""They fetch and build, open thousands of connections, or measure: one after another, in one process."""
+"""Tests that fetch and build, open thousands of connections, or measure: they run one after another, in one process."""
 SECONDS = {
     "machine": 439,
     "tests/crash/test_kills.py": 36,
@@ -46,13 +46,13 @@ SECONDS = {
     "tests/unit/items/test_values.py": 6,
     "tests/unit/store/test_recovery.py": 6,
 }
-"""Group → about how long it takes, for all of at least five seconds, from `make test PYTEST_FLAGS=--times`. Only the order matters."""
+"""Group → seconds, if at least five, from `make test PYTEST_FLAGS=--times`. Only the order of the groups matters."""
 
 _is_suspending = re.compile(r"[\[-]suspending[\]-]").search
 
 
 def group_of(nodeid: str) -> str:
-    """The group of a test: its file; but all that binds the machine is one, and conformance one for each store that serves it."""
+    """The group of a test: its file; except one group for all of BIND_THE_MACHINE, and one per store for conformance."""
     file, _, name = nodeid.partition("::")
     if file.startswith(BIND_THE_MACHINE):
         return MACHINE
@@ -62,15 +62,15 @@ def group_of(nodeid: str) -> str:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Put the tests of long groups before all others; what is not in the table keeps its order."""
+    """Sort the tests of long groups first; groups without an entry in SECONDS keep their order."""
     items.sort(key=lambda item: -SECONDS.get(group_of(item.nodeid), 0))
 
 
 def make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The scheduler of pytest-xdist that keeps groups together, and takes them in their order."""
+    """The scheduler of pytest-xdist that keeps groups together, and distributes them in their order."""
     from xdist.scheduler import LoadScopeScheduling
 
     config.option.loadscopereorder = False
     scheduler = LoadScopeScheduling(config, log)
-    scheduler._split_scope = group_of  # what its own kinds override, for a file or a mark
+    scheduler._split_scope = group_of  # the method that pytest-xdist's own schedulers override
     return scheduler

@@ -1,10 +1,10 @@
-"""An engine that fails when a test says so."""
+"""An engine that fails on request."""
 
 from typing import Any
 
 
 class FaultyEngine:
-    """Everything of `engine`, but a method named in `faults` raises its next error first (the last one for ever)."""
+    """`engine`, except that a method in `faults` first raises its listed errors one by one, the last one repeatedly."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine

@@ -1,4 +1,4 @@
-"""Which variables of whoever runs the tests must not reach them, nor the servers that they start? Those that such a server or its clients read."""
+"""Which environment variables must be hidden from tests and from the servers that they start? Hashrange's options, and AWS variables."""
 
 from collections.abc import MutableMapping
 
@@ -6,12 +6,12 @@ from hashrange.cli.settings_sources import CONFIG_VARIABLE
 from hashrange.settings import options
 
 OPTION_VARIABLES = frozenset({CONFIG_VARIABLE, *(option.variable for option in options())})
-"""A new option is one of them at once."""
+"""Environment variables of all options; a new option is included automatically."""
 CLIENTS_PREFIX = "AWS_"
 
 
 def hide_what_is_outside(environment: MutableMapping[str, str]) -> None:
-    """Remove Hashrange's options and everything of AWS, a profile or a Region; and ask no machine for its role."""
+    """Remove Hashrange's options and all AWS variables; stop AWS SDKs from using the machine's metadata service."""
     for variable in list(environment):
         if variable in OPTION_VARIABLES or variable.startswith(CLIENTS_PREFIX):
             del environment[variable]

@@ -1,17 +1,17 @@
-"""What does the slow path make of a body?"""
+"""What does the slow path find in a body?"""
 
 from typing import TypeVar
 
 import msgspec
 
-from hashrange.operations.registry import ANSWERED
-from hashrange.wire.faults import decode_object, explain_object
+from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.wire.faults import decode_object, read_leniently
 from hashrange.wire.rules import NO_RULES
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
 
 def explain(request_type: type[Request], operation_name: str, body: bytes) -> Request:
-    """The request by the rules of that operation, if there is one, or its first fault is raised."""
-    rules = ANSWERED[operation_name].rules if operation_name in ANSWERED else NO_RULES
-    return explain_object(request_type, rules, decode_object(body))
+    """Return the request by the operation's rules if it is valid, else raise its first fault."""
+    rules = ALL_OPERATIONS[operation_name].rules if operation_name in ALL_OPERATIONS else NO_RULES
+    return read_leniently(request_type, rules, decode_object(body))

@@ -1,4 +1,4 @@
-"""Participants that only tests have: one that keeps a log of every change, one that refuses what is too large, by capacity."""
+"""Participants that only tests use: one keeps a log of every change, one refuses large items through capacity."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,11 +19,11 @@ from hashrange.tables.schema import Table
 
 PREFIX = b"\x00\x00\x00\x00\x7f\x00"
 TAG = "change-log"
-"""Of a table: `filling` once it is wanted, `on` when the walk has filled it."""
+"""Tag of a table: `filling` once the log is requested, `on` when the walk has filled it."""
 
 
 class Logged(msgspec.Struct, frozen=True, array_like=True):
-    """One row of the log."""
+    """A row of the log."""
 
     key: bytes
     old: bytes | None
@@ -33,7 +33,7 @@ class Logged(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ChangeLog(Participant):
-    """A row for each change of the tables that have its tag, in the commit of the change."""
+    """Adds a row for each change of a tagged table, in the commit of the change."""
 
     needs_time = True
 
@@ -80,12 +80,12 @@ class ChangeLog(Participant):
 
 
 def table_bytes(table: Table | OpenTable) -> bytes:
-    """What the rows of a table's log begin with, behind the prefix."""
+    """Bytes that start the keys of a table's log rows, after the prefix."""
     return table.table_id.to_bytes(4, "big")
 
 
 def source_of(table: Table | OpenTable) -> bytes:
-    """What names the log among what is filled from its table."""
+    """Name of the log among the sources that are filled from its table."""
     return table_bytes(table) + b"\x7f\x00"
 
 
@@ -97,7 +97,7 @@ def logged(engine: Engine, table: OpenTable) -> Iterator[tuple[int, Logged]]:
 
 
 def replayed(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
-    """The rows that the log says the table has; fails where a change does not begin with what the one before left."""
+    """The table's rows that follow from the log; fails where a change's old row differs from the last new row."""
     rows: dict[bytes, bytes] = {}
     for _, change in logged(engine, table):
         assert rows.get(change.key) == change.old, f"a change of {change.key!r} is missing, or there twice"
@@ -109,7 +109,7 @@ def replayed(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
 
 
 def stored(engine: Engine, table: OpenTable) -> dict[bytes, bytes]:
-    """The rows that the table has."""
+    """The rows in the table."""
     return {engine_key[6:]: row for engine_key, row in scan_prefix(engine, table.source_id)}
 
 
@@ -118,7 +118,7 @@ TOO_MUCH = "The level of configured provisioned throughput for the table was exc
 
 
 class SizeLimit(Participant):
-    """Refuses items of more than 1,000 bytes, as if there were no capacity for them."""
+    """Refuses items of more than 1,000 bytes, as if they exceeded the capacity."""
 
     may_refuse = True
 

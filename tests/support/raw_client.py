@@ -1,4 +1,4 @@
-"""Requests without an SDK: what goes over the wire is exactly what the test says."""
+"""Requests without an SDK: the bytes sent are exactly those that the test specifies."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ CONTENT_TYPE = "application/x-amz-json-1.0"
 
 
 class Reply(NamedTuple):
-    """What came back; header names in lower case."""
+    """A reply; header names in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -64,7 +64,7 @@ class RawClient:
         return self.send(method, path, complete, sent)
 
     def send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
-        """One request, headers as they are."""
+        """Send one request with exactly these headers."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def table_maker(name: str, account: str = "000000000000", region: str = "us-east-1") -> Callable[[int], Table]:
-    """What `catalog.create` takes: a table with partition key `pk` and sort key `sk`, both strings."""
+    """Argument of `catalog.create`: a table with partition key `pk` and sort key `sk`, both strings."""
 
     def make(table_id: int) -> Table:
         return Table(
@@ -31,7 +31,7 @@ def table_maker(name: str, account: str = "000000000000", region: str = "us-east
 
 
 def row_of(size_bytes: int, fill: bytes = b"x") -> Row:
-    """Bytes that say they are an item of `size_bytes`; the store looks at no more of a row."""
+    """A row that claims to be an item of `size_bytes`; the store reads nothing else of a row."""
     return Row(b"\x01" + size_bytes.to_bytes(4, "big") + fill)
 
 
@@ -40,7 +40,7 @@ def finish(soon: Coroutine[Any, Any, T]) -> T: ...
 @overload
 def finish(soon: T) -> T: ...
 def finish(soon: Any) -> Any:
-    """The result of what must not suspend."""
+    """The result of a coroutine that must not suspend."""
     if not isinstance(soon, Coroutine):
         return soon
     try:
@@ -52,7 +52,7 @@ def finish(soon: Any) -> Any:
 
 
 def statistics_of(store: WholeStore, source: bytes) -> Statistics:
-    """The figures of one source."""
+    """The statistics of one source."""
     return finish(store.statistics([source]))[source]
 
 

@@ -12,7 +12,7 @@ REGION = "us-east-1"
 
 
 def amz_date(seconds: float) -> str:
-    """`20260101T000000Z`."""
+    """The time as in `20260101T000000Z`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
@@ -92,7 +92,7 @@ def presign(
 
 
 def sign_chunks(pieces: Sequence[bytes], signature: str, *, seconds: float) -> bytes:
-    """`pieces` as signed chunks, the last of them empty, behind a head of that signature."""
+    """`pieces` as signed chunks, the last of them empty, after a head with that signature."""
     date = amz_date(seconds)
     key = signing_key(SECRET_KEY, date[:8], REGION, "dynamodb")
     scope = f"{date[:8]}/{REGION}/dynamodb/aws4_request"

@@ -1,4 +1,4 @@
-"""Which stores do tests run over? The real one, in memory, and the one that suspends at every call."""
+"""Over which stores do tests run? The embedded one in memory, and one that suspends at every call."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,18 +17,18 @@ SEED = 1
 
 
 def make_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
-    """An empty store; call it on the server's loop."""
+    """Make an empty store; call it on the server's loop."""
     return _open(SystemClock(), None, collection_size_max_bytes)
 
 
 def make_suspending_store(collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES) -> WholeStore:
-    """An empty store that behaves as a distributed one may, and delays its global indexes, by a seed."""
+    """Make an empty store that behaves as a distributed one may, and delays its global indexes, by a seed."""
     time = SuspendingTime(SEED)
     return as_distributed(_open(time, time.delay, collection_size_max_bytes), SEED, time)
 
 
 def _open(clock: Clock, index_delay: DrawDelay | None, collection_size_max_bytes: int) -> WholeStore:
-    """Tables on demand have four partitions, as in the service."""
+    """On-demand tables have four partitions, as in the service."""
     return open_store(
         None,
         clock,
@@ -40,7 +40,7 @@ def _open(clock: Clock, index_delay: DrawDelay | None, collection_size_max_bytes
 
 
 def as_distributed(inner: WholeStore, seed: int, time: SuspendingTime | None = None) -> SuspendingStore:
-    """The store behind the wrappers that suspend, lose races and outcomes, and read late."""
+    """The store inside wrappers that suspend, lose races and outcomes, and return old data."""
     return SuspendingStore(StaleReads(inner, seed), seed, time)
 
 

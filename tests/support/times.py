@@ -1,4 +1,4 @@
-"""How long do the tests take, by folder? `--times` tells at the end of a run: CONTRIBUTING.md and tests/support/dealing.py have it from here."""
+"""How long do the tests take, by folder? `--times` prints it after a run, for CONTRIBUTING.md and tests/support/dealing.py."""
 
 import time
 from collections import Counter
@@ -8,11 +8,11 @@ import pytest
 from tests.support.dealing import group_of
 
 GROUP_SECONDS_MIN = 5
-"""Shorter groups are not worth a place in the order."""
+"""Shorter groups are not listed: their order hardly matters."""
 
 
 class Times:
-    """Adds up what the tests take, in whatever process they run."""
+    """Adds up the times of the tests, of all processes."""
 
     def __init__(self) -> None:
         self.started_seconds = time.monotonic()
@@ -21,14 +21,14 @@ class Times:
         self.groups: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """One of the three parts of a test: what it sets up, itself, what it takes down."""
+        """Add the time of one phase of a test: setup, call or teardown."""
         folder = folder_of(report.nodeid)
         self.tests[folder] += report.when == "call"
         self.folders[folder] += report.duration  # type: ignore[assignment]
         self.groups[group_of(report.nodeid)] += report.duration  # type: ignore[assignment]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The tables."""
+        """Print the tables."""
         whole_seconds = time.monotonic() - self.started_seconds
         lines = ["| folder | tests | seconds |", "|---|---|---|"]
         lines += [
@@ -43,5 +43,5 @@ class Times:
 
 
 def folder_of(nodeid: str) -> str:
-    """`tests/unit` for all that stands below it; `tests` for what stands in no folder."""
+    """`tests/unit` for every file below it; `tests` for files in no folder."""
     return "/".join(nodeid.partition("::")[0].split("/")[:-1][:2])

@@ -1,4 +1,4 @@
-"""Operations run as the server runs them, in a worker that gives way at every look; the test has its turn in between."""
+"""Runs operations as the server does, in a worker that gives way at every look; the test runs in between."""
 
 import sys
 from collections.abc import Callable, Coroutine
@@ -13,33 +13,36 @@ from hashrange.service.workers import Workers
 
 
 class Turns:
-    """A loop that runs what was called soon when the test says so."""
+    """A loop that runs its `call_soon` callbacks only when the test calls `turn`."""
 
     def __init__(self) -> None:
         self.due: list[Callable[[], None]] = []
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """As a loop does."""
+        """Queue a callback, as a loop does."""
         self.due.append(callback)
 
     def turn(self) -> None:
-        """One turn."""
+        """Run the queued callbacks."""
         due, self.due = self.due, []
         for callback in due:
             callback()
 
 
 class HurriedClock(VirtualClock):
-    """Whoever looks at it finds that a second has passed, so that every slice of time is over."""
+    """A clock that moves by a second at every reading, so that every slice of time is over."""
 
     def monotonic(self) -> float:
-        """A second more than the last time."""
+        """Seconds, one more than at the last reading."""
         self.advance_all(1.0)
         return super().monotonic()
 
 
 def give_way_always(coroutine: Coroutine[Any, Any, Any], between: Callable[[], None] = lambda: None) -> tuple[int, Any]:
-    """Run an operation to its end; returns how often it gave way, and its reply. `between` runs each time. Raises what it raises."""
+    """Run an operation to its end; return how often it gave way, and its reply; raises its errors.
+
+    `between` runs each time that it gives way.
+    """
     turns = Turns()
     before = steps._look, steps._queue
     workers = Workers(HurriedClock())
@@ -73,9 +76,10 @@ def give_way_always(coroutine: Coroutine[Any, Any, Any], between: Callable[[], N
 
 
 def lines_between_looks(work: Callable[[], object]) -> int:
-    """Do the work; returns how many lines of Python ran at most without a look in between, each turn of a loop one at least.
+    """Do the work; return the highest number of Python lines run between two looks; each pass of a loop counts as a
+    line or more.
 
-    A refusal is an end like any other.
+    A refusal counts as a normal end.
     """
     lines = most_lines = 0
 

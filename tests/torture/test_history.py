@@ -1,10 +1,10 @@
-"""Does the judge of crashes see what is lost and what is invented, and excuse what was under way?"""
+"""Does the judge of crashes find lost and invented writes, and accept both outcomes of pending ones?"""
 
 from torture.loss.history import History
 
 
 def written(*numbers: int) -> History:
-    """Of one key whose values were acknowledged one after another."""
+    """The history of one key whose values were acknowledged one after another."""
     history = History()
     for number in numbers:
         history.send({"key": str(number)})

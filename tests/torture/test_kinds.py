@@ -1,4 +1,4 @@
-"""Are the hostile requests what they say? Every one can be made, read and sent; whether it harms anybody is not asked here."""
+"""Are the hostile requests as described? Each can be made, read and sent; whether it does harm is not tested here."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Does the page say what was measured, and does a figure hold by its ratio to the control alone?"""
+"""Does the page show the measured figures, and does a figure's bound depend only on its difference from the control?"""
 
 import msgspec
 

@@ -23,7 +23,7 @@ SEED = 3
 
 
 def is_held(figure: "LossFigure", rounds: int) -> None:
-    """Nothing is lost, and there was something to lose."""
+    """Fail if data was lost, or if nothing was acknowledged."""
     assert figure.is_met, figure
     assert figure.rounds == rounds
     assert figure.acknowledged > 0
@@ -54,7 +54,7 @@ def test_a_log_that_is_lost_is_found_out(tmp_path: Path) -> None:
     write_and_kill(server, team, random.Random(SEED))
     for log in (server.data / "engine").glob("*.log"):
         os.truncate(log, 0)
-    (server.data / "synced").unlink()  # without it the server refuses to start, which is the control of another test
+    (server.data / "synced").unlink()  # without it the server refuses to start; another test checks that
     again = score.start(tmp_path)
     assert again is not None
     score.judge(again, team)

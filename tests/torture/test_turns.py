@@ -1,6 +1,6 @@
 """Does a hostile request let others have their turn? Counted, not timed: calls of Python functions between two turns of the loop.
 
-The clock moves a little at each look, so a slice of time is a number of steps, and the same at every run.
+The clock moves a little at each look, so a slice of time is the same number of steps in every run.
 """
 
 import sys
@@ -37,16 +37,16 @@ KINDS = (
     "put-list-800000-gzip", "get-projection", "create-indexes-5600", "table-indexes-6000", "chunks-of-1-byte-65000",
 )  # fmt: skip
 STEP_SECONDS = 2e-6
-"""What a step takes on this clock, which is more than it takes on a slow machine."""
+"""Seconds that a step takes on this clock, more than on a slow machine."""
 CALLS_MAX = 40_000
-"""Of Python functions, between two turns: some 5 ms."""
+"""Highest number of Python calls between two turns: some 5 ms."""
 
 
 class SteppingClock(VirtualClock):
-    """Each look at it is one of those that come after LOOK_STEPS steps."""
+    """A clock that moves at every reading by the time of LOOK_STEPS steps."""
 
     def monotonic(self) -> float:
-        """Later than the last time."""
+        """Seconds, later than at the last reading."""
         self.advance_all(LOOK_STEPS * STEP_SECONDS)
         return super().monotonic()
 
@@ -68,7 +68,7 @@ class Front:
         self.calls_max = 0
 
     def ask(self, request: Hostile) -> tuple[int, bytes]:
-        """Status and body of the reply; notes how many calls a turn took at most."""
+        """Status and body of the reply; also updates the highest number of calls in a turn."""
         headers = {
             "Host": "localhost",
             "Content-Type": "application/x-amz-json-1.0",
@@ -87,7 +87,7 @@ class Front:
         return answer.status, answer.body
 
     def counted(self, run: Any) -> None:
-        """Run, and count the calls."""
+        """Run and count the calls."""
         calls = 0
 
         def count(_frame: FrameType, event: str, _argument: object) -> None:
@@ -103,7 +103,7 @@ class Front:
 
 
 def signed(headers: dict[str, str], request: Hostile, seconds: float) -> bytes:
-    """The request as it goes over the wire."""
+    """The signed request as bytes on the wire."""
     body, chunk_bytes = request.body, request.chunk_bytes
     if not chunk_bytes:
         return as_bytes(sign({**headers, "Content-Length": str(len(body))}, body, seconds=seconds), body)
@@ -116,7 +116,7 @@ def signed(headers: dict[str, str], request: Hostile, seconds: float) -> bytes:
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[Front]:
-    """With everything that the kinds of this file need."""
+    """A server with all tables and items that the kinds of this file need."""
     before = steps._look, steps._queue
     front = Front()
     made = set()
@@ -142,7 +142,7 @@ def test_a_hostile_request_lets_others_have_their_turn(front: Front, name: str) 
 
 
 def test_without_giving_way_it_would_not(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is counted is what it is about."""
+    """The control: without giving way, a turn has far too many calls."""
     monkeypatch.setattr(steps, "_look", None)
     front.calls_max = 0
     front.ask(BY_NAME["add-number-set-90000"].make())

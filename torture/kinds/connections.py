@@ -1,16 +1,16 @@
-"""What can clients do with connections alone? Their requests are ordinary: what they do with them is in behaviours.py."""
+"""Which connections harm a server, with ordinary requests? The requests are here, the use of the connections in stalls/behaviours.py."""
 
 from torture.kinds.kind import Hostile, Kind, plain
 from torture.kinds.needs import LARGE, TABLE, large_key
 
 PIPELINED = 40_000
-"""Requests that one connection sends without waiting for replies."""
+"""Number of requests that one connection sends without waiting for replies."""
 PIPELINED_BYTES = 16_000_000
-"""If so many requests are not longer together."""
+"""Upper bound of the bytes of all pipelined requests of a connection."""
 STATEMENT_KEYS = 50
-"""As many as one may ask for."""
+"""Number of partitions in a statement: the most that one SELECT may name."""
 BODY_BYTES = 14_000_000
-"""Of which half is sent."""
+"""Bytes of a body of which only half is sent."""
 
 
 def small_get() -> Hostile:
@@ -25,12 +25,12 @@ def statement_of_keys() -> Hostile:
 
 
 def large_get() -> Hostile:
-    """A GetItem whose reply has 1 MB."""
+    """A GetItem whose reply is 1 MB long."""
     return plain("GetItem", {"TableName": TABLE, "Key": large_key()})
 
 
 def half_put() -> Hostile:
-    """A body whose second half never comes, so that nobody reads it."""
+    """A PutItem whose body's second half is never sent."""
     return Hostile("PutItem", b"x" * BODY_BYTES, BODY_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Which requests about tables, and which framing of a body, cost most for their size? Thousands of members of a few bytes each."""
+"""Which control-plane requests, and which framing of a body, cost most for their size? Lists of thousands of members of a few bytes each."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,39 +8,39 @@ from torture.kinds.needs import PROBE_TABLE, TABLE
 
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 CHUNKS = 65_000
-"""Of one byte each; the server takes 65,536."""
+"""Number of one-byte chunks; the server accepts 65,536."""
 
 
 def definition(name: bytes) -> bytes:
-    """Of an attribute."""
+    """An AttributeDefinition."""
     return b'{"AttributeName":"%b","AttributeType":"S"}' % name
 
 
 def index(name: bytes) -> bytes:
-    """A global index with a key of its own."""
+    """A global index with a key attribute of its own."""
     keys = b'[{"AttributeName":"%b","KeyType":"HASH"}]' % name
     return b'{"IndexName":"by-%b","KeySchema":%b,"Projection":{"ProjectionType":"ALL"}}' % (name, keys)
 
 
 def update_of(name: bytes) -> bytes:
-    """An update that creates it."""
+    """An index update that creates the index `name`."""
     return b'{"Create":%b}' % index(name)
 
 
 def each(make: Callable[[bytes], bytes], names: list[bytes]) -> bytes:
-    """A list of what is made of every name."""
+    """A JSON list with one element per name."""
     return b"[%b]" % b",".join(map(make, names))
 
 
 def creations(count: int) -> Hostile:
-    """Only one index can be created at a time, which is the last thing that is found."""
+    """An UpdateTable that creates many indexes: refused last of all, because only one index may be created at a time."""
     names = names_of(b"p", count)
     members = {"TableName": TABLE, "AttributeDefinitions": "@definitions", "GlobalSecondaryIndexUpdates": "@updates"}
     return spliced("UpdateTable", members, {"definitions": each(definition, names), "updates": each(update_of, names)})
 
 
 def new_table(count: int) -> Hostile:
-    """A table has 20 global indexes at most, which is found last, too."""
+    """A CreateTable with too many global indexes: the limit of 20 is checked last."""
     names = names_of(b"p", count)
     members: dict[str, Any] = {
         "TableName": "never-made",
@@ -53,24 +53,24 @@ def new_table(count: int) -> Hostile:
 
 
 def untag(count: int) -> Hostile:
-    """Keys of tags that the table does not carry."""
+    """An UntagResource with keys of tags that the table does not have."""
     return spliced("UntagResource", {"ResourceArn": ARN, "TagKeys": "@keys"}, {"keys": json_set(names_of(b"", count))})
 
 
 def tiny_maps(count: int) -> Hostile:
-    """A list that is cut before it is looked at."""
+    """An UpdateTable with a list that is cut off before its members are read."""
     members = {"TableName": TABLE, "ReplicaUpdates": "@updates"}
     return spliced("UpdateTable", members, {"updates": json_list(b"{}", count)})
 
 
 def short_texts(count: int) -> Hostile:
-    """More members than a body may hold, which is found out without decoding it."""
+    """A GetItem with more members than a body may hold; the server finds that out without decoding the body."""
     members = {"TableName": TABLE, "Key": {"pk": {"S": "x"}}, "Filler": "@texts"}
     return spliced("GetItem", members, {"texts": json_list(b'"\\"x"', count)})
 
 
 def chunks() -> Hostile:
-    """A small request in signed chunks of one byte, filled up with blanks: 90 bytes on the wire for each of its own."""
+    """A small request padded with blanks, in signed chunks of one byte: each costs 90 bytes on the wire."""
     request = plain("GetItem", {"TableName": PROBE_TABLE, "Key": {"pk": {"S": "probe"}}})
     return request._replace(body=request.body.ljust(CHUNKS), decoded_bytes=CHUNKS, chunk_bytes=1)
 

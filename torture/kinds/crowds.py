@@ -1,4 +1,4 @@
-"""What can many clients do that act at the same moment? Their connections are known, then all send at once, and all leave at once."""
+"""Which requests harm when many clients act at the same moment? All connect first, then all send at once, and all leave at once."""
 
 import gzip
 
@@ -6,17 +6,17 @@ from torture.kinds.kind import REFUSED, Hostile, Kind, plain
 from torture.kinds.needs import LARGE, TABLE, key, large_key
 
 ACTIONS = 100
-"""As many as a transaction may have."""
+"""Number of actions: the most that a transaction may have."""
 INFLATED_BYTES = 16_000_000
 LONG_NAME_BYTES = 45_000
 LARGE_TEXT_BYTES = 390_000
 SET_MEMBERS = 500
 HEAD_LINES = 3_100
-"""Of five bytes each, below 16 KB."""
+"""Number of header lines of five bytes each, below 16 KB together."""
 
 
 def transaction() -> Hostile:
-    """A hundred small puts."""
+    """A transaction of a hundred small puts."""
     puts = [
         {"Put": {"TableName": TABLE, "Item": key("crowd", str(number)) | {"t": {"S": "x" * 100}}}}
         for number in range(ACTIONS)
@@ -25,25 +25,25 @@ def transaction() -> Hostile:
 
 
 def inflated() -> Hostile:
-    """Hardly anything on the wire, the most that a body may have once it is decoded."""
+    """A body that is tiny on the wire and has the maximum size once decoded."""
     body = b'{"TableName":"%b"}' % (b"x" * INFLATED_BYTES)
     request = Hostile("Scan", gzip.compress(body, mtime=0), len(body))
     return request._replace(headers=(("Content-Encoding", "gzip"),))
 
 
 def long_name() -> Hostile:
-    """45 KB that come in one read."""
+    """A request of 45 KB that arrives in one read."""
     return plain("GetItem", {"TableName": "x" * LONG_NAME_BYTES, "Key": large_key()})
 
 
 def number_set() -> Hostile:
-    """3 KB that take half a millisecond."""
+    """A request of 3 KB that takes half a millisecond."""
     members = [str(number) for number in range(SET_MEMBERS)]
     return plain("PutItem", {"TableName": TABLE, "Item": key("crowd") | {"s": {"NS": members}}})
 
 
 def large_update() -> Hostile:
-    """Every one of them wants to change the same large item."""
+    """An UpdateItem: all clients change the same large item."""
     members = {
         "TableName": TABLE,
         "Key": large_key(),
@@ -54,12 +54,12 @@ def large_update() -> Hostile:
 
 
 def large_put() -> Hostile:
-    """Nearly the largest item, in one piece of text."""
+    """A PutItem of nearly the largest item, with one long text."""
     return plain("PutItem", {"TableName": TABLE, "Item": key("crowd") | {"t": {"S": "x" * LARGE_TEXT_BYTES}}})
 
 
 def tiny_lines() -> Hostile:
-    """A head of as many lines as fit."""
+    """A request whose head has as many lines as fit."""
     return plain("GetItem", {"TableName": TABLE, "Key": large_key(99)})._replace(headers=(("a", ""),) * HEAD_LINES)
 
 

@@ -1,4 +1,4 @@
-"""Which items are far longer as JSON than they count? Nulls, control characters, and numbers like 1E-130, whose JSON has 129 zeros."""
+"""Which items are far longer as JSON than their item size? Nulls, control characters, and numbers like 1E-130, whose JSON has 129 zeros."""
 
 from torture.kinds.kind import Hostile, Kind, plain
 from torture.kinds.needs import (
@@ -13,12 +13,12 @@ from torture.kinds.needs import (
 )
 
 GETS = 100
-"""As many as a batch may read."""
+"""Number of keys: the most that a batch may read."""
 SMALL_BUFFER_CLIENTS = 100
 
 
 def update_all(table: str, items: int) -> Hostile:
-    """One small change in each of the dense items of a table."""
+    """A transaction with one small change in each dense item of a table."""
     update = {
         "TableName": table,
         "UpdateExpression": "SET n = if_not_exists(n, :none) + :one",
@@ -29,17 +29,17 @@ def update_all(table: str, items: int) -> Hostile:
 
 
 def get_one(table: str) -> Hostile:
-    """A small request whose reply has 4 MB."""
+    """A small GetItem whose reply has 4 MB."""
     return plain("GetItem", {"TableName": table, "Key": key(f"{table}-0")})
 
 
 def scan(table: str) -> Hostile:
-    """A page of as much JSON as a page may have."""
+    """A Scan whose page has the most JSON that a page may have."""
     return plain("Scan", {"TableName": table})
 
 
 def batch_get(table: str, items: int) -> Hostile:
-    """Each item once."""
+    """A BatchGetItem of every dense item."""
     keys = [key(f"{table}-{number}") for number in range(items)]
     return plain("BatchGetItem", {"RequestItems": {table: {"Keys": keys}}})
 

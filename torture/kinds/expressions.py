@@ -1,10 +1,10 @@
-"""Which short expressions cost much? Each reads a list of 100,000 elements again for each of its clauses."""
+"""Which short expressions cost most? Expressions that read a list of 100,000 elements again for each of their clauses."""
 
 from torture.kinds.kind import REFUSED, Hostile, Kind, plain
 from torture.kinds.needs import ABSENT, LARGE, LARGE_ITEMS, TABLE, TEXT, TEXT_CHARACTERS, large_key
 
 CONTAINS = " OR ".join(["contains(l,:a)"] * 145)
-"""With its ORs just under the 300 operators that an expression may have."""
+"""A condition just below the limit of 300 operators, ORs included."""
 VALUES = {":a": ABSENT}
 
 
@@ -16,23 +16,23 @@ def update(clauses: list[str]) -> Hostile:
 
 
 def statement(clauses: list[str]) -> Hostile:
-    """The same as a PartiQL statement."""
+    """An UPDATE statement with the same clauses as the UpdateItem."""
     setters = " ".join(f"SET {clause}" for clause in clauses)
     return plain("ExecuteStatement", {"Statement": f"UPDATE \"{TABLE}\" {setters} WHERE pk='{LARGE}' AND sk='00'"})
 
 
 def appends(count: int) -> list[str]:
-    """Each clause makes a list twice as long as the item's."""
+    """SET clauses, each of which makes a list twice as long as the item's."""
     return [f"a{number}=list_append(l,l)" for number in range(count)]
 
 
 def copies(count: int) -> list[str]:
-    """Each clause copies the item's list."""
+    """SET clauses, each of which copies the item's list."""
     return [f"a{number}=l" for number in range(count)]
 
 
 def condition() -> Hostile:
-    """A condition that is false after every comparison there is."""
+    """A DeleteItem with an OR of 145 contains calls, all of them false, each of which searches the whole list."""
     return plain(
         "DeleteItem",
         {
@@ -45,7 +45,7 @@ def condition() -> Hostile:
 
 
 def query_filter() -> Hostile:
-    """The same as a filter over one page: 1 MB, some four items."""
+    """A Query whose filter searches the list 145 times per item, over one page: 1 MB, some four items."""
     members = {
         "TableName": TABLE,
         "KeyConditionExpression": "pk=:pk",
@@ -56,12 +56,12 @@ def query_filter() -> Hostile:
 
 
 def scan_filter() -> Hostile:
-    """The same over one page of a Scan."""
+    """A Scan whose filter searches the list 145 times per item, over one page."""
     return plain("Scan", {"TableName": TABLE, "FilterExpression": CONTAINS, "ExpressionAttributeValues": VALUES})
 
 
 def transaction() -> Hostile:
-    """Such a condition on each of as many items as a transaction may touch; all of them hold, so that all are read."""
+    """A transaction that searches the lists of all its items 145 times; all conditions hold, so all items are read."""
     checks = [
         {
             "ConditionCheck": {
@@ -77,7 +77,7 @@ def transaction() -> Hostile:
 
 
 def part() -> Hostile:
-    """A text that nearly fits at two thousand places of a longer one."""
+    """A Query whose filter looks for a text that nearly matches at two thousand places of a longer text."""
     nearly = "a" * (TEXT_CHARACTERS - 2_000) + "baa"
     members = {
         "TableName": TABLE,

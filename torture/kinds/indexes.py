@@ -1,4 +1,4 @@
-"""Which writes cost most for their size? Those of items that many indexes carry whole."""
+"""Which writes cost most for their size? Small updates of large items that many indexes project completely."""
 
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ from torture.kinds.needs import INDEXED, INDEXED_ITEMS, LOCAL, key
 
 
 def counting(table: str, number: int) -> dict[str, Any]:
-    """A change of one attribute."""
+    """An update of one attribute."""
     return {
         "TableName": table,
         "Key": key(f"{table}-{number}"),
@@ -18,12 +18,12 @@ def counting(table: str, number: int) -> dict[str, Any]:
 
 
 def update(table: str) -> Hostile:
-    """8 MB of entries in 20 indexes, for a request of 200 bytes."""
+    """An UpdateItem of 200 bytes that writes 8 MB of entries in 20 indexes."""
     return plain("UpdateItem", counting(table, 0))
 
 
 def transaction(table: str) -> Hostile:
-    """4 MB of items, 80 MB of entries in 20 indexes."""
+    """A transaction on 4 MB of items, which writes 80 MB of entries in 20 indexes."""
     updates = [{"Update": counting(table, number)} for number in range(INDEXED_ITEMS)]
     return plain("TransactWriteItems", {"TransactItems": updates})
 

@@ -1,4 +1,4 @@
-"""Which bodies of many megabytes cost most? Those of very many values, up to the 16 MB that a body may have."""
+"""Which bodies of many megabytes cost most? Bodies with very many values, up to the 16 MB that a body may have."""
 
 import gzip
 
@@ -11,22 +11,22 @@ BLANKS_OF_MEMBERS, GZIP_MEMBERS = 15_500_000, 1_000
 
 
 def put(attributes: dict[str, str], parts: dict[str, bytes]) -> Hostile:
-    """A PutItem of an item that is too large."""
+    """A PutItem of a too large item."""
     return spliced("PutItem", {"TableName": TABLE, "Item": key("put") | attributes}, parts)
 
 
 def put_list() -> Hostile:
-    """Numbers whose written form is longer than what an item's size counts of them."""
+    """A PutItem of numbers that are longer as JSON than their share of the item size."""
     return put({"a": "@list"}, {"list": b'{"L":%b}' % json_list(b'{"N":"1E-120"}', 800_000)})
 
 
 def gzipped(request: Hostile) -> Hostile:
-    """The same, hardly anything on the wire."""
+    """The PutItem of numbers, compressed: tiny on the wire."""
     return request._replace(body=gzip.compress(request.body, mtime=0), headers=(("Content-Encoding", "gzip"),))
 
 
 def put_attributes() -> Hostile:
-    """As many attributes as fit."""
+    """A PutItem of an item with as many attributes as fit."""
     item = json_map(names_of(b"", 800_000), b'{"N":"1"}')
     return spliced(
         "PutItem", {"TableName": TABLE, "Item": "@item"}, {"item": b'{"pk":{"S":"put"},"sk":{"S":"0"},%b' % item[1:]}
@@ -34,7 +34,7 @@ def put_attributes() -> Hostile:
 
 
 def unused_values() -> Hostile:
-    """Values that no expression names."""
+    """A request with values that no expression uses."""
     members = {
         "TableName": TABLE,
         "Key": large_key(),
@@ -45,17 +45,17 @@ def unused_values() -> Hostile:
 
 
 def string_set() -> Hostile:
-    """A million texts, to be compared with each other."""
+    """A set of a million texts, which are compared with each other."""
     return put({"a": "@set"}, {"set": b'{"SS":%b}' % json_set(names_of(b"", 1_000_000))})
 
 
 def number_set() -> Hostile:
-    """A million numbers, to be brought into their form and compared with each other."""
+    """A set of a million numbers, which are normalized and compared with each other."""
     return put({"a": "@set"}, {"set": b'{"NS":%b}' % json_set(b"%d" % number for number in range(1_000_000))})
 
 
 def set_nulls() -> Hostile:
-    """A value that four clauses share."""
+    """An UpdateItem whose four clauses use the same large value."""
     members = {
         "TableName": TABLE,
         "Key": key("nulls"),
@@ -66,27 +66,27 @@ def set_nulls() -> Hostile:
 
 
 def parameters() -> Hostile:
-    """Parameters without question marks for them."""
+    """A statement with far more parameters than question marks."""
     members = {"Statement": f"SELECT * FROM \"{TABLE}\" WHERE pk='x' AND sk=?", "Parameters": "@list"}
     return spliced("ExecuteStatement", members, {"list": json_list(b'{"S":"1"}', 900_000)})
 
 
 def batch() -> Hostile:
-    """All legal: 25 items of 150 KB."""
+    """A BatchWriteItem within all limits: 25 items of 150 KB."""
     puts = [{"PutRequest": {"Item": key(f"batch-{number}") | {"a": "@list"}}} for number in range(BATCH_PUTS)]
     elements = json_list(b'{"N":"1"}', BATCH_ELEMENTS)
     return spliced("BatchWriteItem", {"RequestItems": {TABLE: puts}}, {"list": b'{"L":%b}' % elements})
 
 
 def blanks_and_emoji() -> Hostile:
-    """Nothing but blanks, and one letter that makes four bytes of each of them in a text."""
+    """A body of blanks, and one letter that makes Python's text use four bytes per character."""
     blanks = b" " * BLANKS
     body = b'{"TableName":"%b",%b"Unknown":"%b"}' % (TABLE.encode(), blanks, "\U0001f600".encode())
     return Hostile("Scan", body, len(body))
 
 
 def blanks_of_members() -> Hostile:
-    """Blanks whose gzip has as many members as one may have, each of them short."""
+    """A body of blanks, compressed as the largest allowed number of short gzip members."""
     body = b'{"TableName":"%b",%b"Unknown":1}' % (TABLE.encode(), b" " * BLANKS_OF_MEMBERS)
     size_bytes = len(body) // GZIP_MEMBERS + 1
     members = [gzip.compress(body[at : at + size_bytes], 1, mtime=0) for at in range(0, len(body), size_bytes)]

@@ -1,4 +1,4 @@
-"""Which legacy parameters cost much? Their lists of conditions and values have no bound but that of a body."""
+"""Which legacy parameters cost most? Long lists of conditions and values, which only the size of the body limits."""
 
 from torture.kinds.kind import REFUSED, Hostile, Kind, json_map, names_of, plain, spliced
 from torture.kinds.needs import TABLE, TINY, key
@@ -9,7 +9,7 @@ EXPECTED_ENTRIES = 100_000
 
 
 def scan_filter_in() -> Hostile:
-    """Is a number among so many that it is not among? Asked of every item of a page."""
+    """A Scan that asks of every item of a page whether a number is in a long list; it never is."""
     values = [{"N": str(-1 - number)} for number in range(IN_VALUES)]
     return plain(
         "Scan",
@@ -18,7 +18,7 @@ def scan_filter_in() -> Hostile:
 
 
 def query_filter_many() -> Hostile:
-    """Conditions that all hold, so that each is looked at for every item of a page."""
+    """A Query with conditions that all hold, so that each is evaluated for every item of a page."""
     members = {
         "TableName": TINY,
         "KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": TINY}]}},
@@ -29,7 +29,7 @@ def query_filter_many() -> Hostile:
 
 
 def expected_many() -> Hostile:
-    """Conditions that all hold, on an item that is not there."""
+    """A PutItem with conditions that all hold, on an item that does not exist."""
     members = {"TableName": TABLE, "Item": key("expected"), "Expected": "@conditions"}
     conditions = json_map(names_of(b"x", EXPECTED_ENTRIES), b'{"Exists":false}')
     return spliced("PutItem", members, {"conditions": conditions})

@@ -1,6 +1,6 @@
-"""What must exist before a hostile request is sent? Calls that make tables and items, by name.
+"""What must exist before a hostile request is sent? Requests that create tables and items, by name.
 
-An item of 300 KB may be read by a request of 3 KB again and again: that is what most kinds live on.
+Most kinds use that a request of 3 KB can read an item of 300 KB repeatedly.
 """
 
 from collections.abc import Iterator
@@ -10,60 +10,61 @@ TABLE = "torture"
 PROBE_TABLE = "probe"
 LARGE, SPREAD, TINY, NUMBERS, INDEXED, LOCAL = "large", "spread", "tiny", "numbers", "indexed", "local"
 TEXT = "text"
-"""An item with a text of equal letters."""
+"""Key of an item with a text of equal letters."""
 TEXT_CHARACTERS = 400_000
 NULLS, CONTROLS, ZEROS, ZERO_SETS = "nulls", "controls", "zeros", "zero-sets"
-"""Tables with a stream of both images, whose items are several times as long in JSON as they count."""
+"""Tables with a stream of both images, whose items are several times longer in JSON than their item size."""
 
 LIST_ELEMENTS = 100_000
-"""One-digit numbers: 300 KB of an item, 1 MB of JSON."""
+"""Number of elements, one-digit numbers: 300 KB of an item, 1 MB of JSON."""
 LARGE_ITEMS = 13
-"""All that a transaction of 4 MB may touch."""
+"""Number of large items: the most that a transaction of 4 MB may touch."""
 SPREAD_ITEMS = 20
-"""Each in a partition of its own, for a batch reads 1 MB of one partition at most; 20 MB of JSON in one reply."""
+"""Number of large items in partitions of their own: a batch reads at most 1 MB of a partition; 20 MB of JSON per reply.
+"""
 TINY_ITEMS = 6_000
 NUMBERS_MEMBERS = 90_000
 INDEXES, LOCAL_INDEXES = 20, 5
-"""As many as a table has."""
+"""The highest numbers of global and local indexes of a table."""
 INDEXED_ITEMS = 10
-"""Of 390 KB, each with an entry as large in every index."""
+"""Number of items of 390 KB, each with an equally large entry in every index."""
 INDEXED_CHARACTERS = 390_000
 DENSE_ITEMS = 10
-"""All that a transaction of 4 MB may touch."""
+"""Number of dense items: the most that a transaction of 4 MB may touch."""
 NULLS_MEMBERS, CONTROLS_CHARACTERS = 199_000, 390_000
 ZEROS_ITEMS, ZEROS_MEMBERS = 15, 29_000
-"""Each is nearly all that an item may have as JSON, 4 MB, and counts 87 KB; together nearly what a transaction may write."""
+"""Each item has 4 MB of JSON, nearly the most, and an item size of 87 KB; together they nearly fill a transaction."""
 ZERO_SETS_ITEMS, ZERO_SETS_MEMBERS = 12, 30_000
 BATCH = 25
 
 ABSENT = {"N": "7"}
-"""In no list: who looks for it looks at every element."""
+"""A value that is in no list, so that a search compares every element."""
 
 
 class Call(NamedTuple):
-    """One request of the preparation."""
+    """One preparing request."""
 
     operation: str
     members: dict[str, Any]
 
 
 def key(partition: str, sort: str = "0") -> dict[str, Any]:
-    """Of an item of the table."""
+    """The key of an item of the table."""
     return {"pk": {"S": partition}, "sk": {"S": sort}}
 
 
 def large_key(number: int = 0) -> dict[str, Any]:
-    """Of one of the large items that share a partition."""
+    """The key of a large item in the shared partition."""
     return key(LARGE, f"{number:02}")
 
 
 def spread_key(number: int = 0) -> dict[str, Any]:
-    """Of one of the large items that share none."""
+    """The key of a large item in a partition of its own."""
     return key(f"{SPREAD}-{number:02}")
 
 
 def table(name: str, sort_key: str | None = "sk") -> Call:
-    """A table with text keys."""
+    """A request that creates a table with text keys."""
     names = ["pk", *([sort_key] if sort_key else [])]
     return Call(
         "CreateTable",
@@ -79,36 +80,36 @@ def table(name: str, sort_key: str | None = "sk") -> Call:
 
 
 def basis() -> Iterator[Call]:
-    """What every kind needs: the table, and the item that the prober reads."""
+    """Create what every kind needs: the table, and the item that the prober reads."""
     yield table(TABLE)
     yield table(PROBE_TABLE, None)
     yield Call("PutItem", {"TableName": PROBE_TABLE, "Item": {"pk": {"S": "probe"}, "data": {"S": "x" * 100}}})
 
 
 def large() -> Iterator[Call]:
-    """Items with a long list, in one partition."""
+    """Put items with a long list into one partition."""
     for number in range(LARGE_ITEMS):
         yield Call("PutItem", {"TableName": TABLE, "Item": large_key(number) | {"l": long_list()}})
 
 
 def spread() -> Iterator[Call]:
-    """Items with a long list, each in its partition."""
+    """Put items with a long list, each into its own partition."""
     for number in range(SPREAD_ITEMS):
         yield Call("PutItem", {"TableName": TABLE, "Item": spread_key(number) | {"l": long_list()}})
 
 
 def long_list() -> dict[str, Any]:
-    """Equal numbers: the parts of an item that cost most for their size."""
+    """A list of equal numbers: the kind of value that costs most for its size."""
     return {"L": [{"N": "1"}] * LIST_ELEMENTS}
 
 
 def text() -> Iterator[Call]:
-    """An item with a long text."""
+    """Put an item with a long text."""
     yield Call("PutItem", {"TableName": TABLE, "Item": key(TEXT) | {"t": {"S": "a" * TEXT_CHARACTERS}}})
 
 
 def tiny() -> Iterator[Call]:
-    """Very many items of some bytes in one partition of a table of their own."""
+    """Put very many items of some bytes into one partition of a table of their own."""
     yield table(TINY)
     for start in range(0, TINY_ITEMS, BATCH):
         numbers = range(start, min(start + BATCH, TINY_ITEMS))
@@ -117,25 +118,25 @@ def tiny() -> Iterator[Call]:
 
 
 def numbers() -> Iterator[Call]:
-    """An item with a large set of numbers."""
+    """Put an item with a large number set."""
     members = [str(number) for number in range(NUMBERS_MEMBERS)]
     yield Call("PutItem", {"TableName": TABLE, "Item": key(NUMBERS) | {"s": {"NS": members}}})
 
 
 def indexed() -> Iterator[Call]:
-    """A table with as many global indexes as there may be."""
+    """Create a table with the highest number of global indexes."""
     keys = [{"AttributeName": "g", "KeyType": "HASH"}]
     yield from carried_whole(INDEXED, "GlobalSecondaryIndexes", keys, INDEXES)
 
 
 def local() -> Iterator[Call]:
-    """A table with as many local indexes as there may be."""
+    """Create a table with the highest number of local indexes."""
     keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "g", "KeyType": "RANGE"}]
     yield from carried_whole(LOCAL, "LocalSecondaryIndexes", keys, LOCAL_INDEXES)
 
 
 def carried_whole(name: str, member: str, keys: list[dict[str, str]], count: int) -> Iterator[Call]:
-    """Large items of a table of their own, all of which its indexes carry."""
+    """Create a table with indexes that project everything, and put large items into it."""
     made = table(name)
     made.members["AttributeDefinitions"].append({"AttributeName": "g", "AttributeType": "S"})
     made.members[member] = [
@@ -149,28 +150,28 @@ def carried_whole(name: str, member: str, keys: list[dict[str, str]], count: int
 
 
 def nulls() -> Iterator[Call]:
-    """Lists of nulls."""
+    """Put items with lists of nulls."""
     yield from followed(NULLS, {"L": [{"NULL": True}] * NULLS_MEMBERS})
 
 
 def controls() -> Iterator[Call]:
-    """Texts of control characters."""
+    """Put items with texts of control characters."""
     yield from followed(CONTROLS, {"S": "\x01" * CONTROLS_CHARACTERS})
 
 
 def zeros() -> Iterator[Call]:
-    """Lists of numbers that are written with 129 zeros."""
+    """Put items with lists of numbers that are written with 129 zeros."""
     yield from followed(ZEROS, {"L": [{"N": "1E-130"}] * ZEROS_MEMBERS}, ZEROS_ITEMS)
 
 
 def zero_sets() -> Iterator[Call]:
-    """Sets of different numbers with up to that many zeros."""
+    """Put items with sets of different numbers with up to that many zeros."""
     members = [f"{number}E-{130 - number % 5}" for number in range(1, ZERO_SETS_MEMBERS) if number % 10]
     yield from followed(ZERO_SETS, {"NS": members}, ZERO_SETS_ITEMS)
 
 
 def followed(name: str, value: dict[str, Any], items: int = DENSE_ITEMS) -> Iterator[Call]:
-    """A table of its own with a stream, and items with that value."""
+    """Create a table with a stream, and put items with that value into it."""
     made = table(name)
     made.members["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     yield made
@@ -194,6 +195,6 @@ NEEDS = {
 
 
 def calls_for(needs: tuple[str, ...]) -> Iterator[Call]:
-    """Everything that those needs ask for, but for the basis."""
+    """Yield the requests of these needs; `basis` is not included."""
     for need in needs:
         yield from NEEDS[need]()

@@ -1,4 +1,4 @@
-"""Which reads cost much? Projections over long lists, and replies of many megabytes."""
+"""Which reads cost most? Projections of long lists, and replies of many megabytes."""
 
 from torture.kinds.kind import Hostile, Kind, plain
 from torture.kinds.needs import (
@@ -13,40 +13,40 @@ from torture.kinds.needs import (
 )
 
 PATHS = ",".join(f"l[{LIST_ELEMENTS - 1 - number}]" for number in range(430))
-"""Nearly the 4 KB that an expression may have."""
+"""A projection of nearly the 4 KB that an expression may have."""
 GZIP = (("Accept-Encoding", "gzip"),)
 SPREAD_KEYS = [spread_key(number) for number in range(SPREAD_ITEMS)]
 OF_ONE_PARTITION = {"KeyConditionExpression": "pk=:pk", "ExpressionAttributeValues": {":pk": {"S": LARGE}}}
 
 
 def get_projected() -> Hostile:
-    """Some hundred elements of one list."""
+    """A GetItem of some hundred elements of one list."""
     return plain("GetItem", {"TableName": TABLE, "Key": large_key(), "ProjectionExpression": PATHS})
 
 
 def batch_projected() -> Hostile:
-    """The same of twenty items."""
+    """A BatchGetItem that projects some hundred list elements of twenty items."""
     asked = {"Keys": SPREAD_KEYS, "ProjectionExpression": PATHS}
     return plain("BatchGetItem", {"RequestItems": {TABLE: asked}})
 
 
 def query_projected() -> Hostile:
-    """The same of a page of items."""
+    """A Query that projects some hundred list elements of the items of a page."""
     return plain("Query", {"TableName": TABLE, "ProjectionExpression": PATHS} | OF_ONE_PARTITION)
 
 
 def batch_whole() -> Hostile:
-    """A reply of 20 MB."""
+    """A BatchGetItem with a reply of 20 MB."""
     return plain("BatchGetItem", {"RequestItems": {TABLE: {"Keys": SPREAD_KEYS}}})
 
 
 def query_whole() -> Hostile:
-    """A reply of 4 MB."""
+    """A Query with a reply of 4 MB."""
     return plain("Query", {"TableName": TABLE} | OF_ONE_PARTITION)
 
 
 def transaction() -> Hostile:
-    """A reply of 13 MB, of items that are read together."""
+    """A TransactGetItems with a reply of 13 MB."""
     gets = [{"Get": {"TableName": TABLE, "Key": large_key(number)}} for number in range(LARGE_ITEMS)]
     return plain("TransactGetItems", {"TransactItems": gets})
 

@@ -1,4 +1,4 @@
-"""What can somebody do who does not know the secret? Send large bodies, unsigned or signed with a wrong one."""
+"""Which requests can clients send that do not know the secret? Large bodies, unsigned or signed with a wrong secret."""
 
 from torture.kinds.kind import Hostile, Kind, Signature, json_list, spliced
 from torture.kinds.needs import TABLE, key
@@ -11,13 +11,13 @@ WITHOUT_SECRET: tuple[tuple[str, Signature, tuple[str, ...]], ...] = (
 
 
 def values() -> Hostile:
-    """12 MB of small values."""
+    """A body of 12 MB of small values."""
     elements = json_list(b'{"N":"1"}', 1_200_000)
     return spliced("PutItem", {"TableName": TABLE, "Item": key("x") | {"a": "@list"}}, {"list": b'{"L":%b}' % elements})
 
 
 def text() -> Hostile:
-    """12 MB that are one value."""
+    """A body of 12 MB with a single value."""
     string = b'{"S":"%b"}' % (b"x" * 12_000_000)
     return spliced("PutItem", {"TableName": TABLE, "Item": key("x") | {"a": "@text"}}, {"text": string})
 

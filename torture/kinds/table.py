@@ -1,4 +1,4 @@
-"""Which kinds are there, in the order in which they run and are shown?"""
+"""Which kinds of hostile clients are there? All, in the order in which they run and appear on the page."""
 
 from torture.kinds import (
     connections,

@@ -1,1 +1,1 @@
-"""Is anything lost that was acknowledged? `section.py` runs the ways in which a server loses its footing, and judges what is left."""
+"""Is acknowledged data ever lost? `section.py` runs every way in which a server can lose data, and judges what is left."""

@@ -1,7 +1,7 @@
-"""Does a server keep what it acknowledged when power fails? Its logs are cut back to the last completed sync, or to anywhere after it.
+"""Does a server keep what it acknowledged when power fails? Its logs are cut back to the last completed sync, or to any place after it.
 
-A killed process leaves all that it wrote with the kernel; a power cut takes what was not synced. So each kill gives several folders: copies of
-what it left, with less and less of what no sync had covered.
+A killed process's writes stay with the kernel; a power cut loses unsynced writes. So each kill gives several folders: copies in
+which the logs keep less and less of the unsynced bytes.
 """
 
 import os
@@ -23,7 +23,7 @@ MODULE = "torture.loss.noting"
 
 
 def run_cuts(folder: Path, rounds: int, chance: random.Random, cuts: Sequence[str] = CUTS) -> list[LossFigure]:
-    """So many kills, and a copy of each for every kind of cut."""
+    """Kill a server this many times, and judge a copy of its folder for every kind of cut."""
     scores = {
         "synced": Score("power cut: all that was not synced is gone"),
         "torn": Score("power cut: logs end anywhere after the last sync"),
@@ -56,7 +56,7 @@ def run_cuts(folder: Path, rounds: int, chance: random.Random, cuts: Sequence[st
 
 
 def try_cut(score: Score, place: Path, cut: str, team: Team, chance: random.Random) -> None:
-    """Cut a copy of a killed server's folder, and judge what a server makes of it."""
+    """Cut the logs in a copy of a killed server's folder, and judge a new server on it."""
     score.rounds += 1
     copy = place.with_name(f"{place.name}-{cut}")
     shutil.copytree(place, copy)
@@ -75,7 +75,7 @@ def try_cut(score: Score, place: Path, cut: str, team: Team, chance: random.Rand
 
 
 def cut_logs(engine: Path, safe_bytes: dict[str, int], cut: str, chance: random.Random) -> None:
-    """Take from each log what no sync had covered, or a part of that; what is taken from the newest one may come back as zeros."""
+    """Remove all unsynced bytes from each log, or a part of them; the newest log may get zeros at its end."""
     logs = sorted(engine.glob("*.log"), key=lambda path: int(path.stem))
     for log in logs:
         size = log.stat().st_size

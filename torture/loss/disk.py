@@ -1,6 +1,6 @@
-"""Does a server keep what it acknowledged when the disk is full? No file may grow over a limit, until it may again.
+"""Does a server keep what it acknowledged when the disk is full? Files may not grow over a limit, until the limit is lifted.
 
-RLIMIT_FSIZE stands for the disk: every write that would go beyond it fails, as on a full disk, and the limit of a running process can be lifted.
+RLIMIT_FSIZE stands for the disk: writes beyond it fail, as on a full disk, and it can be lifted for a running process.
 """
 
 import random
@@ -18,13 +18,13 @@ DISK_FILLER_BYTES = 1_000
 FULL_SECONDS_MAX = 20.0
 HEAL_SECONDS_MAX = 15.0
 REFUSALS = 10
-"""So many refused writes tell that the disk is full."""
+"""Number of refused writes after which the disk counts as full."""
 LOOK_SECONDS = 0.01
 MORE_SECONDS = 0.2
 
 
 def run_full_disk(folder: Path, rounds: int, chance: random.Random) -> list[LossFigure]:
-    """In turns: room comes back while the server runs, and the server is killed while there is none."""
+    """Alternate rounds: the limit is lifted while the server runs, or the server is killed while the disk is full."""
     healed, killed = Score("full disk, then room again"), Score("full disk, killed, then room again")
     for number in range(rounds):
         score = (healed, killed)[number % 2]
@@ -35,7 +35,7 @@ def run_full_disk(folder: Path, rounds: int, chance: random.Random) -> list[Loss
 
 
 def run_round(score: Score, place: Path, limits: Limits, *, does_heal: bool) -> None:
-    """Write until the disk is full, make room or not, kill, and judge what a server without limits finds."""
+    """Write until the disk is full, lift the limit or not, kill, and judge a server without limits."""
     team = Team(DISK_FILLER_BYTES)
     server = score.start(place, limits)
     if server is None:
@@ -61,7 +61,7 @@ def run_round(score: Score, place: Path, limits: Limits, *, does_heal: bool) -> 
 
 
 def heal(score: Score, server: ServerProcess, team: Team) -> None:
-    """Make room, and see that writes are acknowledged again."""
+    """Lift the limit, and check that writes are acknowledged again."""
     acknowledged = team.acknowledged
     began = time.perf_counter()
     server.allow_large_files()
@@ -78,7 +78,7 @@ def heal(score: Score, server: ServerProcess, team: Team) -> None:
 
 
 def comes_true(condition: Callable[[], bool], seconds_max: float) -> bool:
-    """Does it hold before its time is over?"""
+    """True if the condition holds before the time is over."""
     deadline = time.perf_counter() + seconds_max
     while time.perf_counter() < deadline:
         if condition():

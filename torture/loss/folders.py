@@ -1,6 +1,7 @@
-"""What does a server do whose folder is taken away? It must not acknowledge what nobody will find, nor make an empty folder and serve that.
+"""What does a server do when its data folder disappears? It must not acknowledge lost writes, nor create and serve an empty folder.
 
-Moved away and back: everything acknowledged, before, meanwhile and after, is there. Deleted: a second later nothing is acknowledged any more.
+If the folder is moved away and back, everything acknowledged before, meanwhile and after must be there. If it is deleted, nothing may be
+acknowledged after a second.
 """
 
 import random
@@ -16,16 +17,16 @@ from torture.server import ServerProcess
 BEFORE_SECONDS = (0.1, 0.5)
 AWAY_SECONDS = 2.5
 NOTICE_SECONDS = 1.0
-"""A server may look after its folder now and then only."""
+"""Time after which a server must have noticed that its folder is deleted: it checks only at intervals."""
 BACK_SECONDS = 0.5
 FOLDER_FILLER_BYTES = (100, 20_000)
-"""Small items stay in one log meanwhile; with large ones the engine makes new files, or finds that it cannot."""
+"""Sizes of items: small ones stay in one log; large ones make the engine create new files, which may fail."""
 ENGINE_SIGN = Path("engine", "CURRENT")
-"""What a new store has."""
+"""A file that every new store has."""
 
 
 def run_lost_folders(folder: Path, rounds: int, chance: random.Random) -> list[LossFigure]:
-    """In turns: moved and deleted, with small items and large ones."""
+    """Alternate rounds: the folder is moved or deleted, with small items and large ones."""
     moved, deleted = Score("folder moved away and back"), Score("folder deleted")
     for number in range(rounds):
         score = (moved, deleted)[number % 2]
@@ -48,7 +49,7 @@ def run_lost_folders(folder: Path, rounds: int, chance: random.Random) -> list[L
 
 
 def move_away(score: Score, server: ServerProcess, team: Team) -> None:
-    """And back; then kill the server, and judge what the next one finds."""
+    """Move the folder away and back, kill the server, and judge a new one on the folder."""
     aside = server.data.with_name("aside")
     server.data.rename(aside)
     time.sleep(AWAY_SECONDS)
@@ -70,7 +71,7 @@ def move_away(score: Score, server: ServerProcess, team: Team) -> None:
 
 
 def delete(score: Score, server: ServerProcess, team: Team) -> None:
-    """And count what is acknowledged later than the server may need to notice."""
+    """Delete the folder, and count writers with writes acknowledged after the server should have noticed."""
     shutil.rmtree(server.data, ignore_errors=True)
     deadline = time.perf_counter() + NOTICE_SECONDS
     time.sleep(AWAY_SECONDS)

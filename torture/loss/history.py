@@ -1,6 +1,6 @@
-"""What may a table hold after a crash? For each key of one writer, the values that are possible by what was sent and acknowledged.
+"""What may a table hold after a crash? For each key of one writer, the values that its sent and acknowledged requests allow.
 
-A write that was sent may have happened or not; once acknowledged it has; and what a consistent read has shown must stay.
+A sent write may or may not have happened; an acknowledged one has happened; what a consistent read has shown must stay.
 """
 
 from typing import NamedTuple
@@ -10,37 +10,37 @@ Value = str | None
 
 
 class Verdict(NamedTuple):
-    """Keys of which something else is there than could be."""
+    """Keys whose value is not among the possible ones."""
 
     lost: list[str]
-    """Acknowledged, and missing or older."""
+    """Keys with an acknowledged write that is missing, or whose value is older."""
     invented: list[str]
-    """Never written so, or deleted."""
+    """Keys with a value that was never written, or was deleted."""
 
 
 class History:
-    """Of one writer, who alone writes its keys and sends one request at a time."""
+    """The possible values of one writer's keys. No one else writes them, and the writer sends one request at a time."""
 
     def __init__(self) -> None:
         self._possible: dict[str, set[Value]] = {}
         self._sent: dict[str, set[Value]] = {}
         self.acknowledged = 0
-        """Requests."""
+        """Number of acknowledged requests."""
 
     def send(self, effects: dict[str, Value]) -> None:
-        """A request that writes these values, all or some of them, goes out."""
+        """Note a request before it is sent: it may write all or some of these values."""
         for key, value in effects.items():
             self._possible.setdefault(key, {None}).add(value)
             self._sent.setdefault(key, {None}).add(value)
 
     def acknowledge(self, effects: dict[str, Value]) -> None:
-        """It has been answered: from now on nothing else is there."""
+        """Note the reply to a request: from now on its values are the only possible ones."""
         self.acknowledged += 1
         for key, value in effects.items():
             self._possible[key] = {value}
 
     def judge(self, found: dict[str, str]) -> Verdict:
-        """Compare with what was read: key → data of every item of this writer."""
+        """Compare with the result of a read: key → data of every item of this writer."""
         lost: list[str] = []
         invented: list[str] = []
         for key in self._possible.keys() | found.keys():
@@ -53,6 +53,6 @@ class History:
         return Verdict(sorted(lost), sorted(invented))
 
     def settle(self, found: dict[str, str]) -> None:
-        """What was read consistently is there to stay; what was not, is gone; faults are counted once."""
+        """Make the result of a consistent read the only possible values, so that each fault is counted once."""
         for key in self._possible.keys() | found.keys():
             self._possible[key] = {found.get(key)}

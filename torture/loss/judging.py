@@ -1,4 +1,4 @@
-"""What is left after a crash? Reads every writer's items and holds them against its history."""
+"""How much data survives a crash? Reads every writer's items and compares them with its history."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ CHECK_SECONDS_MAX = 120
 
 
 class Score:
-    """Filled by the rounds of one way of losing."""
+    """The counts of all rounds of one way of losing data."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Score:
         self.faults: Counter[str] = Counter()
 
     def start(self, folder: Path, limits: Limits = NO_LIMITS, module: str = "hashrange") -> ServerProcess | None:
-        """A server that serves the folder; None when it refused, which is counted."""
+        """Start a server on the folder; return None and count it when the server refuses."""
         try:
             server = ServerProcess(folder, limits, module)
         except Refused as refusal:
@@ -38,11 +38,11 @@ class Score:
         return server
 
     def served_after(self, seconds: float) -> None:
-        """How long one trouble lasted."""
+        """Note the seconds until the server answered again."""
         self.serve_seconds_max = max(self.serve_seconds_max, seconds)
 
     def judge(self, server: ServerProcess, team: Team, *, is_final: bool = True) -> None:
-        """Count what is lost and invented; `is_final`: the team goes on with what is there."""
+        """Count lost and invented items; with `is_final` the items found become the team's history."""
         for name, history in team.histories.items():
             try:
                 found = items_of(server, name)
@@ -62,7 +62,7 @@ class Score:
                 self.faults[f"{word}: {name} {', '.join(keys[:SHOWN_KEYS])}"] += 1
 
     def check(self, data: Path) -> None:
-        """`hashrange check` of a folder that no server has."""
+        """Run `hashrange check` on a folder that no server uses."""
         command = [sys.executable, "-m", "hashrange", "check", str(data)]
         environment = {"PYTHONPATH": str(ROOT / "src")}
         done = subprocess.run(
@@ -73,12 +73,12 @@ class Score:
             self.faults[f"hashrange check: {said}"] += 1
 
     def add(self, team: Team) -> None:
-        """What a team has done on one folder, once it has ended."""
+        """Add the counts of a team that has ended."""
         self.acknowledged += team.acknowledged
         self.faults.update(team.faults)
 
     def figure(self) -> LossFigure:
-        """What the table shows."""
+        """Return the figure for the table."""
         return LossFigure(
             name=self.name,
             rounds=self.rounds,
@@ -92,7 +92,7 @@ class Score:
 
 
 def items_of(server: ServerProcess, name: str) -> dict[str, str]:
-    """Key → data of every item of a writer, read consistently."""
+    """Return key → data of every item of a writer, read consistently."""
     request: dict[str, Any] = {
         "TableName": TABLE,
         "KeyConditionExpression": "pk = :pk",

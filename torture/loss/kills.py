@@ -11,11 +11,11 @@ from torture.server import ServerProcess
 
 ROUNDS_PER_FOLDER = 10
 WRITE_SECONDS = (0.02, 0.6)
-"""The kill comes between these, evenly."""
+"""The kill comes at a random time between these."""
 
 
 def run_kills(folder: Path, rounds: int, chance: random.Random) -> LossFigure:
-    """So many kills, on a new folder after every tenth."""
+    """Kill a server this many times, with a new folder after every tenth kill."""
     score = Score("kill -9")
     while score.rounds < rounds:
         place = folder / f"kills-{score.rounds}"
@@ -41,7 +41,7 @@ def run_kills(folder: Path, rounds: int, chance: random.Random) -> LossFigure:
 
 
 def write_and_kill(server: ServerProcess, team: Team, chance: random.Random) -> None:
-    """Let the team write for a random time."""
+    """Let the team write for a random time, then kill the server."""
     team.start(server.port)
     time.sleep(chance.uniform(*WRITE_SECONDS))
     server.kill()

@@ -1,7 +1,7 @@
-"""How far has a sync come? `python -m torture.loss.noting serve …` is `hashrange serve` that notes it, in the data folder's `synced`.
+"""How much of each log is synced? `python -m torture.loss.noting serve …` is `hashrange serve` that notes it in `synced`, beside the data folder.
 
-After each sync, and before anything is acknowledged for it or the store itself notes how far it has come, a line tells how many
-bytes of each log are safe.
+After each sync, before any write is acknowledged for it and before the store notes the sync itself, a line is written with the
+number of safe bytes of each log.
 """
 
 import json
@@ -14,11 +14,11 @@ from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.synced import SyncedFile
 
 NOTES = "synced"
-"""A file beside the data folder."""
+"""Name of the file, beside the data folder."""
 
 
 def log_sizes(engine_folder: Path) -> dict[str, int]:
-    """Bytes of each log that holds anything; logs come and go meanwhile."""
+    """Return the bytes of each log that is not empty; logs may appear and disappear meanwhile."""
     sizes = {}
     for log in engine_folder.glob("*.log"):
         try:
@@ -29,7 +29,7 @@ def log_sizes(engine_folder: Path) -> dict[str, int]:
 
 
 def note_syncs(data: Path) -> None:
-    """Put the notes into every sync of this process."""
+    """Make every sync of this process write a note."""
     notes = os.open(data.parent / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     sync = Health._sync  # noqa: SLF001 - nothing public tells when a sync has ended
     note_synced = SyncedFile.note
@@ -53,7 +53,7 @@ def note_syncs(data: Path) -> None:
 
 
 def synced_bytes(folder: Path) -> dict[str, int]:
-    """What the last whole line of a killed server says."""
+    """Return the synced bytes per log from the last complete line of a killed server."""
     try:
         lines = (folder / NOTES).read_bytes().split(b"\n")
     except FileNotFoundError:

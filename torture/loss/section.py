@@ -1,4 +1,4 @@
-"""Which ways of losing are tried? All, one after another, each with its share of the rounds and its own seed."""
+"""Which ways of losing data are tried? All, one after another, each with its share of the rounds and its own seed."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 
 def run_loss(folder: Path, seed: int, share: float, say: Say) -> list[LossFigure]:
-    """The figures of all; `share` 0.1 has a tenth of the rounds, one of each at least."""
+    """Return the figures of all ways; `share` 0.1 runs a tenth of the rounds, at least one of each."""
     figures = []
     for figure in _figures(folder, seed, lambda rounds, least: max(least, round(rounds * share))):
         figures.append(figure)

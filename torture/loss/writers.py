@@ -1,7 +1,7 @@
-"""Who writes while a server is tortured? Threads, each with keys of its own, which note what they sent and what was acknowledged.
+"""Which writes does a tortured server get? Threads write keys of their own, and note what was sent and what was acknowledged.
 
-Each goes through numbers; a number decides which operation writes its items, so that every path to the disk is taken: single puts
-and updates, transactions, batches, deletions, and a counter that is written again and again.
+Each thread counts up; a number decides which operation writes its items, so that every path to the disk is taken: single puts
+and updates, transactions, batches, deletions, and a counter that is written repeatedly.
 """
 
 import contextlib
@@ -27,11 +27,11 @@ WRITERS = 6
 REFUSED_PAUSE_SECONDS = 0.01
 TIMEOUT_SECONDS = 10.0
 FILLER_BYTES = (100, 5_000)
-"""Small items stay in one log for long; of larger ones a round fills several."""
+"""Bytes of an item's filler. Small items stay in one log for long; larger ones fill several logs per round."""
 
 
 class Writer(threading.Thread):
-    """Writes numbers after `last` until it is told to stop, or the server is gone."""
+    """Writes numbers after `last` until it is told to stop, or its connection ends."""
 
     def __init__(self, port: int, name: str, history: History, last: int, filler_bytes: int) -> None:
         super().__init__(daemon=True)
@@ -42,15 +42,15 @@ class Writer(threading.Thread):
         self.filler_bytes = filler_bytes
         self.stopping = threading.Event()
         self.refused = 0
-        """Requests that got an answer, but not that the write was done."""
+        """Number of requests that were answered, but not acknowledged as written."""
         self.newest_sent_at = 0.0
-        """When the request went out that was acknowledged last."""
+        """Time at which the last acknowledged request was sent."""
         self.fault = ""
         self.end_of_connection = ""
-        """As a kill leaves it, and a server that gives no answer."""
+        """The connection's error, after a kill or when the server stops answering."""
 
     def run(self) -> None:
-        """Until the end of either."""
+        """Write until stopped or until the connection ends."""
         try:
             with contextlib.closing(Connection(self.port, TIMEOUT_SECONDS)) as connection:
                 signer = Signer(f"127.0.0.1:{self.port}")
@@ -63,7 +63,7 @@ class Writer(threading.Thread):
             self.fault = str(error)
 
     def write(self, connection: Connection, signer: Signer, number: int) -> None:
-        """One request; raises ReplyError for an answer that no torture excuses."""
+        """Send one request; raises ReplyError for an answer that is a fault even under torture."""
         operation, members, effects = self.request(number)
         self.history.send(effects)
         sent_at = time.perf_counter()
@@ -79,7 +79,7 @@ class Writer(threading.Thread):
             raise ReplyError(f"{operation}: {status} {body[:200].decode(errors='replace')}")
 
     def request(self, number: int) -> tuple[str, dict[str, Any], dict[str, Value]]:
-        """Operation, members, and what it writes."""
+        """Return operation, members, and the values that the request writes."""
         row, twin, data = f"{number:08}", f"{number:08}-twin", self.data(number)
         match number % 6:
             case 0:
@@ -100,25 +100,25 @@ class Writer(threading.Thread):
                 return "PutItem", {"TableName": TABLE, "Item": self.item(row, data)}, {row: data}
 
     def data(self, number: int) -> str:
-        """What the items of a number hold: nothing else looks like it."""
+        """Return the data of the items of a number; it is unique to them."""
         return f"{self.writer_name}:{number}:".ljust(self.filler_bytes, "x")
 
     def item(self, row: str, data: str) -> dict[str, Any]:
-        """An item of this writer."""
+        """Return an item of this writer."""
         return key(self.writer_name, row) | {"d": {"S": data}}
 
     def place(self, row: str) -> dict[str, Any]:
-        """Where it is."""
+        """Return the key of an item."""
         return {"TableName": TABLE, "Key": key(self.writer_name, row)}
 
 
 def has_unprocessed(body: bytes) -> bool:
-    """Did a batch leave something to the next request?"""
+    """True if a batch was answered with UnprocessedItems."""
     return b'"UnprocessedItems"' in body and bool(msgspec.json.decode(body)["UnprocessedItems"])
 
 
 class Team:
-    """All writers, and what they have done on one folder."""
+    """All writers, and the counts of their work on one folder."""
 
     def __init__(self, filler_bytes: int = FILLER_BYTES[0]) -> None:
         self.histories = {f"w{number}": History() for number in range(WRITERS)}
@@ -128,7 +128,7 @@ class Team:
         self.members: Sequence[Writer] = []
 
     def start(self, port: int) -> None:
-        """All of them write, each after its last number."""
+        """Start all writers, each after its last number."""
         self.members = [
             Writer(port, name, history, self.last[name], self.filler_bytes) for name, history in self.histories.items()
         ]
@@ -136,7 +136,7 @@ class Team:
             writer.start()
 
     def end(self) -> None:
-        """Stop them, if their server's end has not."""
+        """Stop the writers that still run."""
         for writer in self.members:
             writer.stopping.set()
         for writer in self.members:
@@ -146,7 +146,7 @@ class Team:
                 self.faults.append(writer.fault)
 
     def ends(self) -> str:
-        """How the connections of those ended that ask no more."""
+        """Return the errors of the writers that have stopped sending."""
         return (
             ", ".join(sorted({writer.end_of_connection or writer.fault for writer in self.members} - {""}))
             or "none ended"
@@ -154,10 +154,10 @@ class Team:
 
     @property
     def acknowledged(self) -> int:
-        """Requests of all."""
+        """Return the acknowledged requests of all writers."""
         return sum(history.acknowledged for history in self.histories.values())
 
     @property
     def refused(self) -> int:
-        """Requests of the running ones."""
+        """Return the refused requests of the running writers."""
         return sum(writer.refused for writer in self.members)

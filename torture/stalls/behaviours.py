@@ -1,4 +1,4 @@
-"""What do hostile clients do with their connections? One function per behaviour; each runs until its process ends."""
+"""How do hostile clients use their connections? One function per behaviour; each runs until its process ends."""
 
 import contextlib
 import select
@@ -17,17 +17,17 @@ PAUSE_SECONDS = 0.02
 SMALL_BUFFER_BYTES = 4_096
 
 Run = Callable[[int, bytes, int, Tally], None]
-"""run(port, request, clients, tally)."""
+"""A behaviour: run(port, request, clients, tally)."""
 
 
 def repeat(port: int, request: bytes, clients: int, tally: Tally) -> None:
-    """Each client sends the request, waits for the reply, and does so again."""
+    """Each client sends the request and waits for the reply, repeatedly."""
     for client in range(clients):
         threading.Thread(target=repeat_one, args=(port, request, client, tally), daemon=True).start()
 
 
 def repeat_one(port: int, request: bytes, client: int, tally: Tally) -> None:
-    """One of them; a connection that breaks is made again."""
+    """Run one repeating client; a broken connection is opened again."""
     connection: Connection | None = None
     while True:
         tally.begin(client)
@@ -45,14 +45,14 @@ def repeat_one(port: int, request: bytes, client: int, tally: Tally) -> None:
 
 
 def pipeline(port: int, request: bytes, clients: int, tally: Tally) -> None:
-    """Each client sends thousands of requests without waiting, then does so again once all are answered."""
+    """Each client sends thousands of requests without waiting for replies, and again once all are answered."""
     count = min(PIPELINED, PIPELINED_BYTES // len(request))
     for client in range(clients):
         threading.Thread(target=pipeline_one, args=(port, request * count, count, client, tally), daemon=True).start()
 
 
 def pipeline_one(port: int, requests: bytes, count: int, client: int, tally: Tally) -> None:
-    """One of them: replies are read while requests are sent."""
+    """Run one pipelining client: it reads replies while a thread sends requests."""
     while True:
         try:
             connection = Connection(port, TIMEOUT_SECONDS)
@@ -68,13 +68,13 @@ def pipeline_one(port: int, requests: bytes, count: int, client: int, tally: Tal
 
 
 def send_quietly(connection: Connection, data: bytes) -> None:
-    """Whoever reads the replies hears of a connection that ends."""
+    """Send, ignoring errors: the thread that reads the replies notices when the connection ends."""
     with contextlib.suppress(OSError):
         connection.send(data)
 
 
 def never_read(port: int, request: bytes, clients: int, tally: Tally) -> None:
-    """Every client sends requests as long as the server takes them, and reads nothing."""
+    """Every client sends requests as long as the server takes them, and never reads."""
     sockets = [connected(port, is_small=True) for _ in range(clients)]
     sent = dict.fromkeys(sockets, 0)
     while sent:
@@ -85,7 +85,7 @@ def never_read(port: int, request: bytes, clients: int, tally: Tally) -> None:
             except BlockingIOError:
                 continue
             except OSError:
-                del sent[each]  # the server has had enough of it
+                del sent[each]  # the server closed the connection
         tally.say_replied()
         time.sleep(PAUSE_SECONDS / 20)
 
@@ -111,7 +111,7 @@ def half_body(port: int, request: bytes, clients: int, tally: Tally) -> None:
 
 
 def idle(port: int, request: bytes, clients: int, tally: Tally) -> None:
-    """Every client connects, or tries to, and says nothing."""
+    """Every client connects, or tries to, and sends nothing."""
     kept = []
     for _ in range(clients):
         with contextlib.suppress(OSError):
@@ -121,7 +121,7 @@ def idle(port: int, request: bytes, clients: int, tally: Tally) -> None:
 
 
 def connected(port: int, *, is_small: bool = False) -> socket.socket:
-    """A socket that does not block; with a small buffer for what comes."""
+    """Return a socket that does not block; `is_small` gives it a small receive buffer."""
     made = socket.socket()
     if is_small:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER_BYTES)
@@ -132,7 +132,7 @@ def connected(port: int, *, is_small: bool = False) -> socket.socket:
 
 
 def hold(sockets: list[socket.socket]) -> None:
-    """Keep them open until the process ends."""
+    """Keep the connections open until the process ends."""
     while sockets:
         time.sleep(1.0)
 

@@ -1,4 +1,4 @@
-"""How does the harness speak with its own processes? A line on their input begins, its end ends; they print lines of JSON."""
+"""How does the harness control its own processes? A line on their input starts them, closing it ends them; they print lines of JSON."""
 
 import select
 import subprocess
@@ -13,14 +13,14 @@ from torture.server import ROOT
 
 END_SECONDS_MAX = 10.0
 GO, READY, REPLIED = "go", "ready", "replied"
-"""What is said: by the harness, by a child that can begin, by one whose first reply has come."""
+"""Messages: the harness starts a child; a child can begin; a hostile child got its first reply."""
 
 
 class Child:
-    """A process of this package that measures, or makes trouble."""
+    """A process of this package: the prober, or hostile clients."""
 
     def __init__(self, module: str, *arguments: object) -> None:
-        """Starts `python -m torture.stalls.MODULE ARGUMENTS` and waits until it can begin."""
+        """Start `python -m torture.stalls.MODULE ARGUMENTS` and wait until it can begin."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", f"torture.stalls.{module}", *map(str, arguments)],
             cwd=ROOT,
@@ -36,21 +36,21 @@ class Child:
             raise RuntimeError(f"torture.stalls.{module} did not begin")
 
     def go(self) -> None:
-        """Let it begin."""
+        """Let the child begin."""
         self._input.write(f"{GO}\n".encode())
         self._input.flush()
 
     def says_within(self, seconds: float) -> bool:
-        """Has it printed a line, or does it in so many seconds? The line is taken."""
+        """True if the child prints a line within this time; the line is consumed."""
         readable, _, _ = select.select([self._output], [], [], max(0.0, seconds))
         return bool(readable) and bool(self._output.readline())
 
     def end(self) -> None:
-        """It need not go on; `report` has what it saw."""
+        """Ask the child to end; `report` then has its results."""
         self._input.close()
 
     def has_ended_within(self, seconds: float) -> bool:
-        """Has its process ended, or does it in so many seconds?"""
+        """True if the child's process ends within this time."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -58,12 +58,12 @@ class Child:
         return True
 
     def report(self) -> Any:
-        """What it saw, decoded, once it has ended after `end`; raises subprocess.TimeoutExpired when it has not in time."""
+        """Return the child's decoded results, after `end`; raises subprocess.TimeoutExpired if it does not end."""
         self._process.wait(END_SECONDS_MAX)
         return msgspec.json.decode(self._output.read().strip().rpartition(b"\n")[2])
 
     def kill(self) -> None:
-        """End it without a word, if it has not ended."""
+        """Kill the child if it has not ended; its results are lost."""
         self._process.kill()
         self._process.wait()
         self._input.close()
@@ -71,17 +71,17 @@ class Child:
 
 
 def wait_for_go() -> None:
-    """In a child: say that it can begin, and wait for the word."""
+    """In a child: print READY, and wait for GO."""
     print(READY, flush=True)
     sys.stdin.readline()
 
 
 def has_input_ended(within_seconds: float) -> bool:
-    """In a child: is it to end? Waits so long."""
+    """In a child: wait at most this long; return True if the harness has closed the input."""
     readable, _, _ = select.select([sys.stdin], [], [], within_seconds)
     return bool(readable)
 
 
 def now() -> float:
-    """Seconds of a clock that only goes forward."""
+    """Return seconds of a monotonic clock."""
     return time.perf_counter()

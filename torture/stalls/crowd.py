@@ -1,4 +1,4 @@
-"""What do many clients do that act together? All connect, all send their request at once, and all leave at once when the last reply is there; then again."""
+"""What do many clients do that act together? All connect, all send their request at once, all leave after the last reply; repeatedly."""
 
 import re
 import select
@@ -8,7 +8,7 @@ from time import sleep
 from torture.stalls.tally import Tally
 
 CONNECT_PAUSE_SECONDS = 0.0005
-"""Between two connections: a server has few places for those that it has not accepted yet."""
+"""Pause between two connections: a server's queue of connections to be accepted is short."""
 ROUND_SECONDS_MAX = 120.0
 _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
@@ -23,14 +23,14 @@ class Member:
         self.reply = bytearray()
 
     def send(self) -> None:
-        """As much of the request as goes now."""
+        """Send as much of the request as the socket takes now."""
         try:
             self.unsent = self.unsent[self.socket.send(self.unsent) :]
         except BlockingIOError:
             return
 
     def receive(self) -> tuple[int, bytes] | None:
-        """Status and body, once the reply is whole; raises ConnectionError when it never will be."""
+        """Return status and body once the reply is complete; raises ConnectionError when the connection ends before."""
         try:
             data = self.socket.recv(1 << 16)
         except BlockingIOError:
@@ -46,7 +46,7 @@ class Member:
 
 
 def together(port: int, request: bytes, clients: int, tally: Tally) -> None:
-    """One round after the other."""
+    """Run rounds of the crowd without end."""
     while True:
         members = {}
         for _ in range(clients):
@@ -61,7 +61,7 @@ def together(port: int, request: bytes, clients: int, tally: Tally) -> None:
 
 
 def one_round(members: dict[int, Member], tally: Tally) -> None:
-    """All send, and all replies are read."""
+    """Let all members send, and read all replies."""
     poll = select.poll()
     for number, member in members.items():
         member.send()

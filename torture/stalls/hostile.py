@@ -1,6 +1,6 @@
-"""Who makes the trouble? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR CLIENTS`: hostile clients, which send the file's request.
+"""Which process runs hostile clients? `python -m torture.stalls.hostile PORT FILE BEHAVIOUR CLIENTS`, which send the file's request.
 
-Ends when its input ends, whatever is under way, and prints what it was answered as JSON.
+It ends when its input ends, even with requests under way, and prints counts of the answers as JSON.
 """
 
 import os
@@ -19,7 +19,7 @@ LOOK_SECONDS = 3600.0
 
 
 def main() -> int:
-    """Run; does not return."""
+    """Run the hostile clients; does not return."""
     port, file, behaviour, clients = sys.argv[1:]
     request = Path(file).read_bytes()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -32,7 +32,7 @@ def main() -> int:
         pass
     sys.stdout.buffer.write(msgspec.json.encode(tally.report()) + b"\n")
     sys.stdout.flush()
-    os._exit(0)  # threads may be in the midst of a send
+    os._exit(0)  # threads may still be sending
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How slow is this machine now? A fixed piece of pure Python work, against the time that it took where the bounds were set."""
+"""How slow is this machine now? The time of a fixed piece of pure Python work, relative to the machine on which the bounds were set."""
 
 import time
 
@@ -8,15 +8,16 @@ REPEATS = 15
 
 
 def slowness() -> float:
-    """How many times as long as nominal the work takes; at least 1, so that a quick machine has no stricter bounds.
+    """Return the factor by which the work takes longer than nominal; at least 1, so that a fast machine has no stricter
+    bounds.
 
-    The quickest of some tries counts: what others take of the machine is in the control already.
+    The quickest of some tries counts: the control already shows other load.
     """
     return max(1.0, min(work_ms() for _ in range(REPEATS)) / NOMINAL_MS)
 
 
 def work_ms() -> float:
-    """Milliseconds of the work: dicts, texts and whole numbers, as a server in Python spends its time."""
+    """Return milliseconds of the work: dicts, texts and whole numbers, the usual work of a server in Python."""
     began = time.perf_counter()
     counts: dict[str, int] = {}
     for number in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""Which servers do hostile clients meet? Two equal ones: the one that the prober asks, and one that only makes the machine as busy."""
+"""Which servers do hostile clients meet? Two equal ones: the prober's server, and the control, which only keeps the machine equally busy."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ CALM_SECONDS_MAX = 5.0
 CALM_ANSWER_SECONDS = 0.2
 CALM_LOOK_SECONDS = 0.1
 CALM_SHARE = 0.3
-"""Of one core: the kernel counts in steps of a tenth of the time that is looked at."""
+"""Share of a core below which a server is idle: the kernel counts CPU in steps of a tenth of the observed time."""
 
 
 class Pair:
@@ -27,7 +27,7 @@ class Pair:
                 server.call(*call)
 
     def prepare(self, needs: tuple[str, ...], open_files_max: int) -> None:
-        """Make what a kind needs, unless it is there, on both; start both anew when the limit differs."""
+        """Create what a kind needs on both servers, unless it exists; restart both for another limit of open files."""
         if open_files_max != self.limits.open_files:
             self.limits = Limits(open_files=open_files_max)
             self.restart()
@@ -39,12 +39,12 @@ class Pair:
         self.made.update(new)
 
     def restart(self) -> None:
-        """Both; their data stays."""
+        """Restart both servers; their data stays."""
         self.probed = self._again(self.probed)
         self.other = self._again(self.other)
 
     def calm(self) -> bool:
-        """Wait until both are idle again, or start anew whichever is not; False when that was the probed one."""
+        """Wait until both servers are idle again, or restart one that is not; False when that was the probed one."""
         if not is_calm(self.other):
             self.other = self._again(self.other)
         if is_calm(self.probed):
@@ -57,13 +57,13 @@ class Pair:
         return ServerProcess(server.folder, self.limits)
 
     def stop(self) -> None:
-        """End both."""
+        """Stop both servers."""
         self.probed.kill()
         self.other.kill()
 
 
 def is_calm(server: ServerProcess) -> bool:
-    """Does it come to rest in time: it answers new clients at once, and what it was asked before no longer keeps it busy?"""
+    """True if the server becomes idle in time: it answers new clients at once and uses hardly any CPU."""
     deadline = time.perf_counter() + CALM_SECONDS_MAX
     while server.process.poll() is None and time.perf_counter() < deadline:
         before = server.cpu_seconds()

@@ -1,7 +1,7 @@
-"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT`: one connection, GetItem of a small item, again and again.
+"""How long does an ordinary client wait? `python -m torture.stalls.prober PORT`: one connection, GetItem of a small item, repeatedly.
 
-A request goes out a millisecond after the last reply, so that the prober itself leaves the machine alone. A connection that breaks counts as a wait until
-another one answers. Ends when its input ends, and prints its waits as JSON.
+A request is sent a millisecond after the last reply, so that the prober itself is hardly any load. A broken connection counts as a wait
+until a new one answers. The prober ends when its input ends, and prints its waits as JSON.
 """
 
 import gc
@@ -23,7 +23,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """What a prober saw."""
+    """The report of a prober."""
 
     requests: int
     max_ms: float
@@ -33,7 +33,7 @@ class Waits(msgspec.Struct, frozen=True):
 
 
 class Prober:
-    """One client."""
+    """A client that measures its waits."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -44,7 +44,7 @@ class Prober:
         self.connection: Connection | None = Connection(port, TIMEOUT_SECONDS)
 
     def ask(self) -> None:
-        """One request, however long it takes; gives up when the harness has ended."""
+        """Send a request until it is answered, and note the wait; gives up when the harness has ended."""
         began = now()
         while not self.is_answered():
             self.broken += 1
@@ -53,7 +53,7 @@ class Prober:
         self.waits_ms.append((now() - began) * 1000)
 
     def is_answered(self) -> bool:
-        """False when the connection breaks, or cannot be made."""
+        """Send the request once; False when the connection breaks, or cannot be opened."""
         try:
             if self.connection is None:
                 self.connection = Connection(self.port, TIMEOUT_SECONDS)
@@ -67,19 +67,19 @@ class Prober:
         return True
 
     def report(self) -> Waits:
-        """All waits but those of the warm-up."""
+        """Return all waits except those of the warm-up."""
         return Waits(
             len(self.waits_ms), max(self.waits_ms), percentile(self.waits_ms, 0.999), self.broken, self.refused
         )
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The smallest value that at least that share of all do not exceed."""
+    """Return the smallest value that at least this share of the values do not exceed."""
     return sorted(values)[max(0, math.ceil(len(values) * share) - 1)]
 
 
 def main() -> int:
-    """Run; returns the exit status."""
+    """Run the prober; return the exit status."""
     prober = Prober(int(sys.argv[1]))
     for _ in range(WARM_UP):
         prober.ask()

@@ -1,7 +1,7 @@
-"""How long does an ordinary client wait beside a hostile one? One kind, measured in slices: hostile clients, control, and both again.
+"""How long does an ordinary client wait while hostile clients of one kind run? Measured in slices: hostile, control, and both again.
 
-The control is the same hostile clients on the other server: the machine is as busy, the prober's server is not. What the prober waits longer than
-that is the server's doing.
+In the control, the same hostile clients run on the other server: the machine is as busy, but the prober's server is not. The excess
+over the control's wait is caused by the server.
 """
 
 import time
@@ -23,25 +23,25 @@ from torture.stalls.tally import HostileReport
 from torture.stalls.wire import request_bytes
 
 SLICES = 2
-"""Of either sort, in turns."""
+"""Number of slices with hostile clients and of control slices; they alternate."""
 HOPELESS = 4
-"""A kind that has broken its bound so many times over is not measured again."""
+"""A kind that exceeds its bound by this factor is not measured again."""
 REPLY_SECONDS_MAX = 10.0
-"""A hostile request that takes longer is not waited for: the server is killed."""
+"""Longest wait for a hostile request; then the server is killed."""
 
 
 class Slice(NamedTuple):
-    """What prober and hostile clients saw in one of them."""
+    """Results of the prober and of the hostile clients in one slice."""
 
     waits: Waits
     report: HostileReport
     peak_mb: float
     is_stuck: bool
-    """Did a reply not come in time, so that the server was killed?"""
+    """True if a reply did not come in time, so that the server was killed."""
 
 
 def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
-    """One kind's figure. Some 2 × SLICES × `slice_seconds`, and longer when a request takes longer."""
+    """Return one kind's figure. Takes some 2 × SLICES × `slice_seconds`, and longer when a request takes longer."""
     request = kind.make()
     pair.prepare(kind.needs, kind.open_files_max)
     pair.calm()
@@ -78,7 +78,7 @@ def measure(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
 
 
 def unmeasured(kind: Kind, fault: str) -> StallFigure:
-    """A kind of which only this is known."""
+    """Return the figure of a kind that could not be measured, with the reason."""
     return StallFigure(
         name=kind.name, wire_bytes=0, decoded_bytes=0, clients=kind.clients, answer=DASH, took_ms=0, peak_mb=0, max_ms=0, p999_ms=0,
         control_max_ms=0, control_p999_ms=0, slowness=1, bound_ms=SHORT_BOUND_MS, faults=(fault,),
@@ -88,7 +88,7 @@ def unmeasured(kind: Kind, fault: str) -> StallFigure:
 def run_slice(
     pair: Pair, target: ServerProcess, kind: Kind, request: Hostile, seconds: float, reply_seconds_max: float
 ) -> Slice:
-    """The prober on its server, hostile clients on `target`; at least so long, and until a first reply at most so long."""
+    """Run the prober and the hostile clients on `target` for `seconds`, or until the first reply, if that takes longer."""
     probed = pair.probed
     file = Path(pair.folder, "request")
     file.write_bytes(request_bytes(kind, request, target.port))
@@ -119,7 +119,7 @@ def run_slice(
 
 
 def faults_of(kind: Kind, beside: list[Slice], answers: Counter[str]) -> list[str]:
-    """What was wrong beside the waits."""
+    """Return all faults except too long waits."""
     faults = []
     if any(each.is_stuck for each in beside):
         faults.append(f"somebody got no reply within {REPLY_SECONDS_MAX:.0f} s")

@@ -1,4 +1,4 @@
-"""Which kinds are measured? Those asked for, one after another on one pair of servers; each says its figure at once."""
+"""Which kinds are measured? The chosen ones, one after another on one pair of servers; each figure is printed at once."""
 
 import subprocess
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 
 def measure_or_tell(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure:
-    """The figure; one without measures when servers or clients did not do their part, and both servers anew."""
+    """Return the kind's figure; after an error, a figure without measurements, and restart both servers."""
     try:
         return measure(pair, kind, slice_seconds)
     except (RuntimeError, OSError, ReplyError, Refused, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
@@ -28,7 +28,7 @@ def measure_or_tell(pair: Pair, kind: Kind, slice_seconds: float) -> StallFigure
 
 
 def run_stalls(folder: Path, kinds: Sequence[Kind], slice_seconds: float, say: Say) -> list[StallFigure]:
-    """A figure for each kind, whatever fails."""
+    """Return a figure for each kind, even after errors."""
     figures = []
     pair = Pair(folder)
     try:

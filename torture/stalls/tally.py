@@ -1,4 +1,4 @@
-"""What have the hostile clients of one process been answered? Counts of answers, and how long they took."""
+"""Which answers did the hostile clients of one process get? Counts of answers, and their times."""
 
 import re
 import threading
@@ -13,19 +13,19 @@ _LOOKED_AT_BYTES = 500
 
 
 class HostileReport(msgspec.Struct, frozen=True):
-    """What a hostile process says at its end."""
+    """The report of a hostile process."""
 
     answers: dict[str, int]
-    """`200`, `400 ValidationException`: how many."""
+    """Counts by answer, such as `200` or `400 ValidationException`."""
     took_ms: float
-    """Median of the replies; of none, how long the oldest request has waited."""
+    """Median time of the replies; without replies, the median time that requests have been waiting."""
     took_max_ms: float
     broken: int
-    """Connections that ended before a reply."""
+    """Number of connections that ended before a reply."""
 
 
 class Tally:
-    """Filled by many threads."""
+    """Counts answers; used by many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,36 +36,36 @@ class Tally:
         self._under_way: dict[int, float] = {}
 
     def begin(self, client: int) -> None:
-        """A request goes out."""
+        """Note that a request is sent."""
         self._under_way[client] = now()
 
     def end(self, client: int, status: int, body: bytes) -> None:
-        """Its reply, or the last one of several, is there."""
+        """Note its reply, or the last of several."""
         self.count(status, body)
         with self._lock:
             self._seconds.append(now() - self._under_way.pop(client))
 
     def count(self, status: int, body: bytes) -> None:
-        """A reply is there."""
+        """Count a reply."""
         with self._lock:
             self._answers[label(status, body)] += 1
         self.say_replied()
 
     def say_replied(self) -> None:
-        """Once: the harness need not wait any longer."""
+        """Report the first reply to the harness, once."""
         with self._lock:
             has_said, self._has_said = self._has_said, True
         if not has_said:
             print(REPLIED, flush=True)
 
     def broke(self, client: int) -> None:
-        """No reply will come."""
+        """Note that a client's reply will not come."""
         with self._lock:
             self._broken += 1
             self._under_way.pop(client, None)
 
     def report(self) -> HostileReport:
-        """So far; what is under way counts with the time that it has taken when nothing else was answered."""
+        """Return the counts so far; pending requests count with their time so far if no request was answered."""
         with self._lock:
             waiting = [now() - began for began in self._under_way.values()]
             seconds = sorted(self._seconds or waiting or [0.0])
@@ -74,6 +74,6 @@ class Tally:
 
 
 def label(status: int, body: bytes) -> str:
-    """`200`, or status and type of an error."""
+    """Return `200`, or status and type of an error."""
     found = _TYPE.search(body[:_LOOKED_AT_BYTES])
     return str(status) if status == 200 or not found else f"{status} {found[1].decode()}"

@@ -1,4 +1,4 @@
-"""What goes over the wire? The bytes of a hostile request, signed as its kind says, right before it is sent."""
+"""Which bytes are sent? A hostile request, signed as its kind requires, right before it is sent."""
 
 import re
 
@@ -9,7 +9,7 @@ _AUTHORIZATION = re.compile(rb"Authorization: [^\r]*\r\n")
 
 
 def request_bytes(kind: Kind, request: Hostile, port: int) -> bytes:
-    """Head and body, for the server on that port of the loopback."""
+    """Return head and body for the server on that port of the loopback."""
     secret = "not the secret" if kind.signature == "wrong" else SECRET_KEY
     more_headers = "".join(f"{name}: {value}\r\n" for name, value in request.headers)
     signer = Signer(f"127.0.0.1:{port}", secret)

@@ -16,14 +16,14 @@ from urllib.parse import SplitResult, urlsplit
 from hashrange.cli.parsing import UsageError
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
-from hashrange.wire.canonical import signing_key
+from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, amz_date
 
 TARGETS = {"dynamodb": "DynamoDB_20120810", "streams": "DynamoDBStreams_20120810"}
 SERVICE = "dynamodb"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 DEFAULT_REGION = "us-east-1"
-MADE_UP = "hashrange"
+PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
 """Time to wait for a reply; after it the server is reported as not answering."""
 
@@ -56,8 +56,8 @@ class Remote:
         self._url = _parsed(endpoint)
         self.endpoint = endpoint
         self.region = region
-        self._access_key = environment.get("AWS_ACCESS_KEY_ID") or MADE_UP
-        self._secret = environment.get("AWS_SECRET_ACCESS_KEY") or MADE_UP
+        self._access_key = environment.get("AWS_ACCESS_KEY_ID") or PLACEHOLDER_KEY
+        self._secret = environment.get("AWS_SECRET_ACCESS_KEY") or PLACEHOLDER_KEY
         self._token = environment.get("AWS_SESSION_TOKEN")
         self._has_keys = bool(environment.get("AWS_ACCESS_KEY_ID"))
         self._wall_time = SystemClock.wall_time

@@ -49,7 +49,7 @@ def cache_key(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> tuple[object, ...]:
     """An expression's cache key: kind, text, names, types of values; empty if it must not be cached. About 0.5 µs."""
-    if are_too_many(names, values):
+    if has_too_many_tokens(names, values):
         return ()
     return (
         kind,
@@ -59,7 +59,7 @@ def cache_key(
     )
 
 
-def are_too_many(names: dict[str, str] | None, values: dict[str, Value] | None) -> bool:
+def has_too_many_tokens(names: dict[str, str] | None, values: dict[str, Value] | None) -> bool:
     """True if there are more than KEY_TOKENS_MAX names or values, too many to cache."""
     return (names is not None and len(names) > KEY_TOKENS_MAX) or (values is not None and len(values) > KEY_TOKENS_MAX)
 

@@ -33,7 +33,7 @@ from hashrange.messages.expressions import (
 )
 
 
-class Notes(Protocol):
+class ParsedFacts(Protocol):
     """Facts that the parsers of expressions and PartiQL statements record for the static checks."""
 
     kind: str
@@ -48,7 +48,7 @@ def check_parentheses(parser: ExpressionParser) -> None:
         raise fault(parser.kind, REDUNDANT_PARENTHESES)
 
 
-def check_operator_count(parser: Notes) -> None:
+def check_operator_count(parser: ParsedFacts) -> None:
     """Refuse more operators and functions than an expression may have."""
     if parser.operator_count > EXPRESSION_OPERATORS_MAX:
         raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
@@ -61,7 +61,7 @@ def check_functions_known(parser: ExpressionParser, known: Iterable[str]) -> Non
             raise fault(parser.kind, UNKNOWN_FUNCTION.format(function=call.function))
 
 
-def misuse(kind: str, function: str) -> RequestFault:
+def misuse_fault(kind: str, function: str) -> RequestFault:
     """The fault of a misplaced function."""
     return fault(kind, FUNCTION_MISUSED.format(function=function))
 
@@ -73,7 +73,7 @@ def check_reserved(parser: ExpressionParser) -> None:
             raise fault(parser.kind, RESERVED_WORD.format(word=name))
 
 
-def check_paths(parser: Notes) -> None:
+def check_paths(parser: ParsedFacts) -> None:
     """Refuse paths that are too deep and list indices that are too large."""
     for path in parser.paths:
         depth = len(path.elements) - 1
@@ -118,7 +118,7 @@ def check_operand_count(kind: str, call: FunctionCall, count: int) -> None:
         raise fault(kind, OPERAND_COUNT.format(operator=call.function, count=len(call.operands)))
 
 
-def path_required(kind: str, operator: str) -> RequestFault:
+def path_required_fault(kind: str, operator: str) -> RequestFault:
     """The fault of an operand that must be a document path."""
     return fault(kind, PATH_REQUIRED.format(operator=operator))
 

@@ -15,7 +15,7 @@ from hashrange.expressions.checks import (
     check_parentheses,
     check_paths,
     check_reserved,
-    misuse,
+    misuse_fault,
 )
 from hashrange.expressions.parser import CONDITION_KEYWORDS, ExpressionParser
 from hashrange.expressions.predicates import Test, compile_conditions
@@ -93,7 +93,7 @@ def _check_placement(parser: ExpressionParser) -> None:
     wrong |= {id(node) for node in parser.conditions if isinstance(node, FunctionCall) and node.function == "size"}
     for call in parser.calls:
         if id(call) in wrong:
-            raise misuse(parser.kind, call.function)
+            raise misuse_fault(parser.kind, call.function)
 
 
 def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]) -> CompiledCondition:

@@ -48,7 +48,7 @@ class Term(NamedTuple):
     tokens: tuple[str, ...]
 
 
-class ReadKeyCondition(NamedTuple):
+class ParsedKeyCondition(NamedTuple):
     """A parsed key condition that has passed the static checks of all expressions; its shape is unchecked."""
 
     root: ConditionNode
@@ -66,16 +66,16 @@ class CompiledKeyCondition(NamedTuple):
     value_checks: tuple[ValueCheck, ...] = ()
 
 
-def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value]) -> ReadKeyCondition:
+def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value]) -> ParsedKeyCondition:
     """Parse a key condition and run the static checks of all expressions. Raises RequestFault.
 
-    A Query checks its other expressions before it calls `shape_key_condition`.
+    A Query checks its other expressions before it calls `compile_key_condition`.
     """
     parser, root, value_checks = read_checked_condition(_KIND, text, names, values)
-    return ReadKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
+    return ParsedKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
 
 
-def shape_key_condition(read: ReadKeyCondition) -> CompiledKeyCondition:
+def compile_key_condition(read: ParsedKeyCondition) -> CompiledKeyCondition:
     """Compile a parsed key condition; raises RequestFault for the first term that no key condition may have."""
     terms = [_read_term(part) for part in _flatten(read.root)]
     if len({term.attribute for term in terms}) < len(terms):

@@ -66,7 +66,7 @@ def _size_fault(kind: str, size_bytes: int) -> RequestFault:
     current = fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
     if kind != "UpdateExpression":
         return current
-    return RequestFault(str(current), fault(kind, UPDATE_SIZE_OLDER).older)
+    return RequestFault(str(current), fault(kind, UPDATE_SIZE_OLDER).older_message)
 
 
 def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:

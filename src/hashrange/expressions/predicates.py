@@ -31,7 +31,7 @@ Test = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], Value | None]
 Holds = Callable[[Value, Value], bool]
 
-CONTAINS_FREE = 2
+UNHASHED_CONTAINS_MAX = 2
 """A condition with at most this many contains() calls searches without hash tables."""
 _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
 """Types compared without `look`. Values of other types may have so many members that comparing two is slow."""
@@ -43,7 +43,8 @@ def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode)
     conditions = list(conditions)
     tests: dict[int, Test] = {}
     is_repeated = (
-        sum([isinstance(node, FunctionCall) and node.function == "contains" for node in conditions]) > CONTAINS_FREE
+        sum([isinstance(node, FunctionCall) and node.function == "contains" for node in conditions])
+        > UNHASHED_CONTAINS_MAX
     )
     memberships = Memberships() if is_repeated else None
     holds_member = contains if memberships is None else memberships.contains

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.checks import (
-    Notes,
+    ParsedFacts,
     check_distinct,
     check_operand_count,
     check_operand_type,
     check_operands_defined,
-    path_required,
+    path_required_fault,
 )
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.tree import (
@@ -58,7 +58,7 @@ class ValueCheck(NamedTuple):
     upper: str | None
 
 
-def check_terms(parser: Notes, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
+def check_terms(parser: ParsedFacts, values: dict[str, Value]) -> tuple[ValueCheck, ...]:
     """Check each term in turn; return the checks that depend on values, after running them."""
     kind = parser.kind
     checks: list[ValueCheck] = []
@@ -137,7 +137,7 @@ def _check_size(kind: str, call: FunctionCall) -> None:
     check_operand_count(kind, call, 1)
     operand = call.operands[0]
     if isinstance(operand, FunctionCall):
-        raise path_required(kind, "size")
+        raise path_required_fault(kind, "size")
     check_operand_type(kind, "size", operand, _SIZED_TYPES)
 
 
@@ -149,7 +149,7 @@ def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
     first, second = call.operands[0], call.operands[-1]
     if function in _PATH_FUNCTIONS:
         if not isinstance(first, DocumentPath):
-            raise path_required(kind, function)
+            raise path_required_fault(kind, function)
     else:
         _check_operands(kind, call.operands)
     if function == "attribute_type":

@@ -51,7 +51,7 @@ from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages.expressions import REPEATED_CLAUSE
 from hashrange.messages.reads import UPDATED_ITEM_TOO_LARGE
 
-COPIES_FREE = 4
+UNMEASURED_COPIES_MAX = 4
 """Up to this many copies of parts of an item are made unmeasured; they make it at most five times as large."""
 
 
@@ -67,7 +67,7 @@ class CompiledUpdate:
         "assigned_types",
         "attributes",
         "can_create",
-        "may_deepen",
+        "may_nest_container",
         "nested_attributes",
         "statement_size_bytes",
         "updated_new",
@@ -86,7 +86,7 @@ class CompiledUpdate:
         can_create: bool,
         statement_size_bytes: StatementSize,
         assigned_types: dict[str, str],
-        may_deepen: bool = False,
+        may_nest_container: bool = False,
         used_names: frozenset[str] = frozenset(),
         used_values: frozenset[str] = frozenset(),
     ) -> None:
@@ -98,7 +98,7 @@ class CompiledUpdate:
         """Top-level attributes with a nested target or operand."""
         self.assigned_types = assigned_types
         """Top-level attribute → type of the request's value that SET or ADD gives it."""
-        self.may_deepen = may_deepen
+        self.may_nest_container = may_nest_container
         """True if a list or map may be put inside another one."""
         self.can_create = can_create
         """False if the update only removes: then a missing item stays missing."""
@@ -180,7 +180,7 @@ def compile_clauses(
         can_create=bool(clauses.sets or clauses.additions),
         statement_size_bytes=measure_statement(clauses.sets, clauses.removals, clauses.additions, clauses.deletions),
         assigned_types=assigned_types(clauses.sets, clauses.additions),
-        may_deepen=any(len(path.elements) > 1 and _may_be_container(value) for path, value in clauses.sets),
+        may_nest_container=any(len(path.elements) > 1 and _may_be_container(value) for path, value in clauses.sets),
         used_names=used_names,
         used_values=used_values,
     )
@@ -189,7 +189,7 @@ def compile_clauses(
 def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
     """`apply`; measures first if SET copies more than COPIES_FREE parts: 3 KB of text can copy an item 140 times."""
     copying = [compile_value(value) for _, value in sets if _path_count(value)]
-    if sum(map(_path_count, [value for _, value in sets])) <= COPIES_FREE:
+    if sum(map(_path_count, [value for _, value in sets])) <= UNMEASURED_COPIES_MAX:
         return apply
 
     def apply_bounded(item: Item, values: Values) -> Item:

@@ -3,7 +3,7 @@
 Source: service behaviour, captures to Oct 2026.
 """
 
-from hashrange.expressions.checks import check_operand_count, check_operand_type, misuse, path_required
+from hashrange.expressions.checks import check_operand_count, check_operand_type, misuse_fault, path_required_fault
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.terms import CONDITION_FUNCTIONS
 from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, SetAction, ValueAction
@@ -53,11 +53,11 @@ def _check_call(kind: str, call: FunctionCall, around: str) -> None:
     """Check a call in a SET value; `around` is the enclosing function or operator."""
     function = call.function
     if function in CONDITION_ONLY_FUNCTIONS or (function == "list_append" and around == "list_append"):
-        raise misuse(kind, function)
+        raise misuse_fault(kind, function)
     check_operand_count(kind, call, 2)
     if function == "if_not_exists":
         if not isinstance(call.operands[0], DocumentPath):
-            raise path_required(kind, function)
+            raise path_required_fault(kind, function)
     else:
         for operand in call.operands:
             check_operand_type(kind, function, operand, ("L",))

@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from hashrange.items.steps import sort, spend, spend_decoding, together
+from hashrange.items.steps import batches, sort, spend, spend_decoding
 from hashrange.items.types import Item
 
 SURELY_QUICK_BYTES = 4_096
 """An item of this size has so few values that msgspec encodes it in some milliseconds, in any order."""
 FEW_VALUES = 4_096
-"""Values, at all levels together, that are encoded at once, in at most 1 ms."""
+"""Values, at all levels batches, that are encoded at once, in at most 1 ms."""
 SORTED_NAMES_MAX = 512
 """msgspec sorts this many names of one map in at most 1 ms."""
 _SOME = 512
-"""Members of one list or map that are encoded together if they hold few values."""
+"""Members of one list or map that are encoded batches if they hold few values."""
 _ONLY_MAPS = {dict}
 _CONTAINERS = {dict, list, tuple}
 
@@ -84,7 +84,7 @@ def _write(value: Any, parts: list[bytes]) -> None:
     """Append the value's canonical JSON to `parts`."""
     if value.__class__ is dict:
         parts.append(b"{")
-        for names in together(sort(value), _SOME):
+        for names in batches(sort(value), _SOME):
             members = {name: value[name] for name in names}
             if _has_few_values(members.values()):
                 parts += (_encode_sorting(members)[1:-1], b",")
@@ -96,7 +96,7 @@ def _write(value: Any, parts: list[bytes]) -> None:
         _close(parts, b"}")
     elif value.__class__ is list or value.__class__ is tuple:
         parts.append(b"[")
-        for elements in together(value, _SOME):
+        for elements in batches(value, _SOME):
             if _has_few_values(elements):
                 parts += (_encode_sorting(elements)[1:-1], b",")
                 continue

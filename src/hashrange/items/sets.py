@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, TypeVar
 
-from hashrange.errors import Malformed, NumberSetFault, RepeatFault, RequestFault
+from hashrange.errors import Malformed, NumberSetFault, RequestFault, SetRepeatFault
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
-from hashrange.items.steps import sort, together, walk
+from hashrange.items.steps import batches, sort, walk
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages.values import (
     BINARY_SET_REPEATS,
@@ -25,7 +25,7 @@ Members = list[str]
 _Order = TypeVar("_Order", str, bytes)
 
 
-def walk_string_set(members: Any) -> tuple[Members, int]:
+def canonical_string_set(members: Any) -> tuple[Members, int]:
     """The canonical string set, sorted by UTF-8 bytes, which is the order of code points; and its size in bytes."""
     if members.__class__ is not list:
         raise Malformed
@@ -33,7 +33,7 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
         raise RequestFault(EMPTY_SET["SS"])
     try:
         ordered = sort(_distinct(members))
-        size_bytes = sum([_texts_size_bytes(some) for some in together(ordered)])
+        size_bytes = sum([_texts_size_bytes(some) for some in batches(ordered)])
     except TypeError:
         raise Malformed from None
     if len(ordered) < len(members):
@@ -41,7 +41,7 @@ def walk_string_set(members: Any) -> tuple[Members, int]:
     return members if ordered == members else ordered, size_bytes
 
 
-def walk_binary_set(members: Any) -> tuple[Members, int]:
+def canonical_binary_set(members: Any) -> tuple[Members, int]:
     """The canonical binary set, sorted by decoded bytes, and its size in bytes."""
     check_members("BS", members)
     decoded = {member: decode_base64(member) for member in walk(members)}  # equal bytes have equal texts
@@ -51,12 +51,12 @@ def walk_binary_set(members: Any) -> tuple[Members, int]:
     return members if ordered == members else ordered, sum([len(binary) for binary in walk(decoded.values())])
 
 
-def walk_number_set(members: Any) -> tuple[Members, int]:
+def canonical_number_set(members: Any) -> tuple[Members, int]:
     """The canonical number set, sorted by value, and its size in bytes. Equal values are repeats."""
     check_members("NS", members)
     ordered = sort([normalize_number(member) for member in walk(members)], encode_number)
     if len(_distinct(ordered)) < len(ordered):
-        raise RepeatFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
+        raise SetRepeatFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
     size_bytes = sum([number_size_bytes(member) for member in walk(ordered)])
     return members if ordered == members else ordered, size_bytes
 
@@ -73,7 +73,7 @@ def check_members(type_name: str, members: Any) -> None:
         raise fault(EMPTY_SET[type_name])
 
 
-def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> RepeatFault:
+def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> SetRepeatFault:
     """The RepeatFault of a set. It lists the members sorted up to the first repeat, the repeat, then the rest.
 
     The older wording lists them in the order of the request.
@@ -84,7 +84,7 @@ def _repeats(message: str, separator: str, members: Members, order: list[_Order]
             break
         first[place] = members[position]
     listed = chain((first[place] for place in sort(first)), members[len(first) :])
-    return RepeatFault(
+    return SetRepeatFault(
         message.format(members=_joined(separator, listed, '"')), message.format(members=_joined(", ", members, ""))
     )
 
@@ -104,7 +104,7 @@ def _joined(separator: str, members: Iterable[str], quote: str) -> str:
 def _distinct(members: list[str]) -> set[str]:
     """The set of the members, built in pieces because there may be very many."""
     distinct: set[str] = set()
-    for some in together(members):
+    for some in batches(members):
         distinct.update(some)
     return distinct
 

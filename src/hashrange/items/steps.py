@@ -21,20 +21,20 @@ LOOK_STEPS = 100
 FEW_MEMBERS = 32
 """Up to this many members are not counted, which takes 0.1 µs, if a request has only one such object, like its item."""
 PIECE_MEMBERS = 64
-"""Members of a long walk that are counted together."""
+"""Members of a long walk that are counted batches."""
 SORTED_MEMBERS = 2_048
 """Members that are sorted at once."""
 PIECE_BYTES = 32 * 1024
 """Bytes of JSON that take up to a millisecond to read or write at once; work gives way before."""
 TOGETHER_MEMBERS = 2_048
 """Members that are passed to one call of a built-in function, which takes 0.05 to 0.2 µs for each."""
-LARGE_BYTES = 256 * 1024
+LARGE_PIECE_BYTES = 256 * 1024
 """Pieces of JSON from this size take so much time and memory that few are processed at a time."""
 
 REPLY_BYTES = 1024 * 1024
 """Longest reply that many workers may build at a time."""
 REPLY_ALONE_BYTES = 32 * 1024 * 1024
-"""Size that `grow_reply` reports for a reply larger than REPLY_BYTES, so that it is built alone."""
+"""Size that `note_reply_growth` reports for a reply larger than REPLY_BYTES, so that it is built alone."""
 
 _left = LOOK_STEPS
 _ways_given = 0
@@ -75,7 +75,7 @@ def spend_decoding(size_bytes: int) -> None:
     spend(size_bytes >> 6)
 
 
-def grow_reply(before_bytes: int, after_bytes: int) -> None:
+def note_reply_growth(before_bytes: int, after_bytes: int) -> None:
     """Note that a reply has grown. Above 1 MB replies are built one at a time: each takes as much memory again."""
     if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and not _is_undisturbed:
         _queue(REPLY_ALONE_BYTES)
@@ -99,7 +99,7 @@ def _pieces(members: Iterable[T]) -> Iterator[T]:
         yield from piece
 
 
-def together(members: Collection[T], at_once: int = TOGETHER_MEMBERS) -> Iterable[Collection[T]]:
+def batches(members: Collection[T], at_once: int = TOGETHER_MEMBERS) -> Iterable[Collection[T]]:
     """Split the members into collections of at most `at_once`, and count them. 0.2 µs for few members."""
     if len(members) > at_once:
         return _collections(members, at_once)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from hashrange.errors import Malformed, NestingFault, RequestFault, ValidationException
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import measure_number, normalize_number
-from hashrange.items.sets import check_members, walk_binary_set, walk_number_set, walk_string_set
+from hashrange.items.sets import canonical_binary_set, canonical_number_set, canonical_string_set, check_members
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import Item, Value
@@ -87,7 +87,7 @@ def _expression_value_fault(fault: ValidationException, token: str) -> RequestFa
     if isinstance(fault, NestingFault) and fault.levels == NESTING_LEVELS_MAX:
         return fault
     is_worded_per_operation = isinstance(fault, RequestFault)
-    older = fault.older if isinstance(fault, RequestFault) else message
+    older = fault.older_message if isinstance(fault, RequestFault) else message
     return RequestFault(
         message,
         EXPRESSION_VALUE_OLDER.format(message=older, token=token),
@@ -238,11 +238,11 @@ def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content
     elif type_name == "B":
         return content, len(decode_base64(content))
     elif type_name == "SS":
-        return walk_string_set(content)
+        return canonical_string_set(content)
     elif type_name == "NS":
-        return walk_number_set(content)
+        return canonical_number_set(content)
     elif type_name == "BS":
-        return walk_binary_set(content)
+        return canonical_binary_set(content)
     elif type_name == "S" and content.__class__ is str:
         return content, len(content) if content.isascii() else len(content.encode())
     raise Malformed

@@ -21,7 +21,7 @@ NOBODY_WAITED_SECONDS = 0.0001
 PAUSE_SECONDS = 0.001
 """Shortest pause between two slices of a job that has more to do, if requests waited."""
 PAUSE_SECONDS_MAX = 0.02
-PAUSE_PER_WAITING = 8
+PAUSE_FACTOR = 8
 """The pause is this many times the time spent on requests that waited for the slice to end."""
 RETRY_SECONDS = 1.0
 """Pause after a failed slice, in real time; a wake ends it early."""
@@ -120,7 +120,7 @@ class Runner:
         await asyncio.sleep(0)
         waiting_seconds = self._monotonic() - slice_ended_seconds
         if waiting_seconds >= NOBODY_WAITED_SECONDS:
-            await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_PER_WAITING * waiting_seconds), PAUSE_SECONDS_MAX))
+            await asyncio.sleep(min(max(PAUSE_SECONDS, PAUSE_FACTOR * waiting_seconds), PAUSE_SECONDS_MAX))
 
 
 async def _rest(line: _Line, seconds: float | None) -> None:

@@ -1,9 +1,9 @@
-"""Which job merges what writes leave in the store? `Settle`, when writes pause; the merge runs off the event loop."""
+"""Which job merges what writes leave in the store? `SettleWhenIdle`, when writes pause; the merge runs off the event loop."""
 
 from hashrange.store.interface import Maintenance
 
 
-class Settle:
+class SettleWhenIdle:
     """The job that has the store merge when writes have paused."""
 
     name = "settle"

@@ -8,14 +8,14 @@ from hashrange.tables.states import serves_items, status
 _DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
 
 
-def refuse_busy(table: Table, now_seconds: float) -> None:
+def require_active(table: Table, now_seconds: float) -> None:
     """Raise ResourceInUseException unless the table is ACTIVE."""
     current = status(table, now_seconds)
     if current != "ACTIVE":
         raise ResourceInUseException(say.TABLE_IN_USE.format(doing=_DOING[current], name=table.name))
 
 
-def refuse_unserved(table: Table, now_seconds: float) -> None:
+def require_serving(table: Table, now_seconds: float) -> None:
     """Raise ResourceInUseException while the table is CREATING or DELETING; tags may change while it is UPDATING."""
     if not serves_items(table, now_seconds):
-        refuse_busy(table, now_seconds)
+        require_active(table, now_seconds)

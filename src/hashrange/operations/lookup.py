@@ -32,7 +32,7 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
         if table is None:
             return None
     clock = scope.clock
-    if table.serves_from_seconds <= clock.seen_seconds or table.serves_from_seconds <= clock.service_time():
+    if table.serves_from_seconds <= clock.last_service_seconds or table.serves_from_seconds <= clock.service_time():
         return table
     return None
 

@@ -62,13 +62,13 @@ class Operation(msgspec.Struct, frozen=True):
     """True if requests may change what other requests read, also where that change is not implemented yet."""
     rules: RequestRules = NO_RULES
     """Rules for the operation's requests beyond their struct, used by the slow path."""
-    tells_missing_tables: bool = False
+    reports_missing_tables: bool = False
     """True if the reply reports missing tables, instead of an error."""
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads).
 
     The operation's other replies, unless it writes, wait only until commits to its `tables` are durable."""
-    pieces: type[msgspec.Struct] | None = None
+    element_type: type[msgspec.Struct] | None = None
     """Struct of the independent list elements of a large request. Each element is bounded by itself, so that the whole
     request may have more members than one element may."""
     is_quick: bool = False

@@ -91,5 +91,5 @@ OPERATIONS: dict[str, Operation] = {
 }
 """The implemented operations."""
 
-ANSWERED: dict[str, Operation] = PENDING | OPERATIONS
+ALL_OPERATIONS: dict[str, Operation] = PENDING | OPERATIONS
 """Every operation of the API, including those that only report that they are not implemented yet."""

@@ -12,7 +12,7 @@ from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import ACCOUNT, Credential
 from hashrange.service.service import Service
-from hashrange.wire.canonical import check_chunks, check_signature, signing_key
+from hashrange.wire.canonical_request import check_chunks, check_signature, signing_key
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
 from hashrange.wire.sigv4 import SKEW_SECONDS_MAX, Claim, read_claim, seconds_of

@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.operations.operation import Operation
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import handled_signals, run_on_best_loop
@@ -24,7 +24,7 @@ async def serve(
     on_ready: Callable[[str], None],
     *,
     clock: Clock | None = None,
-    operations: Mapping[str, Operation] = ANSWERED,
+    operations: Mapping[str, Operation] = ALL_OPERATIONS,
 ) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer open requests, make everything durable, and close.
 

@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
         self.reply_bytes = 0
         """Size of the last reply's body, held as a whole until the client has read all of it."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
-        self.share = Share(connections.room)
+        self.share = Share(connections.receive_budget)
 
     # --- transport callbacks --------------------------------------------------------------------
 
@@ -96,8 +96,8 @@ class Connection(asyncio.Protocol):
 
     def expect_long(self, size_bytes: int) -> bool:
         """Pause reading until this long read is parsed. False: no memory is left, and the read is dropped."""
-        if not self.connections.room.begin(size_bytes):
-            if self.receiving not in states.DEAF:
+        if not self.connections.receive_budget.begin(size_bytes):
+            if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
             return False
         self.unread_bytes += size_bytes
@@ -141,9 +141,9 @@ class Connection(asyncio.Protocol):
         is_long = len(data) > PIECE_BYTES
         if is_long:
             self.unread_bytes -= len(data)
-            self.connections.room.end(len(data))
+            self.connections.receive_budget.end(len(data))
         receiving = self.receiving
-        if receiving is not BETWEEN and receiving in states.DEAF:
+        if receiving is not BETWEEN and receiving in states.NOT_PARSING:
             return
         self.active_at_seconds = self.connections.tick_seconds
         reading = self.reading

@@ -68,7 +68,7 @@ IDLE, BUSY = Answering.IDLE, Answering.BUSY
 FLOWING, BLOCKED = Sending.FLOWING, Sending.BLOCKED
 LISTENING, PAUSED, ENDING, ENDED = Input.LISTENING, Input.PAUSED, Input.ENDING, Input.ENDED
 
-DEAF = frozenset((REFUSED, LINGERING, CLOSING, GONE))
+NOT_PARSING = frozenset((REFUSED, LINGERING, CLOSING, GONE))
 """States in which received bytes are not parsed."""
 OVER = frozenset((CLOSING, GONE))
 """States in which nothing is parsed or written."""

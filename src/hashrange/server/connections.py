@@ -42,7 +42,7 @@ class Connections:
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
         self.outgoing = Outgoing()
-        self.room = ReceiveBudget()
+        self.receive_budget = ReceiveBudget()
         self.unread = Unread()
         self.long_reads = LongReads()
         self.piece = memoryview(bytearray(PIECE_BYTES))
@@ -76,7 +76,9 @@ class Connections:
             self.outgoing.flush()
             self.tick_seconds = self.monotonic()
             self._unswept = self.everyone()
-        return self._visit(self._unswept, lambda connection: end_if_late(connection, self.tick_seconds, self.room))
+        return self._visit(
+            self._unswept, lambda connection: end_if_late(connection, self.tick_seconds, self.receive_budget)
+        )
 
     def stop(self) -> bool:
         """Close connections, busy ones after their replies, for some milliseconds. True: some are left."""

@@ -77,7 +77,7 @@ def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> N
         if is_request_too_slow(connection, now_seconds, room):
             connection.refuse(TOO_SLOW)
     elif receiving is WAITING:
-        if silent_seconds > slow_clients.ROOM_SECONDS_MAX:
+        if silent_seconds > slow_clients.MEMORY_WAIT_SECONDS_MAX:
             connection.refuse(TOO_MUCH_UNFINISHED)
     elif receiving is LINGERING:
         if now_seconds - connection.since_seconds > slow_clients.LINGER_SECONDS:

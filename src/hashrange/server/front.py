@@ -93,7 +93,7 @@ class Front:
         self._count_behind: Callable[[], int] = int
         self._is_turn_due = False
 
-    def look_behind(self, count_behind: Callable[[], int]) -> None:
+    def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
         """Set the function that counts data not yet handed to the front, to recognise a crowd."""
         self._count_behind = count_behind
 

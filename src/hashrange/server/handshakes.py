@@ -57,7 +57,7 @@ class Handshake(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._received = bytearray()
         self._has_ended = False
-        self._share = Share(handshakes.connections.room)
+        self._share = Share(handshakes.connections.receive_budget)
         self.is_in_line = False
 
     @property

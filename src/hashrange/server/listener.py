@@ -64,7 +64,7 @@ class Server:
         self.connections = Connections(
             self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
         )
-        self.front.look_behind(self.connections.incoming.count_behind)
+        self.front.set_crowd_counter(self.connections.incoming.count_behind)
         self.handshakes = None if secrets.tls is None else Handshakes(self.connections, secrets.tls)
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None

@@ -15,7 +15,7 @@ from hashrange.server.hints import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
 from hashrange.server.slow_clients import Framing, head_bytes
-from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest, Layout, layout_of
+from hashrange.wire.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
 
 PIECE_BYTES = 8 * 1024
 """Longer reads are parsed in such pieces, until one completes a request. All requests that fit into a piece take
@@ -54,7 +54,7 @@ class Reading:
         self.on_header = on_header
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
-        self.layout: Layout | None = None
+        self.layout: HeaderLayout | None = None
         """None until the head is complete."""
         self.framing: Framing | None = None
         """Framing of a chunked body; None for others."""

@@ -10,7 +10,7 @@ This file must not know sockets or requests.
 from collections.abc import Callable
 
 MIB = 1024 * 1024
-ROOM_BYTES = 128 * MIB
+RECEIVE_BYTES_MAX = 128 * MIB
 """Memory for large bodies until they are answered: eight of the largest, thousands of usual ones."""
 SMALL_BYTES = 64 * 1024
 """A body of this size never waits for memory."""
@@ -23,7 +23,7 @@ class ReceiveBudget:
 
     __slots__ = ("_beginnings_bytes", "_free_bytes", "_waiting")
 
-    def __init__(self, room_bytes: int = ROOM_BYTES) -> None:
+    def __init__(self, room_bytes: int = RECEIVE_BYTES_MAX) -> None:
         self._free_bytes = room_bytes
         self._waiting: dict[Share, tuple[int, Callable[[], None]]] = {}
         self._beginnings_bytes = 0

@@ -16,7 +16,7 @@ BODY_BYTES_PER_SECOND_WANTED = 1024 * 1024
 """Replaces `BODY_BYTES_PER_SECOND_MIN` for a large body while others wait for the memory that it reserves."""
 STALL_SECONDS_MAX = 2.0
 """Longest time without new bytes of a large body while others wait for the memory that it reserves."""
-ROOM_SECONDS_MAX = 5.0
+MEMORY_WAIT_SECONDS_MAX = 5.0
 """Longest time that a large body waits for memory; then its client gets 503 and may try again later."""
 IDLE_SECONDS_MAX = 600.0
 WRITE_SECONDS_MAX = 60.0

@@ -6,7 +6,7 @@ from hashrange.jobs.index_backfill import IndexBackfill
 from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.job import Job
 from hashrange.jobs.partition_splits import PartitionSplits
-from hashrange.jobs.settling import Settle
+from hashrange.jobs.settling import SettleWhenIdle
 from hashrange.jobs.stream_shards import StreamShards
 from hashrange.store.interface import WholeStore
 
@@ -19,5 +19,5 @@ def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
         Expiry(store),
         StreamShards(store),
         PartitionSplits(store),
-        Settle(store),
+        SettleWhenIdle(store),
     ]

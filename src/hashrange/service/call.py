@@ -1,7 +1,7 @@
 """How does the service represent a request? As a call: scope, operation, members, and the methods that get the outcome.
 
 Each protocol has its own subclass. The service runs the operation and then calls, in this order: `done` or `refuse`, in
-the turn in which the operation ended, where the protocol writes the reply; then `tell`, once everything that the reply
+the turn in which the operation ended, where the protocol writes the reply; then `send`, once everything that the reply
 depends on would survive a power cut, where the protocol sends it. `fail` replaces all three after an internal error.
 """
 
@@ -45,10 +45,10 @@ class Call(msgspec.Struct, gc=False, eq=False):
         """
         raise NotImplementedError
 
-    def tell(self) -> None:
+    def send(self) -> None:
         """Send the written reply. May give way."""
         raise NotImplementedError
 
     def fail(self, error: BaseException) -> None:
-        """Log an internal error, and report that there was one. Replaces the other methods, or `tell`."""
+        """Log an internal error, and report that there was one. Replaces the other methods, or `send`."""
         raise NotImplementedError

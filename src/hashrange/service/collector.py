@@ -47,14 +47,14 @@ def release() -> None:
         _is_ours = False
 
 
-def rest() -> bool:
-    """Switch the collector off while something large is made. True: it was on, so call `go_on` later."""
+def pause_collector() -> bool:
+    """Switch the collector off while something large is made. True: it was on, so call `resume_collector` later."""
     is_on = gc.isenabled()
     gc.disable()
     return is_on
 
 
-def go_on() -> None:
+def resume_collector() -> None:
     """Switch the collector on again; a server first freezes all objects."""
     if _is_ours:
         gc.freeze()

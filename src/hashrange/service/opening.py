@@ -4,16 +4,18 @@ import asyncio
 from collections.abc import Mapping
 
 from hashrange.clock import Clock
-from hashrange.operations.interrupted_states import end_endless_waits
 from hashrange.operations.operation import Operation
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.overlong_deadlines import end_endless_waits
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
-async def open_service(settings: Settings, clock: Clock, operations: Mapping[str, Operation] = ANSWERED) -> Service:
+async def open_service(
+    settings: Settings, clock: Clock, operations: Mapping[str, Operation] = ALL_OPERATIONS
+) -> Service:
     """Open a service over the store of these settings, on the running loop; jobs do not run yet. Raises StorageError.
 
     The caller has to close the service's store.

@@ -38,7 +38,7 @@ def _looking_again(operation: Operation, catalog: Catalog) -> Run:
         return [bare_name(name) for name in operation.tables(request)]
 
     async def run_twice(scope: Scope, request: Any, *meters: Meter) -> Any:
-        if operation.tells_missing_tables:
+        if operation.reports_missing_tables:
             missing = [name for name in names_in(request) if name not in scope.tables]
             if missing:
                 await catalog.look_up(scope.account, scope.region, missing)

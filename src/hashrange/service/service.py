@@ -269,7 +269,7 @@ class Service:
         """Send the ready replies in order. If one gives way, the next caller of this method sends the rest."""
         ready = self._ready
         while ready:
-            ready.popleft().tell()
+            ready.popleft().send()
 
 
 def _is_packed_item(call: Call, reply: Reply | None) -> bool:

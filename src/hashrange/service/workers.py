@@ -16,7 +16,7 @@ from greenlet import getcurrent, greenlet
 
 from hashrange.clock import Clock
 from hashrange.items import steps
-from hashrange.items.steps import LARGE_BYTES
+from hashrange.items.steps import LARGE_PIECE_BYTES
 from hashrange.service import collector
 
 SLICE_SECONDS = 0.002
@@ -123,7 +123,7 @@ class Workers:
         """From now on, never continue work that has given way or gives way later: no client waits for it."""
         self._is_abandoned = True
         if self._large_bytes and self._collects:
-            collector.go_on()
+            collector.resume_collector()
 
     def count_left(self) -> int:
         """Number of workers and functions that wait for later turns."""
@@ -140,7 +140,7 @@ class Workers:
             self._large_bytes -= worker.large_bytes
             worker.large_bytes = 0
             if not self._large_bytes and self._collects:
-                collector.go_on()
+                collector.resume_collector()
             self._left += self._queued  # they check again, in their order
             self._queued.clear()
             self._call_turn()
@@ -162,7 +162,7 @@ class Workers:
         While something large is made, the garbage collector is off (`collector.py`).
         """
         more_bytes = size_bytes - worker.large_bytes
-        if size_bytes < LARGE_BYTES or more_bytes <= 0:
+        if size_bytes < LARGE_PIECE_BYTES or more_bytes <= 0:
             self._leave(worker, self._left)
             return
         self._count_waiting(1)
@@ -171,7 +171,7 @@ class Workers:
             self._leave(worker, self._queued)
         self._count_waiting(-1)
         if not self._large_bytes:
-            self._collects = collector.rest()
+            self._collects = collector.pause_collector()
         worker.large_bytes += more_bytes
         self._large_bytes += more_bytes
 

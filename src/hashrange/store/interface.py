@@ -110,7 +110,7 @@ class Lease(NamedTuple):
     """Service time at which the lease ends."""
 
 
-WHOLE_FOR_EVER = Lease(WHOLE, math.inf)
+WHOLE_LEASE = Lease(WHOLE, math.inf)
 """The lease of a store's only server."""
 
 

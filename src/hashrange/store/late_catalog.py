@@ -77,7 +77,7 @@ class LateCatalog:
         self._refresh(table.account, table.region, table.name)
         return is_done
 
-    def hear(self) -> None:
+    def refresh_all(self) -> None:
         """Refresh all names in all views."""
         for (account, region), view in self._views.items():
             for name in {*view, *self._inner.tables(account, region)}:
@@ -116,7 +116,7 @@ class LateCatalogStore(WrappedStore):
 
         def call(*arguments: P.args, **options: P.kwargs) -> T:
             if self._chance() < HEARING_PROBABILITY:
-                self.catalog.hear()
+                self.catalog.refresh_all()
             return method(*arguments, **options)
 
         return call

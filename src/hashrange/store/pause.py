@@ -40,6 +40,6 @@ async def hand_back(monotonic: Callable[[], float], length: int, longest: int) -
     return min(2 * length, longest) if is_quiet else SLICE_MIN
 
 
-def wait_here(seconds: float) -> None:
+def block_thread(seconds: float) -> None:
     """Block the event loop's thread. Only for use while a store opens and no request is served."""
     Event().wait(seconds)

@@ -36,7 +36,7 @@ class ReadSource(msgspec.Struct, frozen=True):
     keys: KeySchema
     key_names: tuple[str, ...]
     """Key attributes of the table or index, partition key first."""
-    start_names: tuple[str, ...]
+    start_key_names: tuple[str, ...]
     """Attributes of an ExclusiveStartKey: the index's key attributes, then the table's that are not among them."""
     projected_names: frozenset[str] | None
     """Attributes that an entry holds, keys included; None for all."""
@@ -56,7 +56,6 @@ class OpenTable:
         "keys",
         "lookup_key",
         "name",
-        "own",
         "partition_name",
         "partitions",
         "schema",
@@ -64,6 +63,7 @@ class OpenTable:
         "sort_name",
         "source_id",
         "table_id",
+        "table_source",
         "usual_key",
     )
 
@@ -84,7 +84,7 @@ class OpenTable:
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
         """Attributes of a Change's items that participants use."""
-        self.own = ReadSource(self.source_id, None, keys, names, names, None)
+        self.table_source = ReadSource(self.source_id, None, keys, names, names, None)
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, in order, except those being deleted."""
         by_name = sorted(schema.indexes, key=lambda index: index.name)
@@ -92,27 +92,27 @@ class OpenTable:
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
             one.source_id: first_partitions(one.source_id) if partitions is None else partitions[one.source_id]
-            for one in (self.own, *self.indexes)
+            for one in (self.table_source, *self.indexes)
         }
         """The partitions of each source, in order of their hashes."""
 
     def read_source(self, index_name: str | None) -> ReadSource | None:
         """The table's source (no name) or an index's; None if the index is missing."""
         if index_name is None:
-            return self.own
+            return self.table_source
         return next((one for one in self.indexes if one.index is not None and one.index.name == index_name), None)
 
     def _index_source(self, index: Index) -> ReadSource:
         own_names = index.keys.partition_names + index.keys.sort_names
-        start_names = tuple(dict.fromkeys(own_names + self.keys.partition_names + self.keys.sort_names))
+        start_key_names = tuple(dict.fromkeys(own_names + self.keys.partition_names + self.keys.sort_names))
         projection = index.projection
-        projected_names = None if projection.kind == "ALL" else frozenset(start_names + projection.non_key_names)
+        projected_names = None if projection.kind == "ALL" else frozenset(start_key_names + projection.non_key_names)
         return ReadSource(
             make_source_id(self.table_id, index.index_id),
             index,
             index.keys,
             own_names,
-            start_names,
+            start_key_names,
             projected_names,
             entry_key_function(index.keys),
         )

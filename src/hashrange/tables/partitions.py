@@ -99,8 +99,8 @@ def next_to_split(partitions: Sequence[Partition], size_bytes: int, size_max_byt
     return widest if widest.hashes.first < widest.hashes.last else None
 
 
-def cover(partitions: list[Partition]) -> bool:
-    """True if the partitions, in order of hashes, cover each hash once."""
+def is_complete_cover(partitions: list[Partition]) -> bool:
+    """True if the partitions, in order of hashes, is_complete_cover each hash once."""
     ends = [-1, *[one.hashes.last for one in partitions]]
     return ends[-1] == WHOLE.last and all(
         end + 1 == one.hashes.first <= one.hashes.last for end, one in zip(ends, partitions, strict=False)

@@ -136,10 +136,10 @@ def _term_bounds(prefix: bytes, term: KeyTerm, key_type: KeyType) -> tuple[bytes
 
 def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of a Query's ExclusiveStartKey, whose values are already checked."""
-    if len(start_item) != len(source.start_names) or any(name not in start_item for name in source.start_names):
+    if len(start_item) != len(source.start_key_names) or any(name not in start_item for name in source.start_key_names):
         raise ValidationException(START_KEY_INVALID)
     types = table.schema.attribute_types
-    wrong = {name for name in source.start_names if types[name] not in start_item[name]}
+    wrong = {name for name in source.start_key_names if types[name] not in start_item[name]}
     if wrong:
         is_of_source = not wrong.isdisjoint(source.keys.partition_names + source.keys.sort_names)
         raise ValidationException(
@@ -151,7 +151,7 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
 def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     """The key of a Scan's ExclusiveStartKey; words every fault with START_KEY_VALUE."""
     try:
-        if source.index is not None and len(start_item) != len(source.start_names):
+        if source.index is not None and len(start_item) != len(source.start_key_names):
             raise ValidationException(START_KEY_SCHEMA)
         return _start_key_bytes(table, source, start_item)
     except ValidationException as refusal:

@@ -2,7 +2,7 @@
 
 No job turns CREATING into ACTIVE: the state follows from the table's deadlines and the current time. With a delay of
 zero the deadline is the time of the call itself, so the next call already sees the state after it. Service time never
-goes back while a process runs, but may between two processes: `without_endless_waits`.
+goes back while a process runs, but may between two processes: `without_overlong_deadlines`.
 Source: service behaviour, developer guide "Table and index states".
 """
 
@@ -68,7 +68,7 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
     return msgspec.structs.replace(table, indexes=indexes, attribute_types=types)
 
 
-def without_endless_waits(table: Table, now_seconds: float, delay_seconds: float) -> Table:
+def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: float) -> Table:
     """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
 
     They were set, at table creation or later, before the clock was set back.

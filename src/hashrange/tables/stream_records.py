@@ -72,7 +72,7 @@ IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
 """View type → whether records hold the old and the new image, if these exist."""
 
 
-class RecordFaces(NamedTuple):
+class RecordTemplate(NamedTuple):
     """The JSON that all records of a stream share, made once per page."""
 
     key_names: tuple[str, ...]
@@ -138,14 +138,14 @@ def _join_keys(heads: tuple[bytes, ...], values: list[bytes]) -> bytes:
     return b"%b%b%b%b}" % (heads[0], values[0], heads[1], values[1])
 
 
-def faces_of(stream: Stream) -> RecordFaces:
+def template_of(stream: Stream) -> RecordTemplate:
     """The shared JSON of a stream's records. 4 µs."""
     common = b'"eventVersion":%b,"eventSource":%b,"awsRegion":%b,' % tuple(
         map(_encode, (EVENT_VERSION, EVENT_SOURCE, stream.region))
     )
     identity = b'"userIdentity":%b,' % _encode(USER_IDENTITY)
     times = b'"dynamodb":{"ApproximateCreationDateTime":'
-    return RecordFaces(
+    return RecordTemplate(
         stream.keys.partition_names + stream.keys.sort_names,
         b'{"eventID":"%08x' % (stream.stream_id & 0xFFFFFFFF),
         tuple(
@@ -229,7 +229,7 @@ def current_record(record: bytes, key_names: tuple[str, ...]) -> bytes:
     return _header.pack(VERSION, event, by, len(keys), old_bytes, size_bytes) + keys + rows
 
 
-def record_json(faces: RecordFaces, sequence: Sequence, record: bytes) -> bytes:
+def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> bytes:
     """The JSON of a record in replies. 2.5 µs for 1.1 KB with both images.
 
     Raises StorageCorruption, StorageFormatUnknown.

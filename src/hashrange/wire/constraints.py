@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from hashrange.errors import ValidationException
-from hashrange.items.steps import spend, together, walk
+from hashrange.items.steps import batches, spend, walk
 from hashrange.limits import CONSTRAINT_ERRORS_MAX
 from hashrange.messages import requests as messages
 from hashrange.wire.fallback import holds_unread_values
@@ -185,7 +185,7 @@ def _are_sound(value: list[Any] | dict[str, Any], member: Shape) -> bool:
     if member.kind != "String" or bounds != Bounds(min_length=bounds.min_length, max_length=bounds.max_length):
         return False
     texts = value.values() if isinstance(value, dict) else value
-    lengths = {length for some in together(texts) for length in set(map(len, some))}
+    lengths = {length for some in batches(texts) for length in set(map(len, some))}
     return (bounds.min_length or 0) <= min(lengths) and (bounds.max_length is None or max(lengths) <= bounds.max_length)
 
 

@@ -35,7 +35,7 @@ _LARGEST: int = 10**_LARGEST_DIGITS
 """Replaces longer whole numbers, whose reading time grows with the square of their digits; no member is as large."""
 
 
-def explain_object(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
+def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
     """Read a request leniently: no nulls, no unknown members, converted truth values and numbers. Consumes `decoded`.
 
     Raises the first fault: SerializationException, or ValidationException with its complete message (add no envelope).
@@ -52,7 +52,7 @@ def explain_object(request_type: type[RequestT], rules: RequestRules, decoded: d
 
 
 def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> None:
-    """Raise the first fault, if there is one, as `explain_object` does, without building the request.
+    """Raise the first fault, if there is one, as `read_leniently` does, without building the request.
 
     Called when an operation refused a request before it had walked the insides of its attribute values: a fault found
     here comes first.

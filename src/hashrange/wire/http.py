@@ -1,7 +1,7 @@
 """How are HTTP requests represented, and replies written as bytes? Pure: no sockets, no clock.
 
 A request's headers are two parallel lists of names and values, as the parser found them. Clients repeat the same names
-in the same order, so the position of each header is computed once per list of names and cached as a `Layout`.
+in the same order, so the position of each header is computed once per list of names and cached as a `HeaderLayout`.
 Sources: operations.md 1.1 (headers of replies, content types, compression, CORS).
 """
 
@@ -14,7 +14,7 @@ import msgspec
 from zlib_ng.zlib_ng import compressobj, crc32  # its checksum runs at 50 GB/s; zlib's takes 3 µs for 10 KB
 
 from hashrange.errors import HashrangeError
-from hashrange.items.steps import LARGE_BYTES, look, spend, spend_decoding
+from hashrange.items.steps import LARGE_PIECE_BYTES, look, spend, spend_decoding
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
 HEAD_BYTES_MAX = 16 * 1024
@@ -56,7 +56,7 @@ REASONS = {
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class Layout:
+class HeaderLayout:
     """Position of each header in a request's list of values; -1, that of a final None, if absent."""
 
     __slots__ = (
@@ -91,14 +91,14 @@ class Layout:
         return self.positions.get(name, (-1,))[0]
 
 
-_layouts: dict[tuple[bytes, ...], Layout] = {}
+_layouts: dict[tuple[bytes, ...], HeaderLayout] = {}
 
 
-def layout_of(names: tuple[bytes, ...]) -> Layout:
+def layout_of(names: tuple[bytes, ...]) -> HeaderLayout:
     """The layout of this list of header names, from a bounded cache."""
     layout = _layouts.get(names)
     if layout is None:
-        layout = Layout(names)
+        layout = HeaderLayout(names)
         if len(names) <= 64:
             if len(_layouts) >= LAYOUTS_MAX:
                 _layouts.clear()
@@ -111,7 +111,7 @@ class HttpRequest(msgspec.Struct, gc=False):
 
     method: bytes
     url: bytes
-    layout: Layout
+    layout: HeaderLayout
     values: list[bytes | None]
     """Header values at the positions in `layout`, then a None, which represents every absent header."""
     body: bytes
@@ -329,7 +329,9 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
-    large_from_bytes = BODY_BYTES_MAX + 1 - LARGE_BYTES  # of the whole body; this stream may be a short member of it
+    large_from_bytes = (
+        BODY_BYTES_MAX + 1 - LARGE_PIECE_BYTES
+    )  # of the whole body; this stream may be a short member of it
     is_more_made = False
     while not decompressor.eof:
         look()

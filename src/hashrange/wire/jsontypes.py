@@ -16,7 +16,7 @@ from collections.abc import Collection
 from typing import Any, NoReturn
 
 from hashrange.errors import SerializationException
-from hashrange.items.steps import spend, together, walk
+from hashrange.items.steps import batches, spend, walk
 from hashrange.messages import requests as messages
 from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
 
@@ -176,11 +176,11 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
 
 def _are_texts(values: Collection[Any]) -> bool:
     """True if all values are strings; many are checked at once: there may be a million."""
-    return all(set(map(type, some)) <= {str} for some in together(values))
+    return all(set(map(type, some)) <= {str} for some in batches(values))
 
 
 def _are_base64(texts: list[str]) -> bool:
-    for some in together(texts):
+    for some in batches(texts):
         lengths = set(map(len, some))
         if any(length % 4 for length in lengths):
             return False

@@ -12,8 +12,8 @@ from hmac import compare_digest
 from operator import itemgetter
 from typing import Any
 
-from hashrange.wire.canonical import signing_key
-from hashrange.wire.http import HttpRequest, Layout
+from hashrange.wire.canonical_request import signing_key
+from hashrange.wire.http import HeaderLayout, HttpRequest
 from hashrange.wire.sigv4 import ALGORITHM, Claim
 
 SIGNATURE_LENGTH = 64
@@ -35,7 +35,7 @@ class KnownSigner:
         self.day = claim.day.encode()
         self._signed_names = claim.signed_names
         self._scope_lines = b"\n%b\n" % claim.scope.encode("latin-1")
-        self._canonical_by_layout: dict[Layout, Canonical] = {}
+        self._canonical_by_layout: dict[HeaderLayout, Canonical] = {}
         key = b"" if secret is None else signing_key(secret, claim.day, claim.region, claim.service)
         key = key.ljust(_BLOCK_BYTES, b"\0")
         # HMAC's inner and outer hash, already fed with the key: copying them costs half as much as `hmac.digest`.
@@ -56,7 +56,7 @@ class KnownSigner:
         outer.update(inner.digest())
         return compare_digest(hexlify(outer.digest()), authorization[-SIGNATURE_LENGTH:])
 
-    def _learn(self, layout: Layout) -> Canonical:
+    def _learn(self, layout: HeaderLayout) -> Canonical:
         """The template for requests of this layout; it never matches if a signed header is absent or repeated."""
         places = [layout.positions.get(name, ()) for name in self._signed_names]
         if len(places) < 2 or any(len(place) != 1 for place in places):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from hashrange.items.steps import TOGETHER_MEMBERS, spend, together, walk
+from hashrange.items.steps import TOGETHER_MEMBERS, batches, spend, walk
 from hashrange.limits import MEMBERS_LOOKED_AT, TEXTS_LOOKED_AT
 from hashrange.wire.shape import Shape
 
@@ -48,7 +48,7 @@ def _free(value: list[Any], kept: int) -> None:
 
 def _free_map(value: dict[str, Any]) -> None:
     """Empty a map piece by piece, as `_free` does with a list."""
-    for keys in together(list(value)):
+    for keys in batches(list(value)):
         list(map(value.pop, keys))
 
 

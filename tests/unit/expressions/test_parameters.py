@@ -99,7 +99,7 @@ def test_what_does_not_belong_together(
     with pytest.raises(RequestFault) as caught:
         check_expression_parameters(list(legacy.items()), list(expressions.items()), names, values)
     assert caught.value.message == message
-    assert caught.value.older == (older or message)
+    assert caught.value.older_message == (older or message)
 
 
 def test_what_belongs_together() -> None:

@@ -10,7 +10,7 @@ from hashrange.errors import ApiError
 from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
-from tests.support.compiling import compile_key_condition
+from tests.support.compiling import read_and_compile_key_condition
 
 PATHS = ["a", "b", "c", "m.x", "m.y", "l[0]", "l[1]", "l[7]", "gone", "gone.x"]
 VALUES: dict[str, Any] = {
@@ -232,7 +232,7 @@ def test_any_text_gives_a_result_or_an_api_error(text: str, room: int, item: dic
         elif room == 2:
             compile_projection(text, names).project(item)
         else:
-            compile_key_condition(text, names, VALUES)
+            read_and_compile_key_condition(text, names, VALUES)
     except ApiError as refusal:
         assert refusal.message
 

@@ -7,7 +7,7 @@ from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update
 from hashrange.items.types import Value
-from tests.support.compiling import compile_key_condition
+from tests.support.compiling import read_and_compile_key_condition
 
 VALUES: dict[str, Value] = {
     ":s": {"S": "x"},
@@ -36,7 +36,7 @@ def refusal(room: str, text: str) -> str:
         elif room == "projection":
             compile_projection(text, NAMES)
         else:
-            compile_key_condition(text, NAMES, VALUES)
+            read_and_compile_key_condition(text, NAMES, VALUES)
     return str(caught.value.message)
 
 

@@ -180,13 +180,13 @@ def test_an_update_knows_what_it_names() -> None:
     update = compile_update("SET a.b = #c, d = :x REMOVE e", {"#c": "c"}, VALUES)
     assert update.attributes == {"a", "d", "e"}
     assert update.nested_attributes == {"a"}
-    assert update.may_deepen
+    assert update.may_nest_container
     assert update.used_names == {"#c"}
     assert update.used_values == {":x"}
 
 
 @pytest.mark.parametrize(
-    ("text", "may_deepen"),
+    ("text", "may_nest_container"),
     [
         ("SET m.x = :n", False),
         ("SET m.x = n + :n", False),
@@ -198,10 +198,10 @@ def test_an_update_knows_what_it_names() -> None:
         ("REMOVE m.x", False),
     ],
 )
-def test_only_a_nested_target_that_gets_a_container_deepens_an_item(text: str, may_deepen: bool) -> None:
+def test_only_a_nested_target_that_gets_a_container_deepens_an_item(text: str, may_nest_container: bool) -> None:
     values: dict[str, Value] = {":n": {"N": "1"}, ":l": {"L": []}}
     used = {token: value for token, value in values.items() if token in text}
-    assert compile_update(text, None, used).may_deepen is may_deepen
+    assert compile_update(text, None, used).may_nest_container is may_nest_container
 
 
 @pytest.mark.parametrize(

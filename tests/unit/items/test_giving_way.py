@@ -11,7 +11,7 @@ from hashrange.errors import Malformed, RequestFault
 from hashrange.items import steps
 from hashrange.items.binary import PIECE_CHARACTERS, decode_base64
 from hashrange.items.numbers import normalize_number
-from hashrange.items.sets import walk_binary_set, walk_string_set
+from hashrange.items.sets import canonical_binary_set, canonical_string_set
 from hashrange.items.steps import TOGETHER_MEMBERS
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 
@@ -30,7 +30,7 @@ COUNT = 16 * TOGETHER_MEMBERS
 def test_a_large_string_set_gives_way_before_it_is_sorted(looks: list[None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hashrange.items.sets.sort", sorted)
     members = [str(number) for number in range(COUNT)]
-    assert walk_string_set(members) == (sorted(members), sum(map(len, members)))
+    assert canonical_string_set(members) == (sorted(members), sum(map(len, members)))
     assert len(looks) >= 2 * (COUNT // TOGETHER_MEMBERS)
 
 
@@ -40,23 +40,23 @@ def test_what_is_no_text_is_found_in_every_piece(place: int, wrong: object) -> N
     members: list[object] = [str(number) for number in range(COUNT)]
     members.insert(place, wrong)
     with pytest.raises(Malformed):
-        walk_string_set(members)
+        canonical_string_set(members)
 
 
-@pytest.mark.parametrize("walk_set", [walk_string_set, walk_binary_set])
+@pytest.mark.parametrize("walk_set", [canonical_string_set, canonical_binary_set])
 def test_a_set_with_repeats_is_told_as_far_as_a_message_goes(walk_set: object, looks: list[None]) -> None:
     assert callable(walk_set)
     texts = [base64.b64encode(number.to_bytes(15, "big")).decode() for number in range(COUNT)]
     with pytest.raises(RequestFault) as caught:
         walk_set([*texts, texts[0]])
-    for message in (caught.value.message or "", caught.value.older or ""):
+    for message in (caught.value.message or "", caught.value.older_message or ""):
         assert MESSAGE_CHARACTERS_MAX < len(message) < 4 * MESSAGE_CHARACTERS_MAX
     assert len(looks) >= COUNT // 200
 
 
 def test_the_message_of_one_huge_member_is_short() -> None:
     with pytest.raises(RequestFault) as caught:
-        walk_string_set(["a" * 10 * MESSAGE_CHARACTERS_MAX] * 2)
+        canonical_string_set(["a" * 10 * MESSAGE_CHARACTERS_MAX] * 2)
     assert MESSAGE_CHARACTERS_MAX < len(caught.value.message or "") < 4 * MESSAGE_CHARACTERS_MAX
 
 
@@ -127,5 +127,5 @@ def test_a_long_number_is_what_a_short_one_is(seed: int, monkeypatch: pytest.Mon
             try:
                 answers.append((normalize_number(text), ""))
             except RequestFault as fault:
-                answers.append((str(fault), fault.older))
+                answers.append((str(fault), fault.older_message))
         assert answers[0] == answers[1], text

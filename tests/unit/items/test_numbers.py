@@ -127,7 +127,7 @@ def test_an_empty_number_has_an_older_wording() -> None:
     with pytest.raises(RequestFault) as caught:
         normalize_number("")
     assert caught.value.message == "The parameter cannot be converted to a numeric value: "
-    assert caught.value.older == NUMBER_EMPTY_OLDER
+    assert caught.value.older_message == NUMBER_EMPTY_OLDER
 
 
 @pytest.mark.parametrize("text", ["1 ", " 1", "1\n", "\n", "²", "١", "１", "1e²", "1\x00"])

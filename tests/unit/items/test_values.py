@@ -164,11 +164,11 @@ def test_expression_values_have_an_older_wording() -> None:
         check_values({":a": {"S": "x"}, ":b": {"NULL": False}})
     fault = caught.value
     assert (fault.message, fault.is_always_bare) == (NULL_NOT_TRUE, False)
-    assert fault.older == f"ExpressionAttributeValues contains invalid value: {NULL_NOT_TRUE} for key :b"
+    assert fault.older_message == f"ExpressionAttributeValues contains invalid value: {NULL_NOT_TRUE} for key :b"
     with pytest.raises(RequestFault) as caught:
         check_values({":a": {}})
     fault = caught.value
-    assert fault.older == f"ExpressionAttributeValues contains invalid value: {VALUE_EMPTY} for key :a"
+    assert fault.older_message == f"ExpressionAttributeValues contains invalid value: {VALUE_EMPTY} for key :a"
     assert VALUE_EMPTY.encode() in error_body(fault, "enveloped")
     assert b"1 validation error" not in error_body(fault, "enveloped")
     assert b"ExpressionAttributeValues" in error_body(fault, "older")

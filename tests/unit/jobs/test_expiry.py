@@ -13,7 +13,7 @@ from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
-from hashrange.operations.interrupted_states import end_endless_waits
+from hashrange.operations.overlong_deadlines import end_endless_waits
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.draft import Draft

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.operations.interrupted_states import end_endless_waits
+from hashrange.operations.overlong_deadlines import end_endless_waits
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
 

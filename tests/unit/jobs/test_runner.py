@@ -11,7 +11,7 @@ from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import (
     NOBODY_WAITED_SECONDS,
-    PAUSE_PER_WAITING,
+    PAUSE_FACTOR,
     PAUSE_SECONDS,
     PAUSE_SECONDS_MAX,
     Runner,
@@ -111,7 +111,7 @@ def test_one_job_that_fails_does_not_stop_another() -> None:
         (0.0, 0.0),
         (NOBODY_WAITED_SECONDS / 2, 0.0),
         (1.1 * NOBODY_WAITED_SECONDS, PAUSE_SECONDS),
-        (0.001, 0.001 * PAUSE_PER_WAITING),
+        (0.001, 0.001 * PAUSE_FACTOR),
         (0.004, PAUSE_SECONDS_MAX),
     ],
 )

@@ -11,7 +11,7 @@ from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, ValidationException
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
-from hashrange.operations.partiql.bindings import Bindings
+from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.tables.open_table import OpenTable
@@ -112,7 +112,7 @@ def test_values_of_one_request_do_not_reach_the_next() -> None:
 def test_what_a_statement_comes_to_goes_with_it() -> None:
     """The bindings of a statement too long for the cache are freed with it; otherwise they and their tables would
     fill the memory."""
-    bindings: Bindings[OpenTable] = Bindings(lambda table, _: table)
+    bindings: LastTableCache[OpenTable] = LastTableCache(lambda table, _: table)
     tables = [OpenTable(table_maker(name)(1)) for name in "ab"]
     text = f"SELECT * FROM t WHERE a = '{'x' * 10_000}'"
     statement = compile_statement(text, None)

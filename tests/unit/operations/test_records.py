@@ -8,7 +8,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.operations.naming import bare_name
-from hashrange.operations.registry import ANSWERED, OPERATIONS
+from hashrange.operations.registry import ALL_OPERATIONS, OPERATIONS
 from hashrange.store.embedded import open_store
 from tests.support.bodies import ARN, BODIES, ITEM, KEY, NEW_TABLE, TABLE
 from tests.support.explaining import explain
@@ -78,7 +78,7 @@ def test_a_statement_that_cannot_be_read_names_no_table() -> None:
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_only_what_writes_changes_anything(name: str) -> None:
     store = open_store(None, SystemClock(), None)
-    front = FrontEnd(operations=ANSWERED, real_store=store)
+    front = FrontEnd(operations=ALL_OPERATIONS, real_store=store)
 
     def ask(operation: str, body: dict[str, Any]) -> int:
         target = {"X-Amz-Target": f"{OPERATIONS[operation].service}.{operation}"}

@@ -227,7 +227,7 @@ class FrontEnd:
         self.handle = front.handle
         access_log = log_access if settings.access_log else None
         self.connections = Connections(self.handle, self.clock, connections_max, access_log)
-        front.look_behind(self.connections.incoming.count_behind)
+        front.set_crowd_counter(self.connections.incoming.count_behind)
 
     def replace_run(self, name: str, run: Any) -> None:
         """Replace the function that runs the operation."""

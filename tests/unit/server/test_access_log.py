@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.samples import finish, table_maker
@@ -78,7 +78,7 @@ def filled() -> Iterator[FrontEnd]:
     store = open_store(None, clock, None)
     for name in ("orders", "others"):
         finish(store.catalog.create(table_maker(name)))
-    front = FrontEnd(operations=ANSWERED, real_store=store, settings=Settings(access_log=True))
+    front = FrontEnd(operations=ALL_OPERATIONS, real_store=store, settings=Settings(access_log=True))
     ask(front, "PutItem", {"TableName": "orders", "Item": KEY})
     yield front
     store.close_now()

@@ -13,7 +13,7 @@ import pytest
 from hashrange import __version__
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.protocols.admin import table_split
 from hashrange.server.protocols.admin.endpoint import until_durable
 from hashrange.server.protocols.admin.protocol import BODY_BYTES_MAX, is_loopback
@@ -171,7 +171,7 @@ class Operated:
         self.clock = clock or MovableClock(SystemClock())
         self.settings = Settings(port=0, data_dir=None, admin=True, **settings)
         self.is_suspending = is_suspending
-        self.server = ThreadServer(self._make_store, ANSWERED, self.clock, self.settings)
+        self.server = ThreadServer(self._make_store, ALL_OPERATIONS, self.clock, self.settings)
         self.client = RawClient("127.0.0.1", self.server.port)
 
     def _make_store(self) -> WholeStore:

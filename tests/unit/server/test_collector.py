@@ -52,19 +52,19 @@ def test_what_the_start_has_made_and_what_has_been_looked_at_once_is_set_aside()
 
 def test_what_was_made_while_it_rested_is_not_looked_at() -> None:
     collector.settle()
-    assert collector.rest()
+    assert collector.pause_collector()
     kept = [[number] for number in range(10 * collector.YOUNG_MAX)]
     assert young_and_older() > len(kept)
-    collector.go_on()
+    collector.resume_collector()
     assert gc.isenabled()
     assert young_and_older() < 1_000
 
 
 def test_in_other_processes_nothing_is_set_aside() -> None:
     before = gc.get_freeze_count()
-    assert collector.rest()
-    assert not collector.rest()
-    collector.go_on()
+    assert collector.pause_collector()
+    assert not collector.pause_collector()
+    collector.resume_collector()
     collector.look_at_all()
     assert gc.get_freeze_count() == before
 

@@ -15,12 +15,12 @@ from hashrange.server.connection import Connection
 from hashrange.server.connection_states import (
     BLOCKED,
     BUSY,
-    DEAF,
     ENDED,
     ENDING,
     GONE,
     LINGERING,
     LISTENING,
+    NOT_PARSING,
     OVER,
     PAUSED,
     REFUSED,
@@ -177,7 +177,7 @@ class Walk:
         self.clock = VirtualClock()
         self.in_work: list[tuple[HttpRequest, Respond]] = []
         self.connections = Connections(self.handle, self.clock, connections_max=CLIENTS)
-        self.connections.room = ReceiveBudget(ROOM_BYTES)
+        self.connections.receive_budget = ReceiveBudget(ROOM_BYTES)
         self.connections.long_reads = LongReads(TURN_BYTES)
         self.connections.take_turns(loop)
         self.clients = [Client(self.connections, chance) for _ in range(CLIENTS)]
@@ -241,7 +241,7 @@ class Walk:
             assert sum(respond.__self__ is connection for _, respond in self.in_work) <= (connection.answering is BUSY)  # type: ignore[attr-defined]
             assert (connection.sending is BLOCKED) == client.transport.is_blocked
             assert (connection.receiving is GONE) == client.has_left
-            if connection.receiving in DEAF:
+            if connection.receiving in NOT_PARSING:
                 assert not connection.reading.rest
                 assert not connection.share.reserved_bytes
             if connection.receiving in OVER:
@@ -258,7 +258,7 @@ class Walk:
         if connection.input in (ENDING, ENDED) or client.transport.is_closed:
             return
         incoming = self.connections.incoming
-        has_room = connection.share not in self.connections.room._waiting
+        has_room = connection.share not in self.connections.receive_budget._waiting
         assert has_room == (connection.receiving is not WAITING)
         long_reads = [data for data in incoming._long.get(connection, ()) if data and len(data) > PIECE_BYTES]
         is_held = connection in self.connections.long_reads._held
@@ -287,7 +287,7 @@ class Walk:
             self.check_replies(client)
             client.leave()
         assert not self.connections.everyone()
-        shared = self.connections.room
+        shared = self.connections.receive_budget
         assert (shared._free_bytes, shared._beginnings_bytes, shared.is_wanted) == (ROOM_BYTES, 0, False)
         assert self.connections.unread._bytes == 0
         long_reads = self.connections.long_reads
@@ -327,7 +327,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     feed, begin = Reading.feed, Connection.__init__
 
     def watch(reading: Reading, data: bytes) -> Any:
-        assert owners[reading].receiving not in (*DEAF, WAITING)
+        assert owners[reading].receiving not in (*NOT_PARSING, WAITING)
         return feed(reading, data)
 
     def note(connection: Connection, connections: Connections) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
 from tests.support.samples import durable, finish, row_of
@@ -37,7 +37,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.loop = asyncio.new_event_loop()
         self.store: EmbeddedStore = open_store(str(folder), SystemClock(), self.loop)
-        self.front = FrontEnd(operations=ANSWERED, real_store=self.store)
+        self.front = FrontEnd(operations=ALL_OPERATIONS, real_store=self.store)
         self.connection, self.transport = self.front.connect()
         for name in ("quiet", "written"):
             self.send("CreateTable", table(name))

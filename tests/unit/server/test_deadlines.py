@@ -146,13 +146,13 @@ def test_a_connection_with_requests_to_answer_is_not_idle(front: FrontEnd) -> No
 
 
 def test_the_time_of_a_body_that_waits_for_room_begins_when_it_is_let_in(front: FrontEnd) -> None:
-    shared = front.connections.room = ReceiveBudget(SMALL_BYTES + 1)
+    shared = front.connections.receive_budget = ReceiveBudget(SMALL_BYTES + 1)
     (holder, _), (connection, transport) = front.connect(), front.connect()
     data = as_bytes({"Content-Length": str(SMALL_BYTES + 1)}, b"")
     for one in (holder, connection):
         one.data_received(data)
     assert shared.is_wanted
-    seconds = slow_clients.ROOM_SECONDS_MAX - 1
+    seconds = slow_clients.MEMORY_WAIT_SECONDS_MAX - 1
     front.clock.advance_all(seconds)
     front.connections.sweep()
     holder.connection_lost(None)

@@ -345,7 +345,7 @@ def test_only_large_bodies_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch
         return decoder.decode(text)
 
     monkeypatch.setattr(pieces, "decode_large", note)
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", Pieces, count, pieces=Piece)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", Pieces, count, element_type=Piece)})
     small = b'{"TableName":"music","Pieces":[{"Number":1}, {"Number":2}]}'
     large = small.replace(b"}]", b"}" + b" " * SURELY_QUICK_BYTES + b"]")
     assert b'"sum":3' in reply(front.ask(front.request(small))).body
@@ -365,7 +365,7 @@ def test_what_is_large_is_let_go_in_pieces(*, suspends: bool, refuses: bool, mon
         return await echo(scope, request)
 
     freed: list[Any] = []
-    monkeypatch.setattr(call, "let_go", freed.append)
+    monkeypatch.setattr(call, "free_request", freed.append)
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run)})
     small, large = b'{"TableName":"small"}', b'{"TableName":"large"' + b" " * SURELY_QUICK_BYTES + b"}"
 

@@ -462,7 +462,7 @@ def test_unfinished_hellos_are_bounded_in_sum() -> None:
     assert [transport.is_aborted for transport in transports] == [False] * (len(transports) - 1) + [True]
     for handshake in list(waiting._all):
         handshake.connection_lost(None)
-    assert front.connections.room._beginnings_bytes == 0
+    assert front.connections.receive_budget._beginnings_bytes == 0
 
 
 def test_those_that_have_begun_go_first_and_keep_nobody_from_beginning() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.operations.operation import Scope
-from hashrange.operations.registry import ANSWERED, OPERATIONS
+from hashrange.operations.registry import ALL_OPERATIONS, OPERATIONS
 from hashrange.service.hints import Hints
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish, table_maker
@@ -87,7 +87,7 @@ def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplo
 
 def test_an_operation_that_is_not_supported_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    front = FrontEnd(operations=ANSWERED)
+    front = FrontEnd(operations=ALL_OPERATIONS)
     for operation in ("CreateBackup", "SearchVectors", "CreateBackup"):
         assert b"UnsupportedOperationException" in front.ask(front.request(b"{}", operation))
     refused = "was refused with UnsupportedOperationException, because Hashrange does not support it yet"

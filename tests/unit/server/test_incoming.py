@@ -341,11 +341,11 @@ def test_long_reads_wait_behind_all_others_and_go_on_one_a_turn(front: FrontEnd,
     clients[1][0].data_received(front.request(long))
     clients[2][0].data_received(front.request(short))
     clients[3][0].data_received(front.request(short))
-    seen_seconds = iter([0.0, 0.0] + [TURN_SECONDS_MAX] * 100)
-    front.connections.incoming._monotonic = lambda: next(seen_seconds)
+    last_service_seconds = iter([0.0, 0.0] + [TURN_SECONDS_MAX] * 100)
+    front.connections.incoming._monotonic = lambda: next(last_service_seconds)
     turns.turn()
     assert handled == [short, short, long]
-    seen_seconds = iter([0.0] * 100)
+    last_service_seconds = iter([0.0] * 100)
     turns.turn()
     assert handled == [short, short, long, long]
 

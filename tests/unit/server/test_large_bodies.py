@@ -26,8 +26,8 @@ CASES = [("BatchWriteItem", body) for body in BATCHES] + [("TransactWriteItems",
 
 
 def in_pieces(record: Operation, body: bytes) -> Any:
-    assert record.pieces is not None
-    return decoder_in_pieces(record.request, record.pieces)(body)
+    assert record.element_type is not None
+    return decoder_in_pieces(record.request, record.element_type)(body)
 
 
 @pytest.mark.parametrize(("name", "body"), CASES)
@@ -84,5 +84,5 @@ def test_a_request_is_freed_part_by_part(name: str, body: dict[str, Any], monkey
     left = []
     monkeypatch.setattr(piecewise, "look", lambda: left.append(sum(map(len, parts))))
     count = sum(map(len, parts))
-    piecewise.let_go(request)
+    piecewise.free_request(request)
     assert left == list(reversed(range(count)))

@@ -9,7 +9,7 @@ from hashrange.server import receive_budget, slow_clients
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import BLOCKED
 from hashrange.server.incoming import TURN_SECONDS_MAX
-from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX, MIB, ROOM_BYTES, SMALL_BYTES, ReceiveBudget
+from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX, MIB, RECEIVE_BYTES_MAX, SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import BODY_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies, reply
 
@@ -60,8 +60,8 @@ def send_all(senders: list[Sender]) -> None:
 
 def is_whole(front: FrontEnd) -> bool:
     """True if no connection holds or waits for a share of the receive budget."""
-    shared = front.connections.room
-    return (shared._free_bytes, shared._beginnings_bytes, shared.is_wanted) == (ROOM_BYTES, 0, False)
+    shared = front.connections.receive_budget
+    return (shared._free_bytes, shared._beginnings_bytes, shared.is_wanted) == (RECEIVE_BYTES_MAX, 0, False)
 
 
 @pytest.fixture
@@ -76,16 +76,16 @@ def test_large_bodies_wait_for_room_and_are_all_answered(front: FrontEnd, form: 
     for _ in range(len(data) * 3 // 4 // READ_BYTES):
         for sender in senders:
             sender.send()
-    assert sum(sender.sent_bytes for sender in senders) < ROOM_BYTES + len(senders) * 2 * READ_BYTES
+    assert sum(sender.sent_bytes for sender in senders) < RECEIVE_BYTES_MAX + len(senders) * 2 * READ_BYTES
     reading = [sender for sender in senders if sender.transport.reads]
-    assert len(reading) == ROOM_BYTES // (7 * MIB if form == "length" else BODY_BYTES_MAX)
+    assert len(reading) == RECEIVE_BYTES_MAX // (7 * MIB if form == "length" else BODY_BYTES_MAX)
     send_all(senders)
     assert [reply(sender.transport.take()).status for sender in senders] == [200] * len(senders)
     assert is_whole(front)
 
 
 def test_small_bodies_and_those_of_one_read_never_wait(front: FrontEnd) -> None:
-    front.connections.room = ReceiveBudget(room_bytes=0)
+    front.connections.receive_budget = ReceiveBudget(room_bytes=0)
     large = Sender(front, front.request(body_of(SMALL_BYTES + 1)))
     large.send(1000)
     assert not large.transport.reads
@@ -156,7 +156,7 @@ def test_a_client_that_leaves_before_its_requests_turn_gives_its_room_back(
 def holders_of_all(front: FrontEnd) -> tuple[bytes, list[Sender]]:
     """The request, and senders that together hold the whole receive budget."""
     data = front.request(body_of(BODY_BYTES_MAX), seconds=front.clock.wall_time() + 60)
-    holders = [Sender(front, data) for _ in range(ROOM_BYTES // BODY_BYTES_MAX)]
+    holders = [Sender(front, data) for _ in range(RECEIVE_BYTES_MAX // BODY_BYTES_MAX)]
     for holder in holders:
         holder.send()
     return data, holders
@@ -197,14 +197,14 @@ def test_who_is_slow_in_the_way_of_others_is_ended_sooner_than_usual(front: Fron
 
 
 def test_who_has_waited_for_long_is_told_to_try_again(front: FrontEnd) -> None:
-    front.connections.room = ReceiveBudget(room_bytes=100_000)
+    front.connections.receive_budget = ReceiveBudget(room_bytes=100_000)
     data = front.request(body_of(90_000), operation="PutItem")
     first, second = Sender(front, data), Sender(front, data)
     for sender in (first, second):
         sender.send(10_000)
     send_all([first])
     pass_second(front)
-    for _ in range(int(slow_clients.ROOM_SECONDS_MAX) - 1):  # the first request's commit takes long
+    for _ in range(int(slow_clients.MEMORY_WAIT_SECONDS_MAX) - 1):  # the first request's commit takes long
         assert second.transport.written == b""
         pass_second(front)
     pass_second(front)
@@ -220,7 +220,7 @@ def test_nothing_of_a_body_that_waits_for_room_is_parsed(front: FrontEnd) -> Non
     """This holds even for bytes that were already read when the head was parsed."""
     turns: Any = Turns()
     front.connections.take_turns(turns)
-    front.connections.room = ReceiveBudget(room_bytes=100_000)
+    front.connections.receive_budget = ReceiveBudget(room_bytes=100_000)
     holder, waiting = (Sender(front, front.request(body_of(90_000))) for _ in range(2))
     holder.send(1_000)
     turns.turn()
@@ -237,7 +237,7 @@ def test_nothing_of_a_body_that_waits_for_room_is_parsed(front: FrontEnd) -> Non
 
 
 def test_100_continue_waits_for_room_too(front: FrontEnd) -> None:
-    front.connections.room = ReceiveBudget(room_bytes=100_000)
+    front.connections.receive_budget = ReceiveBudget(room_bytes=100_000)
     holder = Sender(front, front.request(body_of(90_000)))
     holder.send(1_000)
     head, _, body = front.request(body_of(90_000), headers={"Expect": "100-continue"}).partition(b"\r\n\r\n")
@@ -264,7 +264,7 @@ def test_who_would_begin_too_much_in_sum_is_refused(front: FrontEnd) -> None:
 
 
 def test_a_long_read_without_room_is_refused_once(front: FrontEnd) -> None:
-    assert front.connections.room.begin(BEGINNINGS_BYTES_MAX)
+    assert front.connections.receive_budget.begin(BEGINNINGS_BYTES_MAX)
     connection, transport = front.connect()
     for _ in range(2):
         connection.data_received(b"x" * READ_BYTES)
@@ -298,10 +298,10 @@ def test_whatever_clients_do_everybody_is_answered_and_the_room_is_whole_again(
     """Bodies of all sizes, pipelined and in chunks, clients that leave, and a budget for two of the largest bodies."""
     chance = random.Random(seed)
     room_bytes = 2 * MIB
-    monkeypatch.setattr(receive_budget, "ROOM_BYTES", room_bytes)
+    monkeypatch.setattr(receive_budget, "RECEIVE_BYTES_MAX", room_bytes)
     monkeypatch.setattr("hashrange.server.reading.BODY_BYTES_MAX", MIB)
     front = FrontEnd(connections_max=5_000)
-    shared = front.connections.room = ReceiveBudget(room_bytes)
+    shared = front.connections.receive_budget = ReceiveBudget(room_bytes)
     counts, senders = [], []
     for _ in range(20):
         pieces = []

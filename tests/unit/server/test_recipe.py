@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support import added_operation
@@ -28,7 +28,7 @@ def front() -> Iterator[FrontEnd]:
     """A front end with one item in `orders`, and with the added operation in its registry."""
     store = open_store(None, SystemClock(), None)
     finish(store.catalog.create(table_maker("orders")))
-    operations = {**ANSWERED, added_operation.OPERATION.name: added_operation.OPERATION}
+    operations = {**ALL_OPERATIONS, added_operation.OPERATION.name: added_operation.OPERATION}
     front = FrontEnd(operations=operations, real_store=store, settings=Settings(access_log=True))
     assert ask(front, {"TableName": "orders", "Item": KEY}, "PutItem").status == 200
     yield front

@@ -10,7 +10,7 @@ from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.operation import Scope
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.operations.reply import Reply
 from hashrange.service.second_look import with_second_look
 from hashrange.store.embedded import EmbeddedStore, open_store
@@ -58,7 +58,7 @@ class Pair:
     def __init__(self) -> None:
         self.inner: EmbeddedStore = open_store(None, SystemClock(), None)
         self.stores = [LateCatalogStore(self.inner, seed) for seed in (1, 2)]
-        self.fronts = [FrontEnd(operations=ANSWERED, real_store=store) for store in self.stores]
+        self.fronts = [FrontEnd(operations=ALL_OPERATIONS, real_store=store) for store in self.stores]
         for server in (0, 1):
             self.ask(server, "ListTables", {})  # this request gives the server its view
 
@@ -158,8 +158,8 @@ def test_a_second_run_tells_its_own_units_only(pair: Pair) -> None:
         return {}
 
     front = pair.fronts[1]
-    batch = msgspec.structs.replace(ANSWERED["BatchWriteItem"], run=run)
-    front.service.operations = with_second_look(ANSWERED | {"BatchWriteItem": batch}, pair.stores[1].catalog)
+    batch = msgspec.structs.replace(ALL_OPERATIONS["BatchWriteItem"], run=run)
+    front.service.operations = with_second_look(ALL_OPERATIONS | {"BatchWriteItem": batch}, pair.stores[1].catalog)
     front.connections.incoming._handle = front.front().handle
     items = {"RequestItems": {"orders": [{"PutRequest": {"Item": KEY}}]}, "ReturnConsumedCapacity": "TOTAL"}
     answer = pair.ask(1, "BatchWriteItem", items)
@@ -168,5 +168,5 @@ def test_a_second_run_tells_its_own_units_only(pair: Pair) -> None:
 
 
 def test_where_no_view_is_late_operations_are_run_as_they_are(pair: Pair) -> None:
-    assert with_second_look(ANSWERED, pair.inner.catalog) is ANSWERED
+    assert with_second_look(ALL_OPERATIONS, pair.inner.catalog) is ALL_OPERATIONS
     assert finish(pair.inner.catalog.look_up("000000000000", "us-east-1", ["orders"])) is False

@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.jobs.virtual_time import advance, advance_all
-from hashrange.operations.registry import ANSWERED
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.process import run_on_best_loop
 from hashrange.service.service import Service
@@ -95,7 +95,7 @@ def play(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
         clock = VirtualClock()
         settings = Settings(port=0, data_dir=None, table_state_delay_seconds=STATE_DELAY_SECONDS)
         store = open_store(None, clock, asyncio.get_running_loop(), lambda: INDEX_DELAY_SECONDS)
-        server = Server(Service(store, ANSWERED, clock, settings), read_secrets(settings))
+        server = Server(Service(store, ALL_OPERATIONS, clock, settings), read_secrets(settings))
         endpoint = await server.start()
         try:
             async with asyncio.timeout(30):

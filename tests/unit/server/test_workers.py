@@ -13,7 +13,7 @@ from greenlet import getcurrent
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageBusy
 from hashrange.items import steps
-from hashrange.items.steps import LARGE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
+from hashrange.items.steps import LARGE_PIECE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
@@ -187,7 +187,7 @@ def test_without_a_loop_work_gives_way_to_nobody(clock: VirtualClock) -> None:
     steps._look, steps._queue = before
 
 
-@pytest.mark.parametrize("size_bytes", [LARGE_BYTES, LARGE_TOGETHER_BYTES // 2, 2 * LARGE_TOGETHER_BYTES])
+@pytest.mark.parametrize("size_bytes", [LARGE_PIECE_BYTES, LARGE_TOGETHER_BYTES // 2, 2 * LARGE_TOGETHER_BYTES])
 def test_so_much_is_decoded_at_a_time(workers: Workers, turns: Turns, clock: VirtualClock, size_bytes: int) -> None:
     together = max(1, LARGE_TOGETHER_BYTES // size_bytes)
     at_it: set[int] = set()
@@ -223,7 +223,7 @@ def test_who_holds_something_large_need_not_wait_for_more(workers: Workers, turn
     done: list[int] = []
 
     def growing(number: int) -> None:
-        for size_bytes in (LARGE_BYTES, LARGE_TOGETHER_BYTES, 2 * LARGE_TOGETHER_BYTES):
+        for size_bytes in (LARGE_PIECE_BYTES, LARGE_TOGETHER_BYTES, 2 * LARGE_TOGETHER_BYTES):
             spend_decoding(size_bytes)
         done.append(number)
 

@@ -122,10 +122,10 @@ def test_wrong_figures_are_found(folder: Path) -> None:
     assert faults == [f"source {key[:6].hex()} is said to hold 2 rows of {2 * SIZE} bytes, and holds 1 of {SIZE}"]
 
 
-@pytest.mark.parametrize("prefix", [layout.TOKEN_PREFIX, layout.EXPIRY_PREFIX])
+@pytest.mark.parametrize("prefix", [layout.TOKEN_PREFIX, layout.TOKEN_EXPIRY_PREFIX])
 def test_half_a_token_is_found(folder: Path, prefix: bytes) -> None:
     expiry = (5).to_bytes(8, "big")
-    rows = {layout.TOKEN_PREFIX + b"t": expiry + b"d" * 16, layout.EXPIRY_PREFIX + expiry + b"t": b""}
+    rows = {layout.TOKEN_PREFIX + b"t": expiry + b"d" * 16, layout.TOKEN_EXPIRY_PREFIX + expiry + b"t": b""}
     other = next(engine_key for engine_key in rows if not engine_key.startswith(prefix))
 
     def put_both(engine: Any) -> None:

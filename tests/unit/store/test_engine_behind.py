@@ -22,7 +22,7 @@ def put(row: Row, _old: Row | None) -> Row:
 def behind(store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPatch) -> EmbeddedStore:
     """A store whose engine counts as behind until it is flushed."""
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
-    monkeypatch.setattr(engine_room, "BEHIND", (("rocksdb.num-entries-active-mem-table", 1),))
+    monkeypatch.setattr(engine_room, "STALL_THRESHOLDS", (("rocksdb.num-entries-active-mem-table", 1),))
     monkeypatch.setattr(site_room, "ROOM_LOOK_SECONDS", 0)
     return store
 

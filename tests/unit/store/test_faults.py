@@ -10,7 +10,7 @@ from hashrange.errors import (
     StorageLocked,
     StorageReadOnly,
 )
-from hashrange.store.embedded.faults import CLOSING, OPENING, READING, REOPENING, SERVING, Advice, storage_error
+from hashrange.store.embedded.engine_errors import CLOSING, OPENING, READING, REOPENING, SERVING, Advice, storage_error
 
 
 @pytest.mark.parametrize(

@@ -34,14 +34,14 @@ def patient(tmp_path: Path, loop: asyncio.AbstractEventLoop) -> Iterator[Patient
 def room(monkeypatch: pytest.MonkeyPatch) -> list[OSError]:
     """While this list has an error, there is no disk space for reopening the engine."""
     missing: list[OSError] = [NO_ROOM]
-    prove = files.prove_room
+    prove = files.require_disk_space
 
     def look(folder: str) -> None:
         if missing:
             raise missing[0]
         prove(folder)
 
-    monkeypatch.setattr(files, "prove_room", look)
+    monkeypatch.setattr(files, "require_disk_space", look)
     return missing
 
 

@@ -201,7 +201,7 @@ def test_a_start_waits_out_a_stalled_engine(store: EmbeddedStore, folder: str, m
         written(draft)
 
     monkeypatch.setattr(Draft, "write", stalled)
-    monkeypatch.setattr(commits, "wait_here", waited.append)
+    monkeypatch.setattr(commits, "block_thread", waited.append)
     again = open_store(folder, VirtualClock(), None)
     assert (entries(again), left(again.engine)) == ([1] * INDEXES, 0)
     assert waited == list(STALL_DELAYS_SECONDS[:5])

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import WHOLE_FOR_EVER, Lease
+from hashrange.store.interface import WHOLE_LEASE, Lease
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import WHOLE, HashRange
 from tests.support.samples import finish
@@ -15,7 +15,7 @@ FOR_A_WHILE = Lease(WHOLE, 1_800_000_000.0)
 
 
 def test_the_lease_of_a_store_alone_is_everything(store: EmbeddedStore) -> None:
-    assert store.lease() == WHOLE_FOR_EVER == Lease(HashRange(0, 2**64 - 1), math.inf)
+    assert store.lease() == WHOLE_LEASE == Lease(HashRange(0, 2**64 - 1), math.inf)
 
 
 @pytest.mark.parametrize("lease", [PART, FOR_A_WHILE])

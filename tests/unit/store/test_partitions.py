@@ -9,7 +9,7 @@ from hashrange.clock import VirtualClock
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange, Partition, cover
+from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange, Partition, is_complete_cover
 from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from hashrange.tables.source_id import SourceId, make_source_id
 from tests.support.samples import finish, table_maker
@@ -106,7 +106,7 @@ def partitions(*ranges: tuple[int, int]) -> list[Partition]:
     ],
 )
 def test_a_cover(ranges: list[tuple[int, int]]) -> None:
-    assert cover(partitions(*ranges))
+    assert is_complete_cover(partitions(*ranges))
 
 
 @pytest.mark.parametrize(
@@ -126,4 +126,4 @@ def test_a_cover(ranges: list[tuple[int, int]]) -> None:
 )
 def test_no_cover(ranges: list[tuple[int, int]]) -> None:
     """Invalid partitions: none at all, a gap, an overlap, wrong order, an empty range."""
-    assert not cover(partitions(*ranges))
+    assert not is_complete_cover(partitions(*ranges))

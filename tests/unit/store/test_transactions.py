@@ -63,7 +63,7 @@ def transact(store: EmbeddedStore, steps: list[TransactionStep], mark: Idempoten
 
 def token_rows(store: EmbeddedStore) -> tuple[int, int]:
     """The numbers of token rows and of the rows that order tokens by age."""
-    counts = [sum(1 for _ in scan_prefix(store.engine, p)) for p in (layout.TOKEN_PREFIX, layout.EXPIRY_PREFIX)]
+    counts = [sum(1 for _ in scan_prefix(store.engine, p)) for p in (layout.TOKEN_PREFIX, layout.TOKEN_EXPIRY_PREFIX)]
     return counts[0], counts[1]
 
 

@@ -10,8 +10,8 @@ from hashrange.tables.partitions import (
     WHOLE,
     HashRange,
     Partition,
-    cover,
     first_partitions,
+    is_complete_cover,
     next_to_split,
     one_partition,
     partitions_of_service,
@@ -71,7 +71,7 @@ def test_warm_throughput_asks_for_more() -> None:
 def test_the_first_ones_are_equal_parts(count: int) -> None:
     partitions = first_partitions(SOURCE, count)
     assert [one.number for one in partitions] == list(range(1, count + 1))
-    assert cover(partitions)
+    assert is_complete_cover(partitions)
     widths = {one.hashes.last - one.hashes.first for one in partitions}
     assert max(widths) - min(widths) <= 1
 
@@ -80,10 +80,10 @@ def test_halves_cover_what_was_split() -> None:
     (whole,) = first_partitions(SOURCE)
     assert whole.hashes == WHOLE
     one, other = split_partition(whole, 2)
-    assert (one.number, other.number, cover([one, other])) == (2, 3, True)
-    assert not cover([other])
-    assert not cover([one])
-    assert not cover([one, one])
+    assert (one.number, other.number, is_complete_cover([one, other])) == (2, 3, True)
+    assert not is_complete_cover([other])
+    assert not is_complete_cover([one])
+    assert not is_complete_cover([one, one])
 
 
 def test_the_first_of_the_widest_splits_once_they_hold_too_much_on_average() -> None:

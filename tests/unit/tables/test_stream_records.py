@@ -18,11 +18,11 @@ from hashrange.tables.stream_records import (
     FORMER_VERSION,
     current_record,
     decode_record,
-    faces_of,
     keys_of,
     record_encoder,
     record_json,
     record_values,
+    template_of,
 )
 from hashrange.tables.streams import stream_of
 from tests.support.samples import table_maker
@@ -71,7 +71,7 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     stream = stream_of(
         replace(table_maker("t")(1), stream_view_type=view_type, stream_label="2026-10-01T12:00:00.123"), 7, 1.0
     )
-    told = record_json(faces_of(stream), 5, record)
+    told = record_json(template_of(stream), 5, record)
     content: dict[str, Any] = msgspec.json.decode(told)
     sizes = [check_item(item)[1] for item in (KEYS, told_old, told_new) if item is not None]
     assert (content["eventName"], content["dynamodb"]["SizeBytes"]) == (event, sum(sizes))
@@ -81,7 +81,7 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
 
     older = former(record, found.keys_json, found.old, found.new)
     assert current_record(older, NAMES) == record == current_record(record, NAMES)
-    assert record_json(faces_of(stream), 5, older) == told
+    assert record_json(template_of(stream), 5, older) == told
     assert record_values(stream, 5, older) == content
     assert decode_record(older, view_type, NAMES) == found
 

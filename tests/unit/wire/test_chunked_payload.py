@@ -31,7 +31,7 @@ def test_what_is_not_made_of_chunks_is_refused(body: bytes) -> None:
 
 def test_each_chunk_signs_the_one_before_it() -> None:
     # AWS's documented example of the streaming payload: 64 KB and 1 KB of the letter a.
-    from hashrange.wire.canonical import signing_key
+    from hashrange.wire.canonical_request import signing_key
 
     key = signing_key("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524", "us-east-1", "s3")
     signatures = (

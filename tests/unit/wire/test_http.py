@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from hashrange.items import steps
-from hashrange.items.steps import LARGE_BYTES
+from hashrange.items.steps import LARGE_PIECE_BYTES
 from hashrange.wire import http
 from hashrange.wire.http import (
     BODY_BYTES_MAX,
@@ -140,7 +140,7 @@ def test_inflating_gives_way(count: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("count", [1, 3, 900])
-@pytest.mark.parametrize("size_bytes", [LARGE_BYTES // 2, 4 * LARGE_BYTES])
+@pytest.mark.parametrize("size_bytes", [LARGE_PIECE_BYTES // 2, 4 * LARGE_PIECE_BYTES])
 def test_few_large_bodies_are_inflated_at_a_time_whatever_they_are_made_of(
     count: int, size_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +148,7 @@ def test_few_large_bodies_are_inflated_at_a_time_whatever_they_are_made_of(
     monkeypatch.setattr(steps, "_queue", announced.append)
     member = gzip.compress(b" " * (size_bytes // count))
     assert len(decode_body(member * count, b"gzip")) == size_bytes // count * count
-    assert announced == ([BODY_BYTES_MAX] if size_bytes > LARGE_BYTES else [])
+    assert announced == ([BODY_BYTES_MAX] if size_bytes > LARGE_PIECE_BYTES else [])
 
 
 def test_one_byte_more_than_a_body_may_have_is_refused() -> None:

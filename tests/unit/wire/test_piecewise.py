@@ -12,7 +12,7 @@ from hashrange.items.steps import PIECE_BYTES
 from hashrange.wire import piecewise
 from hashrange.wire.body_members import decode_large
 from hashrange.wire.faults import decode_object
-from hashrange.wire.piecewise import decode_in_pieces, free, let_go
+from hashrange.wire.piecewise import decode_in_pieces, free, free_request
 
 decode_at_once = msgspec.json.Decoder().decode
 SMALLEST = [
@@ -126,7 +126,7 @@ def test_a_dense_body_gives_way_while_it_is_decoded_and_freed(monkeypatch: pytes
     assert request == msgspec.json.decode(body, type=PutLike)
     assert len(looks) > 20
     looks.clear()
-    let_go(request)
+    free_request(request)
     assert len(looks) >= 100_000 // piecewise.FREED_TOGETHER
     assert request.Item == {"a": {"L": []}}
 

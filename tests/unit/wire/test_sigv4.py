@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from hashrange.errors import ApiError
-from hashrange.wire.canonical import canonical_request, check_signature, signing_key
+from hashrange.wire.canonical_request import canonical_request, check_signature, signing_key
 from hashrange.wire.http import HttpRequest, layout_of
 from hashrange.wire.known_signer import KnownSigner
 from hashrange.wire.sigv4 import Claim, read_claim

@@ -5,7 +5,7 @@ Oct 2026; the order among several faults is unconfirmed.
 """
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse
+from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse_fault
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.tree import Tree, UpdateStatement
 from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms
@@ -50,4 +50,4 @@ def _check_placement(reader: StatementReader) -> None:
     }
     for call, _ in reader.calls:
         if id(call) in wrong:
-            raise misuse(reader.kind, call.function)
+            raise misuse_fault(reader.kind, call.function)

@@ -12,7 +12,7 @@ from hashrange.expressions.lexer import END, NAME, SYMBOL
 from hashrange.expressions.partiql.lexer import KEYWORD, QUOTED
 from hashrange.expressions.partiql.literals import begins_data, read_data
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
-from hashrange.expressions.partiql.truths import read_type_test, truth_of
+from hashrange.expressions.partiql.truths import read_boolean_comparison, read_type_test
 from hashrange.expressions.tree import (
     And,
     Arithmetic,
@@ -191,7 +191,7 @@ def _read_comparison(reader: StatementReader, left: Node) -> ConditionNode:
         return FunctionCall("attribute_not_exists" if word == "=" else "attribute_exists", (left,))
     else:
         right = _read(reader, _ADD, is_right_side=True)
-        truth = truth_of(reader, word, left, right)
+        truth = read_boolean_comparison(reader, word, left, right)
         if truth is not None:
             return truth
         node = Comparison("<>" if word == "!=" else word, _as_operand(reader, left), _as_operand(reader, right))

@@ -81,7 +81,7 @@ def _read_type_name(reader: StatementReader) -> str:
     return word
 
 
-def truth_of(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
+def read_boolean_comparison(reader: StatementReader, operator: str, left: Node, right: Node) -> ConditionNode | None:
     """The condition that `function(…) = true` states, in either order, also with `<>`, `!=`, `false` or a parameter.
 
     Returns None for any other comparison.

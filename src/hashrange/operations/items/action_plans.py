@@ -154,7 +154,7 @@ def _change(
     names = update.attributes
     for name in names if len(names) <= FEW_MEMBERS else walk(names):
         before, after = item.get(name), new.get(name)
-        if after is not None and update.may_deepen:
+        if after is not None and update.may_nest_container:
             # A list or map that is put into another one may nest its values too deep.
             _check_result({name: after})
         if before is not None and after is not None:

@@ -197,20 +197,20 @@ def _expressions(
 
 
 def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
-    """Key and plan of an action: `locate`, `check_fit` and `make_plan` in one call.
+    """Key and plan of an action: `key_of_item`, `check_fit` and `make_plan` in one call.
 
     Raises ValidationException for the first fault against the table.
     """
     if action.kind != "put":
         key = table.lookup_key(action.item)
     else:
-        key = table.item_key(action.item) if action.dialect != "batch" else locate(table, action)
+        key = table.item_key(action.item) if action.dialect != "batch" else key_of_item(table, action)
     if action.condition is not None or action.update is not None or table.index_keys:
         check_fit(table, action)
     return key, make_plan(table, action)
 
 
-def locate(table: OpenTable, action: Action) -> Key:
+def key_of_item(table: OpenTable, action: Action) -> Key:
     """Key of the action's item. Raises ValidationException if it does not fit the table's keys."""
     if action.kind != "put":
         return table.lookup_key(action.item)

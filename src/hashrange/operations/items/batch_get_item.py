@@ -22,7 +22,7 @@ from hashrange.expressions.parameters import check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
-from hashrange.items.steps import grow_reply, spend
+from hashrange.items.steps import note_reply_growth, spend
 from hashrange.items.types import Item, Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
@@ -89,7 +89,7 @@ class TableReply(msgspec.Struct, frozen=True, gc=False):
     """Positions of the keys that were not processed."""
 
 
-class ReplyRoom:
+class ReplyBudget:
     """Space left in the reply, over all tables."""
 
     __slots__ = ("is_full", "json_bytes", "left_bytes", "stall")
@@ -110,7 +110,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
     Raises StorageBusy if the engine stalls before the first key; later, keys that it cannot read go to UnprocessedKeys.
     """
     reads = _checked_reads(scope, request)
-    room = ReplyRoom()
+    room = ReplyBudget()
     responses = Structure()
     unprocessed = {}
     for read in reads:
@@ -222,7 +222,7 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
         raise ValidationException(BATCH_DUPLICATE_KEYS)
 
 
-async def _read_table(scope: Scope, read: TableRead, room: ReplyRoom) -> TableReply:
+async def _read_table(scope: Scope, read: TableRead, room: ReplyBudget) -> TableReply:
     """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True
@@ -264,7 +264,7 @@ async def _read_table(scope: Scope, read: TableRead, room: ReplyRoom) -> TableRe
         items.append(row if projection is None else project_row(projection, row))
         json_bytes = room.json_bytes
         room.json_bytes += row_json_bytes(items[-1])
-        grow_reply(json_bytes, room.json_bytes)
+        note_reply_growth(json_bytes, room.json_bytes)
     return TableReply(items, sizes_bytes, unprocessed)
 
 

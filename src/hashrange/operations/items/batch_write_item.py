@@ -27,7 +27,14 @@ from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE
 from hashrange.messages.requests import BATCH_WRITE_EMPTY
 from hashrange.messages.values import VALUE_EMPTY, VALUE_HAS_TWO_TYPES
 from hashrange.operations import shapes
-from hashrange.operations.items.actions import Action, check_fit, check_whole_delete, check_whole_put, locate, make_plan
+from hashrange.operations.items.actions import (
+    Action,
+    check_fit,
+    check_whole_delete,
+    check_whole_put,
+    key_of_item,
+    make_plan,
+)
 from hashrange.operations.items.write_item import commit_write, metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
@@ -146,7 +153,7 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
     for action in actions:
         table = tables[action.table_name]
         try:
-            key = locate(table, action)
+            key = key_of_item(table, action)
             if table.index_keys:
                 check_fit(table, action)
         except ValidationException as fault:
@@ -183,5 +190,5 @@ OPERATION = Operation(
             ("requestItems", "min_length"): SpecialForm(BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True),
         }
     ),
-    pieces=WriteRequest,
+    element_type=WriteRequest,
 )

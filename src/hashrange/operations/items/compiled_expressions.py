@@ -6,7 +6,7 @@ their values. A request whose key is cached has passed all checks except those o
 
 from typing import NamedTuple
 
-from hashrange.expressions.cache import Cache, are_too_many
+from hashrange.expressions.cache import Cache, has_too_many_tokens
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import CompiledKeyCondition
 from hashrange.expressions.projection import CompiledProjection
@@ -22,7 +22,7 @@ def expressions_key(
     texts: tuple[str | None, ...], names: dict[str, str] | None, values: shapes.AttributeMap | None
 ) -> ExpressionsKey:
     """Cache key of a request's expressions, empty if they must not be cached. `values` are as received. 0.6 µs."""
-    if are_too_many(names, values):
+    if has_too_many_tokens(names, values):
         return ()
     return (
         texts,

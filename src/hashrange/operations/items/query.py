@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
-from hashrange.expressions.keycondition import CompiledKeyCondition, read_key_condition, shape_key_condition
+from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
 from hashrange.expressions.legacy_conditions import filter_condition, key_conditions
 from hashrange.expressions.parameters import TokenUser, check_unused
 from hashrange.expressions.projection import CompiledProjection
@@ -148,7 +148,7 @@ def _compile(request: QueryRequest) -> _Asked:
         # expressions, including unused names and values. Filter before projection is our choice.
         read = read_key_condition(request.KeyConditionExpression or "", names, values)
         condition, projection = _compile_expressions(request, values, read)
-        key_condition = shape_key_condition(read)
+        key_condition = compile_key_condition(read)
         QUERY_EXPRESSIONS.add(key, QueryExpressions(key_condition, condition, projection))
     else:
         key_condition, condition, projection = known

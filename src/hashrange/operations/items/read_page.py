@@ -300,5 +300,5 @@ def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool) -> Reply:
     reply["Count"] = page.matched_count
     reply["ScannedCount"] = page.scanned_count
     if page.last_evaluated is not None:
-        reply["LastEvaluatedKey"] = decode_attributes(page.last_evaluated, source.start_names)
+        reply["LastEvaluatedKey"] = decode_attributes(page.last_evaluated, source.start_key_names)
     return reply

@@ -1,6 +1,6 @@
 """Which table or index does a Query or Scan read, and where does it start? Checks of IndexName and ExclusiveStartKey."""
 
-from hashrange.errors import NumberFault, NumberSetFault, RepeatFault, RequestFault, ValidationException
+from hashrange.errors import NumberFault, NumberSetFault, RequestFault, SetRepeatFault, ValidationException
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_BACKFILLING, INDEX_NOT_FOUND, START_KEY_VALUE
@@ -16,10 +16,14 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
         return None
     try:
         return check_item(start_key)[0]
-    except (NumberFault, RepeatFault):
+    except (NumberFault, SetRepeatFault):
         raise
     except RequestFault as fault:
-        older = fault.older if isinstance(fault, NumberSetFault) else START_KEY_VALUE.format(message=fault.older)
+        older = (
+            fault.older_message
+            if isinstance(fault, NumberSetFault)
+            else START_KEY_VALUE.format(message=fault.older_message)
+        )
         raise RequestFault(START_KEY_VALUE.format(message=fault.message), older) from None
     except ValidationException as refusal:
         raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None

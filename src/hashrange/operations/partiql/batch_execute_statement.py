@@ -24,7 +24,7 @@ from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.partiql import BATCH_KEY_NOT_FIXED, BATCH_MIXED, BATCH_REPLY_FULL, EXISTS_ALONE
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS
 from hashrange.operations import shapes
-from hashrange.operations.items.actions import locate, plan_action
+from hashrange.operations.items.actions import key_of_item, plan_action
 from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.operation import Operation, Scope
@@ -62,7 +62,7 @@ class BatchExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
-class Asked(msgspec.Struct, frozen=True, gc=False):
+class CheckedStatement(msgspec.Struct, frozen=True, gc=False):
     """A statement that passed the checks without its table."""
 
     position: int
@@ -99,7 +99,7 @@ async def batch_execute_statement(scope: Scope, request: BatchExecuteStatementRe
     return {"Responses": Items(replies)}
 
 
-def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[Asked]:
+def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) -> list[CheckedStatement]:
     """Statements without faults; errors of the others go to `replies`. Refuses mixed reads and writes."""
     checked = []
     for position, request in enumerate(requests):
@@ -114,18 +114,18 @@ def _checked(requests: list[BatchStatementRequest], replies: list[Structure]) ->
     return checked
 
 
-def _check(position: int, request: BatchStatementRequest) -> Asked:
+def _check(position: int, request: BatchStatementRequest) -> CheckedStatement:
     statement = compile_statement(request.Statement, request.Parameters)
     if statement.kind == "EXISTS":
         raise ValidationException(EXISTS_ALONE)
     consistent = request.ConsistentRead is True
     if statement.kind == "SELECT":
-        return Asked(position, consistent, statement, statement.values(request.Parameters), None)
+        return CheckedStatement(position, consistent, statement, statement.values(request.Parameters), None)
     write = check_write(statement, request.Parameters)
-    return Asked(position, consistent, statement, write.values, write)
+    return CheckedStatement(position, consistent, statement, write.values, write)
 
 
-def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> list[Asked]:
+def _located(scope: Scope, checked: list[CheckedStatement], replies: list[Structure]) -> list[CheckedStatement]:
     """Statements that fit their tables; errors of the others go to `replies`. Refuses items named twice."""
     located = []
     places = set()
@@ -139,7 +139,7 @@ def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> li
                     raise ValidationException(BATCH_KEY_NOT_FIXED)
                 key = locate_read(access, asked.values)
             else:
-                key = locate(table, bind_write(table, asked.write, None))
+                key = key_of_item(table, bind_write(table, asked.write, None))
         except ApiError as refusal:
             replies[asked.position] = _error(refusal, statement)
             continue
@@ -150,7 +150,7 @@ def _located(scope: Scope, checked: list[Asked], replies: list[Structure]) -> li
     return located
 
 
-async def _read(scope: Scope, asked: Asked, meter: Meter) -> Row | None:
+async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | None:
     """Look up one item in the table as it is now: it may have changed since the checks."""
     table = find_statement_table(scope, asked.statement)
     access = bound_read(table, asked.statement)
@@ -171,7 +171,7 @@ async def _write(scope: Scope, write: StatementWrite, meter: Meter) -> Row | Non
     return part_row(item) if isinstance(item, dict) else item
 
 
-def _returns_item(asked: Asked) -> bool:
+def _returns_item(asked: CheckedStatement) -> bool:
     """True for reads, and for writes with RETURNING."""
     return asked.write is None or asked.statement.returning is not None
 
@@ -203,6 +203,6 @@ OPERATION = Operation(
     capacity="each",
     tables=lambda request: statement_tables(request.Statements),
     writes=True,
-    tells_missing_tables=True,
+    reports_missing_tables=True,
     is_eventual=_is_eventual,
 )

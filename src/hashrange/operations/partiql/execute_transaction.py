@@ -44,7 +44,7 @@ from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.actions import step_of
 from hashrange.operations.transactions.commit import commit_steps, read_places
 from hashrange.operations.transactions.reasons import cancelled, message_of
-from hashrange.operations.transactions.size_and_units import tell_written
+from hashrange.operations.transactions.size_and_units import record_written_usage
 from hashrange.operations.transactions.tokens import ContentDigest
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
@@ -168,7 +168,7 @@ async def _write(scope: Scope, request: ExecuteTransactionRequest, statements: l
     writes = _checked_writes(statements, request.TransactStatements, content)
     steps = _planned_steps(scope, writes, request.TransactStatements)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
-    tell_written(meter, transacted, steps, [step.table.name for step in steps])
+    record_written_usage(meter, transacted, steps, [step.table.name for step in steps])
     return {"Responses": []}
 
 

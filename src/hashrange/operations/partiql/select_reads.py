@@ -18,7 +18,7 @@ from hashrange.operations.items.read_page import ReadPage, Wanted, read_page
 from hashrange.operations.meter import Usage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
-from hashrange.operations.partiql.bindings import Bindings
+from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.reply import Rows
 from hashrange.store.pause import FIRST_SLICE, hand_back
@@ -47,7 +47,7 @@ class SelectPage(msgspec.Struct, frozen=True, gc=False):
     continuation: Continuation | None
 
 
-READS = Bindings(choose_access_path)
+READS = LastTableCache(choose_access_path)
 
 
 def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
@@ -124,7 +124,7 @@ async def read_spans(
         if limit is not None:
             limit -= page.scanned_count
         if page.last_evaluated is not None:
-            continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_names))
+            continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_key_names))
             return SelectPage(items, _usage(access.table, source, own_units, fetched_units), continuation)
         number, last_key = number + 1, None
         if number == len(choices):

@@ -19,7 +19,7 @@ from hashrange.operations.items import actions
 from hashrange.operations.items.actions import Action, check_whole_put
 from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.write_item import returned_attributes
-from hashrange.operations.partiql.bindings import Bindings
+from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.partiql.where_keys import split_conditions, take_equality
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -88,7 +88,7 @@ def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
     return SplitWhere(partition, sort, statement.condition(parts))
 
 
-WHERES = Bindings(_split_where)
+WHERES = LastTableCache(_split_where)
 
 
 def returned_item(statement: Statement, change: Change) -> Row | Item | None:

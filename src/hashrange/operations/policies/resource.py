@@ -14,7 +14,7 @@ from hashrange.errors import ResourceInUseException, ResourceNotFoundException, 
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import policies as say
 from hashrange.messages import tables as tables_say
-from hashrange.operations.busy_tables import refuse_busy
+from hashrange.operations.busy_tables import require_active
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
@@ -77,7 +77,7 @@ def refuse_unready(table: Table, now_seconds: float) -> None:
     if status(table, now_seconds) == "CREATING":
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=table.name))
     if not serves_items(table, now_seconds):
-        refuse_busy(table, now_seconds)
+        require_active(table, now_seconds)
 
 
 def refuse_pending(resource: Resource, policy: ResourcePolicy | None, now_seconds: float, delay_seconds: float) -> None:

@@ -15,7 +15,7 @@ from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.operations.streams.stream import is_there, parse_stream_arn
+from hashrange.operations.streams.stream import is_readable, parse_stream_arn
 
 
 class ListStreamsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -32,7 +32,7 @@ async def list_streams(scope: Scope, request: ListStreamsRequest) -> Reply:
     found = {
         one.arn: one
         for one in walk(scope.store.streams.of(scope.account, scope.region))
-        if is_there(one, now_seconds) and request.TableName in (None, one.table_name)
+        if is_readable(one, now_seconds) and request.TableName in (None, one.table_name)
     }
     start = request.ExclusiveStartStreamArn
     if start is not None:

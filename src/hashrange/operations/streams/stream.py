@@ -29,12 +29,12 @@ def find_stream(scope: Scope, arn: str) -> Stream:
     region, account, table_name, label = parse_stream_arn(arn)
     if (account, region) == (scope.account, scope.region):
         stream = scope.store.streams.find(account, region, table_name, label)
-        if stream is not None and is_there(stream, scope.clock.service_time()):
+        if stream is not None and is_readable(stream, scope.clock.service_time()):
             return stream
     raise ResourceNotFoundException(STREAM_NOT_FOUND.format(arn=arn))
 
 
-def is_there(stream: Stream, now_seconds: float) -> bool:
+def is_readable(stream: Stream, now_seconds: float) -> bool:
     """True if the stream is on or ended less than a day ago."""
     return stream.is_on or now_seconds < stream.ended_at_seconds + RETENTION_SECONDS
 

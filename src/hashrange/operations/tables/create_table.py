@@ -21,7 +21,7 @@ from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.operations.tables.settings_checks import refuse_later_members
+from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember
@@ -36,7 +36,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     document = None
     if request.ResourcePolicy is not None:
         document = stored_form(read_document(request.ResourcePolicy, "table"))
-    refuse_later_members(
+    refuse_unimplemented_members(
         {
             "GlobalTableSourceArn": request.GlobalTableSourceArn,
             "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,

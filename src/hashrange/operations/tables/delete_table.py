@@ -9,7 +9,7 @@ import msgspec
 
 from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import refuse_busy
+from hashrange.operations.busy_tables import require_active
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -36,7 +36,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
         if status(table, now_seconds) == "DELETING":
             return reply
-        refuse_busy(table, now_seconds)
+        require_active(table, now_seconds)
         if any(index.state == "CREATING" for index in table.indexes):
             raise ResourceInUseException(say.TABLE_INDEXES_IN_USE)
         if table.is_deletion_protected:

@@ -64,7 +64,7 @@ def check_tag_count(count: int) -> None:
         raise ValidationException(say.TOO_MANY_TAGS.format(limit=limits.TAGS_MAX))
 
 
-def refuse_later_members(members: dict[str, object]) -> None:
+def refuse_unimplemented_members(members: dict[str, object]) -> None:
     """Refuse the first unimplemented member, unless it is null or turns off what is already off."""
     for name, value in members.items():
         if value is not None and value is not False and value != _REPLICATION_OFF:

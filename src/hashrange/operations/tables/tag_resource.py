@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import refuse_unserved
+from hashrange.operations.busy_tables import require_serving
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.tables import members
@@ -34,7 +34,7 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
     check_tags(request.Tags)
     while True:
         table = await find_tagged(scope, request.ResourceArn)
-        refuse_unserved(table, scope.clock.service_time())
+        require_serving(table, scope.clock.service_time())
         tags = table.tags | {tag.Key: tag.Value for tag in request.Tags}
         check_tag_count(len(tags))
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):

@@ -10,7 +10,7 @@ that a small table's index is ACTIVE in the next call.
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import refuse_busy
+from hashrange.operations.busy_tables import require_active
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -18,7 +18,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.operations.tables.settings_checks import refuse_later_members
+from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
 from hashrange.operations.tables.updated_table import updated_table
 from hashrange.tables.description import described_sources, table_description
@@ -38,13 +38,13 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         if table is None:
             raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=name))
         now_seconds = scope.clock.service_time()
-        refuse_busy(table, now_seconds)
+        require_active(table, now_seconds)
         check_against_table(request, table)
         until_seconds = now_seconds + scope.settings.table_state_delay_seconds
         new = updated_table(request, table, now_seconds, until_seconds)
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)
-        refuse_later_members(_later_members(request))
+        refuse_unimplemented_members(_later_members(request))
         statistics = await scope.store.statistics(described_sources(new))
         description = table_description(new, now_seconds, statistics, "UPDATING")
         stored = without_gone_indexes(new, now_seconds)

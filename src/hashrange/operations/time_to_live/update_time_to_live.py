@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import refuse_busy
+from hashrange.operations.busy_tables import require_active
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import Operation, Scope
@@ -44,7 +44,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
     while True:
         table = await described_table(scope, request.TableName)
         now_seconds = scope.clock.service_time()
-        refuse_busy(table, now_seconds)
+        require_active(table, now_seconds)
         _refuse(wanted, table.time_to_live, now_seconds, scope.settings.ttl_cooldown_seconds)
         until_seconds = now_seconds + scope.settings.table_state_delay_seconds
         new = TimeToLive(wanted.AttributeName, "ENABLING" if wanted.Enabled else "DISABLED", now_seconds, until_seconds)

@@ -18,7 +18,7 @@ from hashrange.operations.items.actions import (
     check_fit,
     check_put,
     check_update,
-    locate,
+    key_of_item,
     make_plan,
 )
 from hashrange.store.interface import TransactionStep
@@ -112,7 +112,7 @@ def step_of(table: OpenTable, action: Action) -> TransactionStep:
     Raises ValidationException for an item whose row would be too long.
     """
     try:
-        key = locate(table, action)
+        key = key_of_item(table, action)
     except ValidationException as fault:
         return TransactionStep(table, None, plan_refusal(fault))
     try:

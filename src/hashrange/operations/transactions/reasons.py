@@ -37,4 +37,4 @@ def _reason(refusal: ApiError | None) -> Structure:
 
 def message_of(refusal: ApiError) -> str | None:
     """Message of a refusal, in the older wording, which everything inside a transaction or a batch has."""
-    return refusal.older if isinstance(refusal, RequestFault) else refusal.message
+    return refusal.older_message if isinstance(refusal, RequestFault) else refusal.message

@@ -30,7 +30,9 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
         raise ValidationException(TRANSACTION_TOO_LARGE)
 
 
-def tell_written(meter: Meter, transacted: Transacted, steps: Sequence[TransactionStep], names: Sequence[str]) -> None:
+def record_written_usage(
+    meter: Meter, transacted: Transacted, steps: Sequence[TransactionStep], names: Sequence[str]
+) -> None:
     """Record the usage of a transaction; `names` are the tables of its steps as the reply names them.
 
     A replay consumes as much as reading the items.

@@ -32,7 +32,7 @@ from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
 from hashrange.operations.transactions.commit import commit_steps
-from hashrange.operations.transactions.size_and_units import tell_written
+from hashrange.operations.transactions.size_and_units import record_written_usage
 from hashrange.operations.transactions.tokens import ContentDigest
 from hashrange.store.interface import TransactionStep
 from hashrange.wire.rules import RequestRules, SpecialForm
@@ -56,7 +56,7 @@ async def transact_write_items(scope: Scope, request: TransactWriteItemsRequest,
     actions = _checked_actions(request.TransactItems, content)
     steps = _planned_steps(scope, actions)
     transacted = await commit_steps(scope, steps, request.ClientRequestToken, content)
-    tell_written(meter, transacted, steps, [action.table_name for action in actions])
+    record_written_usage(meter, transacted, steps, [action.table_name for action in actions])
     if request.ReturnItemCollectionMetrics != "SIZE" or transacted.report is not None:
         return {}
     pairs = list(zip(actions, transacted.changes, strict=True))
@@ -121,5 +121,5 @@ OPERATION = Operation(
             ("clientRequestToken", "max_length"): SpecialForm(TOKEN_TOO_LONG, is_alone=True),
         }
     ),
-    pieces=TransactWriteItem,
+    element_type=TransactWriteItem,
 )

@@ -2,7 +2,7 @@
 
 from hashrange.errors import ApiError, Malformed, SerializationException
 from hashrange.service.call import Call
-from hashrange.wire.faults import decode_object, explain_object, find_fault
+from hashrange.wire.faults import decode_object, find_fault, read_leniently
 
 
 def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiError | None:
@@ -13,7 +13,7 @@ def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiErro
     operation = call.operation
     try:
         if isinstance(error, Malformed):
-            call.request = explain_object(operation.request, operation.rules, decode_object(body))
+            call.request = read_leniently(operation.request, operation.rules, decode_object(body))
             call.is_explained = True
             return None
         find_fault(operation.request, operation.rules, body)

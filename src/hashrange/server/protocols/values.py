@@ -23,7 +23,7 @@ from hashrange.operations.reply import Reply, Structure, plain_values
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
 from hashrange.service.service import Service
-from hashrange.wire.faults import decode_object, explain_object
+from hashrange.wire.faults import decode_object, read_leniently
 
 ReplyFuture = Future[dict[str, Any]]
 
@@ -61,14 +61,14 @@ class ValuesCall(Call):
         self.reply = {} if reply is None else plain_values(Structure(reply))
 
     def refuse(self, error: ApiError) -> None:
-        """Keep the error for `tell`."""
+        """Keep the error for `send`."""
         self.error = error
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
         """Return the first fault of the request's members."""
         return first_fault(self, self.body, error)
 
-    def tell(self) -> None:
+    def send(self) -> None:
         """Set the caller's future to the reply or the error."""
         if self.error is not None:
             self.ended.set_exception(self.error)
@@ -86,7 +86,7 @@ def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
     try:
         return msgspec.json.decode(body, type=operation.request), False
     except (msgspec.MsgspecError, RecursionError):
-        return explain_object(operation.request, operation.rules, decode_object(body)), True
+        return read_leniently(operation.request, operation.rules, decode_object(body)), True
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:

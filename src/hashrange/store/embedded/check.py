@@ -25,7 +25,7 @@ from hashrange.store.embedded.check_expiries import ExpiryCheck
 from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.check_streams import StreamCheck
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.faults import READING, storage_error
+from hashrange.store.embedded.engine_errors import READING, storage_error
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
 from hashrange.store.embedded.partitions import partition_faults
 from hashrange.store.embedded.reading import scan_prefix, scan_range
@@ -80,7 +80,7 @@ def check_store(
 
 def _check_files(data_dir: str) -> Iterator[str]:
     """Report folders and broken links where a starting server opens files, and this check does not."""
-    for name in files.names_of_no_files(files.engine_folder(data_dir)):
+    for name in files.names_of_non_files(files.engine_folder(data_dir)):
         yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
 
@@ -187,6 +187,9 @@ def _check_tokens(engine: Engine) -> Iterator[str]:
         row[:EXPIRY_BYTES] + engine_key[len(layout.TOKEN_PREFIX) :]
         for engine_key, row in scan_prefix(engine, layout.TOKEN_PREFIX)
     }
-    expiries = {engine_key[len(layout.EXPIRY_PREFIX) :] for engine_key, _ in scan_prefix(engine, layout.EXPIRY_PREFIX)}
+    expiries = {
+        engine_key[len(layout.TOKEN_EXPIRY_PREFIX) :]
+        for engine_key, _ in scan_prefix(engine, layout.TOKEN_EXPIRY_PREFIX)
+    }
     for name in sorted(tokens ^ expiries):
         yield f"the token {name[EXPIRY_BYTES:]!r} has only one of its two rows"

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
-from hashrange.items.row_layout import SIZE_OR_COUNT, is_same_item, row_difference, row_size_bytes
+from hashrange.items.row_layout import STATISTICS, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import Undisturbed, gave_way, spend
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES
@@ -34,10 +34,10 @@ from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.parts import Parts, parts_of, require_willing
 from hashrange.store.embedded.site import STALL_DELAYS_SECONDS, Site
-from hashrange.store.embedded.tokens import Former, Tokens
+from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
-from hashrange.store.pause import wait_here
+from hashrange.store.pause import block_thread
 from hashrange.store.request_ids import RequestId
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
@@ -51,7 +51,7 @@ READ_BYTES_PER_STEP_BITS = 10
 """Base-2 logarithm of the bytes of a row that are read in one step: 1 KB."""
 OPENING_STALLS_MAX = 30
 """Longest delays before `commit_now` gives up: 50 s, in which the engine writes some gigabytes."""
-NOBODY_ASKS = 0.0
+UNUSED_TIME = 0.0
 """Service time of a commit if no participant needs it."""
 
 
@@ -169,7 +169,7 @@ class Commits:
             except Stalled as stalled:
                 if not isinstance(self._site.fail(stalled.error), StorageBusy):
                     raise stalled.error from None
-            wait_here(delay_seconds)
+            block_thread(delay_seconds)
         return self._commit(make)
 
     # --- one attempt ----------------------------------------------------------------------------
@@ -199,9 +199,9 @@ class Commits:
         if gave_way() != ways_given:
             self._foundations.require_row(engine, table, engine_key, old, has_claim=has_claim)
         position = barrier.position + 1
-        at_seconds = site.clock.service_time() if table.needs_time else NOBODY_ASKS
+        at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
-        if changes_what == SIZE_OR_COUNT or (
+        if changes_what == STATISTICS or (
             participants and changes_what and (table.is_always_followed or _is_followed(participants, change))
         ):
             changes = (change,)
@@ -239,7 +239,7 @@ class Commits:
         opened = [self._tables.existing(step.table) for step in steps]
         if any(one is not step.table for step, one in zip(steps, opened, strict=True)):
             steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
-        at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else NOBODY_ASKS
+        at_seconds = self._site.clock.service_time() if any(one.needs_time for one in opened) else UNUSED_TIME
         rows = self._rows(self._site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
         try:
             changes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
@@ -301,7 +301,7 @@ class Commits:
                 spend(len(row) >> READ_BYTES_PER_STEP_BITS)
             yield row
 
-    def _look_up(self, engine: Engine, token: IdempotencyToken) -> Former:
+    def _look_up(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
         """The earlier use of a transaction's idempotency token, if any."""
         try:
             return self._tokens.look(engine, token)
@@ -393,5 +393,5 @@ def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
             draft.batch.delete(source_id + change.key)
         else:
             draft.batch.put(source_id + change.key, new)
-        if row_difference(change.old, new) == SIZE_OR_COUNT:
+        if row_difference(change.old, new) == STATISTICS:
             draft.count(source_id, change.old, new)

@@ -11,7 +11,7 @@ from typing import Any
 import rocksdict
 
 from hashrange.store.embedded import files
-from hashrange.store.embedded.faults import CLOSING, OPENING, REOPENING, storage_error
+from hashrange.store.embedded.engine_errors import CLOSING, OPENING, REOPENING, storage_error
 from hashrange.store.embedded.memory import map_large_buffers_apart
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, stops_at_hole, torn_logs
@@ -32,7 +32,7 @@ MEMORY_FILE_BYTES = 3_900_000
 METADATA_BLOCK_BYTES = 4096
 INDEX_RESTART_KEYS = 16
 """Index blocks store one key in this many whole, others as differences, and take a third of the space in the cache."""
-BEHIND = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
+STALL_THRESHOLDS = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
 """Engine properties, and the values from which on work that can wait is postponed. Writes stall with three full
 memtables or 20 overlapping files.
 """
@@ -192,7 +192,7 @@ def set_pace(engine: Engine, pace: Pace, *, is_in_memory: bool) -> None:
 
 def is_behind(engine: Engine) -> bool:
     """True if flushes and compactions lag so far behind that writes may stall soon. 2 µs."""
-    return any((engine.property_int_value(name) or 0) >= most for name, most in BEHIND)
+    return any((engine.property_int_value(name) or 0) >= most for name, most in STALL_THRESHOLDS)
 
 
 def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:

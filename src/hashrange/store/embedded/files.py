@@ -22,7 +22,7 @@ SYNCED_FILE = "synced"
 CURRENT_FILE = "CURRENT"
 """File of the engine that names its manifest, which lists the files in use."""
 
-HELD_FOLDERS = "/proc/self/fd/"
+OPEN_DESCRIPTOR_FOLDERS = "/proc/self/fd/"
 """Linux folder of links to open files, by descriptor; they stay valid when the files are moved."""
 IDENTITY_FILE = "IDENTITY"
 """File of the engine with a random name that the engine gives itself when it is made."""
@@ -30,7 +30,7 @@ _TRACES = {"LOCK", "rocksdict-config.json"}
 """Files that the engine makes, besides `LOG` and `LOG.old.…`, before it finds that a folder holds no data."""
 
 SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
-"""Upper estimate of what opening an engine writes besides the rows of its logs; bytes per write of `prove_room`."""
+"""Upper estimate of what opening an engine writes besides the rows of its logs; bytes per write of `require_disk_space`."""
 
 
 class Folder(NamedTuple):
@@ -151,7 +151,7 @@ def is_trace(name: str) -> bool:
     return name in _TRACES or name.startswith("LOG")
 
 
-def names_of_no_files(folder: str) -> list[str]:
+def names_of_non_files(folder: str) -> list[str]:
     """Names in the engine's `folder` that should be files but are folders or broken links; sorted."""
     return sorted(
         path.name
@@ -242,7 +242,7 @@ def sync_logs(folder: str) -> None:
     sync_folder(folder)
 
 
-def prove_room(folder: str) -> None:
+def require_disk_space(folder: str) -> None:
     """Write and sync a nameless file of the size that opening the engine needs. Raises OSError, as for a full disk."""
     left_bytes = SPARE_BYTES + sum(os.path.getsize(path) for path in log_files(folder))
     with tempfile.TemporaryFile(dir=folder) as file:

@@ -21,7 +21,7 @@ class Overtaken(Exception):
     """Another write changed what a plan was made for, while the plan gave way."""
 
 
-class Moment(NamedTuple):
+class StoreState(NamedTuple):
     """State of the store when a long plan or read began."""
 
     ways_given: int
@@ -37,9 +37,9 @@ class Foundations:
         self._tables = tables
         self._claims = claims
 
-    def moment(self) -> Moment:
+    def moment(self) -> StoreState:
         """The present state of the store, for `require_calm`."""
-        return Moment(gave_way(), self._site.engine, self._site.barrier.position)
+        return StoreState(gave_way(), self._site.engine, self._site.barrier.position)
 
     def require_row(
         self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None, *, has_claim: bool
@@ -56,7 +56,7 @@ class Foundations:
             raise Overtaken
 
     def require_calm(
-        self, moment: Moment, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
+        self, moment: StoreState, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
     ) -> None:
         """Raise Overtaken if anything was committed since `moment`, or another write claimed `places`.
 

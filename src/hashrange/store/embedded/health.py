@@ -20,10 +20,10 @@ from hashrange.errors import StorageCorruption, StorageError, StorageFull, Stora
 from hashrange.store.embedded import files
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
 from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_beside, open_engine
-from hashrange.store.embedded.faults import is_sync_untried, storage_error
+from hashrange.store.embedded.engine_errors import is_sync_untried, storage_error
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
-from hashrange.store.embedded.stand_ins import ReadingEngine, RefusingEngine
+from hashrange.store.embedded.stand_ins import ReadOnlyEngine, RefusingEngine
 from hashrange.store.embedded.synced import SyncedFile
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
@@ -32,7 +32,7 @@ REOPEN_DELAY_SECONDS_MAX = 5.0
 _log = logging.getLogger("hashrange.store")
 
 
-class Patient(Protocol):
+class ReopenableStore(Protocol):
     """The store, as far as `Health` replaces and reloads its engine."""
 
     @property
@@ -62,7 +62,7 @@ class Health:
     """Knows whether the engine works, and reopens it. Methods run on the loop, unless they name the sync thread."""
 
     def __init__(
-        self, store: Patient, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
+        self, store: ReopenableStore, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
     ) -> None:
         """`lock` is the lock of the data folder; None: the store is in memory."""
         barrier_kind = VolatileBarrier if lock is None else CommitBarrier
@@ -150,7 +150,7 @@ class Health:
 
     def _read_from(self, engine: Engine) -> None:
         assert self._lock is not None
-        self._store.use(ReadingEngine(engine, self._lock.folder.engine, self.refusal))
+        self._store.use(ReadOnlyEngine(engine, self._lock.folder.engine, self.refusal))
 
     def _lose(self, error: StorageError) -> None:
         """Replace the engine by one that refuses every call; callbacks that wait for a sync get `error`."""
@@ -229,7 +229,7 @@ class Health:
         assert self._lock is not None
         try:
             self._lock.require_engine()
-            files.prove_room(self._lock.folder.engine)
+            files.require_disk_space(self._lock.folder.engine)
             reader = self._reader or self._opened_beside(self._lock)
         except Exception as error:  # noqa: BLE001 - a reopening would meet any of these errors too
             self.barrier.report(self._still_failing, storage_error(error, place))

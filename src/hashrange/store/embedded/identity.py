@@ -18,7 +18,7 @@ import os
 
 from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.store.embedded import files
-from hashrange.store.embedded.faults import OPENING, READING, storage_error
+from hashrange.store.embedded.engine_errors import OPENING, READING, storage_error
 
 LOCK_FILE_OF_ENGINE = "LOCK"
 """Name of the engine's own lock file, which the engine makes once, keeps open, and never replaces."""
@@ -163,9 +163,9 @@ class FolderLock:
             lock = self._engine_lock or _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         except OSError:
             return False
-        for descriptor in os.listdir(files.HELD_FOLDERS):
+        for descriptor in os.listdir(files.OPEN_DESCRIPTOR_FOLDERS):
             with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed by now
-                if _number(os.stat(files.HELD_FOLDERS + descriptor)) == lock:
+                if _number(os.stat(files.OPEN_DESCRIPTOR_FOLDERS + descriptor)) == lock:
                     return True
         return False
 
@@ -225,7 +225,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
 
 def _way(descriptor: int, path: str) -> str:
     """A path to the open folder through its `descriptor`; its plain `path` on systems without such paths."""
-    way = f"{files.HELD_FOLDERS}{descriptor}"
+    way = f"{files.OPEN_DESCRIPTOR_FOLDERS}{descriptor}"
     try:
         is_way = os.path.samestat(os.stat(os.path.join(way, ".")), os.fstat(descriptor))
     except OSError:

@@ -56,7 +56,7 @@ TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
 """Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖
 report of the transaction.
 """
-EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
+TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """Prefix ‖ expiry of an idempotency token, 8 bytes ‖ account, Region and token → an empty row."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"

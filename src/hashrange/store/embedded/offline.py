@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashrange.errors import HashrangeError, StorageFormatUnknown
 from hashrange.store.embedded import files, identity, layout
 from hashrange.store.embedded.engine import Engine, open_read_only
-from hashrange.store.embedded.faults import READING, storage_error
+from hashrange.store.embedded.engine_errors import READING, storage_error
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, torn_logs
 from hashrange.tables.open_table import OpenTable

@@ -10,7 +10,13 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.tables.partitions import CountInitialPartitions, Partition, cover, first_partitions, split_partition
+from hashrange.tables.partitions import (
+    CountInitialPartitions,
+    Partition,
+    first_partitions,
+    is_complete_cover,
+    split_partition,
+)
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
@@ -84,6 +90,6 @@ def partition_faults(engine: Engine, tables: Sequence[Table]) -> Iterator[str]:
     found = read_partitions(engine)
     for table in tables:
         for source_id in table.sources:
-            if not cover(found.pop(source_id, [])):
+            if not is_complete_cover(found.pop(source_id, [])):
                 yield f"the partitions of source {source_id.hex()} of table {table.name} do not hold every hash once"
     yield from [f"source {source_id.hex()} has partitions and belongs to no table" for source_id in sorted(found)]

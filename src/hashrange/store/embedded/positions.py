@@ -9,7 +9,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
 
 
-def first_position(engine: Engine, at_least: int) -> int:
+def last_position(engine: Engine, at_least: int) -> int:
     """The position before the next commit to a newly opened engine, not below `at_least`. Raises bare exceptions."""
     row = engine.get(layout.AHEAD_KEY)
     sequence: int = engine.latest_sequence_number()

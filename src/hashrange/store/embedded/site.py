@@ -7,7 +7,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageBusy, StorageError
 from hashrange.store.embedded.durability import CommitBarrier
 from hashrange.store.embedded.engine import Engine, is_behind
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.engine_errors import storage_error
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.statistics import SourceStatistics
@@ -19,7 +19,7 @@ ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
 """Interval, and largest number, of the checks with which work that can wait lets the engine catch up."""
 
 
-class Doctor(Protocol):
+class FailureHandler(Protocol):
     """Decides about a failed engine: `health.py`."""
 
     def fail(self, error: StorageError) -> None:
@@ -39,7 +39,7 @@ class Doctor(Protocol):
 class Site:
     """The engine of one store and what belongs to it. Made by `store.py`, and passed to all parts of the store."""
 
-    health: Doctor
+    health: FailureHandler
     barrier: CommitBarrier
     housekeeper: Housekeeper
     engine: Engine

@@ -26,7 +26,7 @@ class RefusingEngine:
     get = put = delete = write = items = iter = flush_wal = compact_range = property_int_value = _refuse
 
 
-class ReadingEngine:
+class ReadOnlyEngine:
     """A stand-in that reads from an engine that could not write because the disk is full; every write raises.
 
     Reads return what commits have written: the engine takes a write into memory only after its log has. The log refuses

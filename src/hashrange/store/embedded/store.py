@@ -19,7 +19,7 @@ from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine, open_engine
-from hashrange.store.embedded.faults import OPENING, storage_error
+from hashrange.store.embedded.engine_errors import OPENING, storage_error
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
@@ -27,7 +27,7 @@ from hashrange.store.embedded.item_collections import collection_size_bytes
 from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
-from hashrange.store.embedded.positions import first_position
+from hashrange.store.embedded.positions import last_position
 from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.reading import PageReader
 from hashrange.store.embedded.settling import Settling
@@ -38,7 +38,7 @@ from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import WHOLE_FOR_EVER, Lease, Page, Statistics
+from hashrange.store.interface import WHOLE_LEASE, Lease, Page, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
@@ -210,7 +210,7 @@ class EmbeddedStore:
 
     def lease(self) -> Lease:
         """Everything, without end: the folder's lock keeps other servers out."""
-        return WHOLE_FOR_EVER
+        return WHOLE_LEASE
 
     async def settle(self) -> float:
         """Merge what writes have left behind, on the housekeeping thread, if no write came since the last call."""
@@ -235,7 +235,7 @@ class EmbeddedStore:
     def load(self) -> None:
         """Read all state that is kept in memory from the engine, which has just been opened."""
         engine = self.site.engine
-        self._barrier.begin_at(first_position(engine, self._barrier.position))
+        self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
         self.site.statistics.load(engine)
         for participant in self._participants:

@@ -31,7 +31,7 @@ def name_of(stream: Stream) -> StreamName:
     return stream.account, stream.region, stream.table_name, stream.label
 
 
-class StreamLine:
+class StreamState:
     """One stream and its shards, in memory."""
 
     __slots__ = ("due_seconds", "encode", "open", "places", "record_prefixes", "shards", "stream")
@@ -78,9 +78,9 @@ class EmbeddedStreams:
     """All streams of a store."""
 
     def __init__(self) -> None:
-        self.by_id: dict[int, StreamLine] = {}
-        self.by_name: dict[StreamName, StreamLine] = {}
-        self.by_table: dict[int, StreamLine] = {}
+        self.by_id: dict[int, StreamState] = {}
+        self.by_name: dict[StreamName, StreamState] = {}
+        self.by_table: dict[int, StreamState] = {}
         """Table id → the stream that records its writes."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
@@ -93,7 +93,7 @@ class EmbeddedStreams:
         self.by_id = {}
         for _, row in scan_prefix(engine, layout.STREAM_PREFIX):
             stream = layout.decode_stream(row)
-            self.by_id[stream.stream_id] = StreamLine(stream)
+            self.by_id[stream.stream_id] = StreamState(stream)
         found: dict[int, list[Shard]] = {}
         for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
             shard = layout.decode_shard(engine_key, row)
@@ -134,15 +134,15 @@ class EmbeddedStreams:
         draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_counter(stream.stream_id + 1))
         draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
         _put_shards(draft, shards)
-        draft.afterwards.append(lambda: self._begun(StreamLine(stream, shards), first))
+        draft.afterwards.append(lambda: self._begun(StreamState(stream, shards), first))
 
-    def _begun(self, line: StreamLine, first: rules.Sequence) -> None:
+    def _begun(self, line: StreamState, first: rules.Sequence) -> None:
         stream = line.stream
         self._next_id = stream.stream_id + 1
         self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = self.by_table[stream.table_id] = line
         self.last = max(self.last, first)
 
-    def end(self, draft: Draft, line: StreamLine, table: Table | None) -> None:
+    def end(self, draft: Draft, line: StreamState, table: Table | None) -> None:
         """End a stream that is switched off, or whose table is deleted (`table` is None): close all its shards."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         closed = [one._replace(last=last) for one in line.open]
@@ -151,18 +151,18 @@ class EmbeddedStreams:
         _put_shards(draft, closed)
         draft.afterwards.append(lambda: self._ended(line, stream, closed, last))
 
-    def _ended(self, line: StreamLine, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
+    def _ended(self, line: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
         line.stream = stream
         line.set(closed)
         del self.by_table[stream.table_id]
         self.last = max(self.last, last)
 
-    def succeed(self, draft: Draft, line: StreamLine, heirs: Mapping[Shard, Sequence[Partition]]) -> None:
+    def succeed(self, draft: Draft, line: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
         """Close open shards, and open one for each of the partitions that follow a shard."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         first, number = last + 1, max(line.shards) + 1
         changed: list[Shard] = []
-        for parent, partitions in heirs.items():
+        for parent, partitions in successors.items():
             changed.append(parent._replace(last=last))
             for partition in partitions:
                 child = rules.first_shard(parent.stream_id, number, partition, first)
@@ -171,7 +171,7 @@ class EmbeddedStreams:
         _put_shards(draft, changed)
         draft.afterwards.append(lambda: self._succeeded(line, changed, first))
 
-    def _succeeded(self, line: StreamLine, changed: Sequence[Shard], first: rules.Sequence) -> None:
+    def _succeeded(self, line: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
         line.set(changed)
         self.last = max(self.last, first)
 
@@ -198,7 +198,7 @@ class EmbeddedStreams:
             self._drop(draft, line, due)
         return 0.0
 
-    def _drop(self, draft: Draft, line: StreamLine, gone: Sequence[Shard]) -> None:
+    def _drop(self, draft: Draft, line: StreamState, gone: Sequence[Shard]) -> None:
         """Delete shards with all their records; with its last shard the stream, which has ended."""
         for one in gone:
             prefix = layout.shard_records_prefix(one.stream_id, one.number)
@@ -209,7 +209,7 @@ class EmbeddedStreams:
             draft.batch.delete(layout.stream_key(line.stream.stream_id))
         draft.afterwards.append(lambda: self._dropped(line, gone, is_last=is_last))
 
-    def _dropped(self, line: StreamLine, gone: Sequence[Shard], *, is_last: bool) -> None:
+    def _dropped(self, line: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:
         line.forget(gone)
         if is_last:
             del self.by_id[line.stream.stream_id], self.by_name[name_of(line.stream)]

@@ -12,7 +12,7 @@ from hashrange.messages.transactions import TOKEN_REUSED
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.faults import storage_error
+from hashrange.store.embedded.engine_errors import storage_error
 from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.interface import IdempotencyToken
@@ -30,7 +30,7 @@ _DIGEST_BYTES = 16
 _HEADER_BYTES = EXPIRY_BYTES + _DIGEST_BYTES
 
 
-class Former(NamedTuple):
+class StoredToken(NamedTuple):
     """What is stored of a token before its transaction is executed."""
 
     row: bytes | None
@@ -44,7 +44,7 @@ class Tokens:
 
     def __init__(self, housekeeper: Housekeeper) -> None:
         self._housekeeper = housekeeper
-        self._expiries = OrderedQueue(layout.EXPIRY_PREFIX)
+        self._expiries = OrderedQueue(layout.TOKEN_EXPIRY_PREFIX)
         self._next_sweep_seconds = float("-inf")
 
     def load(self) -> None:
@@ -52,20 +52,20 @@ class Tokens:
         self._expiries.load()
         self._next_sweep_seconds = float("-inf")
 
-    def look(self, engine: Engine, token: IdempotencyToken) -> Former:
+    def look(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
         """Find an earlier use of the token. Raises IdempotentParameterMismatchException if another request used it."""
         row: bytes | None = engine.get(layout.TOKEN_PREFIX + token.name)
         if row is None:
-            return Former(None, None)
+            return StoredToken(None, None)
         if len(row) < _HEADER_BYTES:
             raise StorageCorruption(f"a token's row has {len(row)} bytes, fewer than its header")
         if int.from_bytes(row[:EXPIRY_BYTES], "big") <= _milliseconds(token.now_seconds):
-            return Former(row, None)
+            return StoredToken(row, None)
         if row[EXPIRY_BYTES:_HEADER_BYTES] != token.digest:
             raise IdempotentParameterMismatchException(TOKEN_REUSED)
-        return Former(row, row[_HEADER_BYTES:])
+        return StoredToken(row, row[_HEADER_BYTES:])
 
-    def add(self, draft: Draft, token: IdempotencyToken, former: Former) -> None:
+    def add(self, draft: Draft, token: IdempotencyToken, former: StoredToken) -> None:
         """Add the token's rows to the commit of its transaction, and the deletion of some expired tokens."""
         assert len(token.digest) == _DIGEST_BYTES
         if token.now_seconds >= self._next_sweep_seconds:
@@ -84,7 +84,7 @@ class Tokens:
             if not isinstance(storage_error(error, ""), StorageBusy):
                 raise
             self._next_sweep_seconds = now_seconds + CLOGGED_PAUSE_SECONDS
-            prefix = layout.EXPIRY_PREFIX
+            prefix = layout.TOKEN_EXPIRY_PREFIX
             self._housekeeper.compact(draft.engine, prefix, prefix_upper_bound(prefix))
             return
         for one in expired:

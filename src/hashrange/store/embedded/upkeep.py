@@ -22,7 +22,7 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
-from hashrange.store.interface import WHOLE_FOR_EVER, Backfill, Backfilled, Lease, TransactionStep
+from hashrange.store.interface import WHOLE_LEASE, Backfill, Backfilled, Lease, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -78,7 +78,7 @@ class Upkeep:
 
         Suspends only if the engine is behind or stalled, or many rows were deleted, and then starts again.
         """
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
         while True:
             await self._site.wait_for_room()
@@ -130,7 +130,7 @@ class Upkeep:
 
         Suspends after each group of items, if the engine is stalled, or if many rows were deleted.
         """
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         expiries = self._expiries
         if expiries is None:
             return None
@@ -157,7 +157,7 @@ class Upkeep:
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
         """Implements `Maintenance.expire_now`. Suspends when `expire` does."""
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         expiries = self._expiries
         if expiries is None:
             return 0
@@ -225,12 +225,12 @@ class Upkeep:
 
     async def tend_streams(self, lease: Lease) -> float | None:
         """Implements `Maintenance.tend_streams`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         return await self._commits.commit(self._streams.tend)
 
     async def split_partitions(self, lease: Lease) -> bool:
         """Implements `Maintenance.split_partitions`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         return bool(self._site.statistics.grown) and await self._commits.commit(self._split)
 
     def _split(self, draft: Draft) -> bool:
@@ -248,7 +248,7 @@ class Upkeep:
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
         """Implements `Maintenance.split_partition`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         return await self._commits.commit(lambda draft: self._split_this(draft, partition))
 
     def _split_this(self, draft: Draft, partition: Partition) -> bool:
@@ -260,7 +260,7 @@ class Upkeep:
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """Implements `Maintenance.apply_delayed`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_FOR_EVER
+        assert lease == WHOLE_LEASE
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
 
     def _drain(self, draft: Draft, limit_rows: int) -> float | None:

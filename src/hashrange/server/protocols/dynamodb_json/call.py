@@ -17,7 +17,7 @@ from hashrange.service.call import Call
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
-from hashrange.wire.piecewise import let_go
+from hashrange.wire.piecewise import free_request
 
 SURELY_QUICK_BYTES = 8_192
 """Decoding a body up to this length and checking its signature takes well under a millisecond."""
@@ -37,7 +37,7 @@ class JsonCall(Call):
         """Write the reply as JSON."""
         self.body = reply_json(reply)
         if len(self.http.body) > SURELY_QUICK_BYTES:
-            let_go(self.request)
+            free_request(self.request)
 
     def refuse(self, error: ApiError) -> None:
         """Write the error in the operation's wording, or in the older layer's if the request falls back to it."""
@@ -46,13 +46,13 @@ class JsonCall(Call):
             wording = "older"
         self.status, self.body = error.http_status, error_body(error, wording)
         if len(self.http.body) > SURELY_QUICK_BYTES:
-            let_go(self.request)
+            free_request(self.request)
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
         """Return the first fault of the request's body."""
         return first_fault(self, self.http.body, error)
 
-    def tell(self) -> None:
+    def send(self) -> None:
         """Send the written reply."""
         self.respond(self.status, self.body)
 

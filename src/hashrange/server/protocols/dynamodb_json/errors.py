@@ -15,7 +15,7 @@ def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
     message = error.message
     if isinstance(error, RequestFault):
         if wording == "older":
-            message = error.older
+            message = error.older_message
         elif wording == "enveloped" and not error.is_always_bare:
             message = f"{ENVELOPE}{message}"
     body: dict[str, object] = {"__type": error.wire_type}

@@ -33,7 +33,7 @@ class LoggedCall(JsonCall):
         self.used = used_by(self)
         JsonCall.refuse(self, error)
 
-    def tell(self) -> None:
+    def send(self) -> None:
         """Send the reply, with usage for the access log."""
         self.respond(self.status, self.body, used=self.used)
 

@@ -1,7 +1,7 @@
 """How is a large body decoded that holds many independent elements? Element by element, each with its own limit of members.
 
 First an outline is read: the request with each of its elements as raw JSON. The outline follows from the request's
-struct and the struct of its elements, which the operation's record names (`Operation.pieces`).
+struct and the struct of its elements, which the operation's record names (`Operation.element_type`).
 """
 
 from collections.abc import Callable

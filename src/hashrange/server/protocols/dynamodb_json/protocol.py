@@ -32,7 +32,7 @@ from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.plain import Plain
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
-from hashrange.wire.faults import check_object, decode_object, explain_object
+from hashrange.wire.faults import check_object, decode_object, read_leniently
 from hashrange.wire.http import (
     CONTENT_TYPES,
     HASH_LENGTH,
@@ -104,7 +104,7 @@ class DynamoDBJson:
                 raise ValidationException(too_many)
             if is_large:
                 decoded = decode_object(body)
-            parsed: Any = explain_object(operation.request, operation.rules, decoded)
+            parsed: Any = read_leniently(operation.request, operation.rules, decoded)
             return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond)
         except ApiError as error:
             self._hint_other_service(request)
@@ -138,8 +138,8 @@ class _Target:
         self._decode = decoder.decode
         self._decode_large = (
             partial(decode_large, decoder=decoder)
-            if operation.pieces is None
-            else decoder_in_pieces(operation.request, operation.pieces)
+            if operation.element_type is None
+            else decoder_in_pieces(operation.request, operation.element_type)
         )
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
@@ -169,7 +169,7 @@ class _Target:
         spend_decoding(len(body))
         require_utf8(body)
         scope = self._authorize(request, SIGNING_NAME)
-        if operation.pieces is None and is_surely_unusual(body, carries_items=operation.writes):
+        if operation.element_type is None and is_surely_unusual(body, carries_items=operation.writes):
             return self._prepare_slowly(request, respond)  # so the body is decoded only once
         return self._make_call(scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond)
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from hashrange.items.row_layout import row_json, row_json_view, rows_json
-from hashrange.items.steps import LARGE_BYTES, PIECE_BYTES, grow_reply, look, spend, together
+from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, note_reply_growth, spend
 from hashrange.items.types import Row
 from hashrange.operations.reply import Items, Records, Reply, Rows, Structure
-from hashrange.tables.stream_records import faces_of, record_json
+from hashrange.tables.stream_records import record_json, template_of
 
 Text = Any
 """Bytes, or a view of a row's bytes."""
@@ -44,7 +44,7 @@ def reply_json(reply: Reply | None) -> bytes:
     item = reply.get("Item")
     if item.__class__ is bytes and len(reply) == 1:
         text = row_json(item)  # type: ignore[arg-type]  # mypy does not see the class
-        if len(text) > LARGE_BYTES:
+        if len(text) > LARGE_PIECE_BYTES:
             look()
         return b"".join((b'{"Item":', text, b"}"))
     if next(iter(reply)) == "Items" and (rows := reply["Items"]).__class__ is Rows:
@@ -54,7 +54,7 @@ def reply_json(reply: Reply | None) -> bytes:
             return body
     texts: list[Text] = []
     rows_bytes = _add_structure(texts, b"", reply, 0)
-    if rows_bytes > LARGE_BYTES:
+    if rows_bytes > LARGE_PIECE_BYTES:
         return _join_large(texts)
     return b",".join(texts)
 
@@ -86,7 +86,7 @@ def _add(texts: list[Text], before: bytes, value: Any, rows_bytes: int) -> int:
 def _add_row(texts: list[Text], before: bytes, row: Row, rows_bytes: int) -> int:
     text = row_json(row)
     grown_bytes = rows_bytes + len(text)
-    grow_reply(rows_bytes, grown_bytes)
+    note_reply_growth(rows_bytes, grown_bytes)
     texts.append(before + text)
     return grown_bytes
 
@@ -123,7 +123,7 @@ def _add_items(texts: list[Text], before: bytes, items: Items, rows_bytes: int) 
         spend(1)
         if one.__class__ is Structure and len(one) == 1 and (row := one.get("Item")).__class__ is bytes:
             text = row_json(row)  # type: ignore[arg-type]  # mypy does not see the class
-            grow_reply(rows_bytes, rows_bytes + len(text))
+            note_reply_growth(rows_bytes, rows_bytes + len(text))
             rows_bytes += len(text)
             texts.append(b"".join((before, b'{"Item":', text, b"}")))
         else:
@@ -138,12 +138,12 @@ def _add_rows(texts: list[Text], before: bytes, rows: Rows, rows_bytes: int) -> 
         texts.append(before + b"[]")
         return rows_bytes
     start = len(texts)
-    for some_rows in (rows,) if len(rows) <= ROWS_AT_ONCE else together(rows, ROWS_AT_ONCE):
+    for some_rows in (rows,) if len(rows) <= ROWS_AT_ONCE else batches(rows, ROWS_AT_ONCE):
         some = rows_json(some_rows) if len(rows[0]) <= VIEWED_BYTES else list(map(row_json_view, some_rows))
         some_bytes = sum(map(len, some))
         if some_bytes > PIECE_BYTES:
             spend(some_bytes >> 12)
-            grow_reply(rows_bytes, rows_bytes + some_bytes)
+            note_reply_growth(rows_bytes, rows_bytes + some_bytes)
         rows_bytes += some_bytes
         texts += some
     texts[start] = b"%b[%b" % (before, texts[start])
@@ -156,12 +156,12 @@ def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes:
     if not records:
         texts.append(before + b"[]")
         return rows_bytes
-    faces = faces_of(records.stream)
+    faces = template_of(records.stream)
     start = len(texts)
     for sequence, record in records:
         spend(5 + (len(record) >> 10))
         text = record_json(faces, sequence, record)
-        grow_reply(rows_bytes, rows_bytes + len(text))
+        note_reply_growth(rows_bytes, rows_bytes + len(text))
         rows_bytes += len(text)
         texts.append(text)
     texts[start] = b"%b[%b" % (before, texts[start])

@@ -17,7 +17,7 @@ from hashrange.errors import (
 )
 from hashrange.store.embedded import files
 
-_HELD = re.compile(rf"{files.HELD_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
+_HELD = re.compile(rf"{files.OPEN_DESCRIPTOR_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
 """Matches paths through open descriptors: to the file `synced` in the data folder, otherwise to the engine's folder."""
 
 

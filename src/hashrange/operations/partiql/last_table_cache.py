@@ -12,7 +12,7 @@ from hashrange.tables.open_table import OpenTable
 Bound = TypeVar("Bound")
 
 
-class Bindings(Generic[Bound]):
+class LastTableCache(Generic[Bound]):
     """Cache: statement → the last table used with it, and the result for both."""
 
     __slots__ = ("_work_out",)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 from hashrange.store.interface import Store
 from hashrange.tables.schema import Table
-from hashrange.tables.states import without_endless_waits
+from hashrange.tables.states import without_overlong_deadlines
 
 
 async def end_endless_waits(store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float) -> int:
     """End deadlines of `tables` in `store` more than `delay_seconds` ahead; returns how many tables were changed."""
     count = 0
     for table in tables:
-        ended = without_endless_waits(table, now_seconds, delay_seconds)
+        ended = without_overlong_deadlines(table, now_seconds, delay_seconds)
         if ended != table:
             count += await store.catalog.replace(table, ended)
     return count
