@@ -15,8 +15,8 @@ from hashrange.operations.operation import Operation
 DOCS = Path(__file__).parent
 START, END = "<!-- generated: operations -->\n", "<!-- end of generated -->\n"
 STATUSES = SERVED, READ_BACK, NOT_YET = "served", "read back", "not yet"
-ROOMS_READ_BACK = {"backups", "global_tables", "insights", "streaming", "transfers"}
-"""Folders of operations whose feature itself is not built; one leaves this set when it is."""
+FOLDERS_READ_BACK = {"backups", "global_tables", "insights", "streaming", "transfers"}
+"""Folders of operations whose feature is not built yet; a folder leaves this set when it is."""
 
 SETTINGS_HEAD = """# Settings
 
@@ -161,7 +161,7 @@ def status_of(operation: Operation) -> str:
     module = operation.run.__module__.removeprefix("hashrange.operations.")
     if module == "pending":
         return NOT_YET
-    return READ_BACK if module.partition(".")[0] in ROOMS_READ_BACK else SERVED
+    return READ_BACK if module.partition(".")[0] in FOLDERS_READ_BACK else SERVED
 
 
 PAGES = {"settings.md": settings_page, "commands.md": commands_page, "compatibility.md": compatibility_page}

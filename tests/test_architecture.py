@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "hashrange"
 
-ROWS = (
+LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon"},
     {"items"},
     {"expressions", "wire"},
@@ -23,11 +23,11 @@ ROWS = (
     {"cli", "testing"},
 )
 """Packages from bottom to top; packages of one row do not import each other."""
-ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
-SHARED_ROOMS = {"errors", "messages", "limits"}
+LAYER_OF = {package: row for row, packages in enumerate(LAYERS) for package in packages}
+SHARED_PACKAGES = {"errors", "messages", "limits"}
 """Row 0 is plain facts: `messages` may use `errors` and `limits`."""
 
-FILE_ROOMS = (
+FILE_MODULES = (
     "store/embedded/files.py",
     "store/embedded/identity.py",
     "store/embedded/threads.py",
@@ -35,7 +35,7 @@ FILE_ROOMS = (
     "cli/settings_sources.py",
 )
 """Files that may open files. The standard library opens TLS keys for server/listener.py."""
-TIME_ROOM = "clock.py"
+TIME_MODULE = "clock.py"
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
@@ -50,7 +50,7 @@ TREES = {
 }
 
 
-def room_of(file: str) -> str:
+def package_of(file: str) -> str:
     """`operations/items/put_item.py` → `operations`."""
     return file.split("/", maxsplit=1)[0].removesuffix(".py")
 
@@ -80,21 +80,21 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def test_every_room_has_a_row() -> None:
-    rooms = {room_of(file) for file in TREES} - {"__init__", "__main__"}
-    assert rooms <= set(ROW_OF), "a new room needs a row in ROWS and a line in ARCHITECTURE.md"
+def test_every_package_has_a_layer() -> None:
+    packages = {package_of(file) for file in TREES} - {"__init__", "__main__"}
+    assert packages <= set(LAYER_OF), "a new package needs a layer in LAYERS and a line in ARCHITECTURE.md"
 
 
 @pytest.mark.parametrize("file", sorted(TREES))
 def test_imports_point_down(file: str) -> None:
-    room = room_of(file)
-    if room in {"__init__", "__main__"}:
+    package = package_of(file)
+    if package in {"__init__", "__main__"}:
         return
     for module in imported_modules(TREES[file]):
         parts = module.split(".")
-        if parts[0] != "hashrange" or len(parts) < 2 or parts[1] not in ROW_OF or parts[1] == room:
+        if parts[0] != "hashrange" or len(parts) < 2 or parts[1] not in LAYER_OF or parts[1] == package:
             continue
-        is_below = ROW_OF[parts[1]] < ROW_OF[room] or (ROW_OF[room] == 0 and parts[1] in SHARED_ROOMS)
+        is_below = LAYER_OF[parts[1]] < LAYER_OF[package] or (LAYER_OF[package] == 0 and parts[1] in SHARED_PACKAGES)
         assert is_below, f"{file} imports {module}, which is not below it"
 
 
@@ -117,7 +117,7 @@ def test_no_import_cycles() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - {TIME_ROOM}))
+@pytest.mark.parametrize("file", sorted(set(TREES) - {TIME_MODULE}))
 def test_only_the_clock_reads_time(file: str) -> None:
     tree = TREES[file]
     assert "time" not in set(imported_modules(tree)), f"{file} imports time; ask a Clock"
@@ -128,8 +128,8 @@ def test_only_the_clock_reads_time(file: str) -> None:
             )
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - set(FILE_ROOMS)))
-def test_only_the_file_rooms_open_files(file: str) -> None:
+@pytest.mark.parametrize("file", sorted(set(TREES) - set(FILE_MODULES)))
+def test_only_the_file_modules_open_files(file: str) -> None:
     tree = TREES[file]
     assert not {"pathlib", "shutil", "tempfile", "io"} & set(imported_modules(tree)), f"{file} deals with files"
     for node in ast.walk(tree):
@@ -138,7 +138,7 @@ def test_only_the_file_rooms_open_files(file: str) -> None:
     assert "os" not in set(imported_modules(tree)), f"{file} imports os"
 
 
-@pytest.mark.parametrize("file", sorted(file for file in TREES if room_of(file) not in {"cli", "__main__"}))
+@pytest.mark.parametrize("file", sorted(file for file in TREES if package_of(file) not in {"cli", "__main__"}))
 def test_only_the_command_line_prints(file: str) -> None:
     for node in ast.walk(TREES[file]):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -202,7 +202,7 @@ def operation_names() -> dict[str, str]:
     """Operation → its file, for every file that declares one."""
     found = {}
     for file, tree in TREES.items():
-        if room_of(file) != "operations":
+        if package_of(file) != "operations":
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.AnnAssign):

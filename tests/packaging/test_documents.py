@@ -43,11 +43,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
-def test_the_code_map_names_every_room() -> None:
+def test_the_code_map_names_every_package() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    for room in (ROOT / "src" / "hashrange").iterdir():
-        if not room.name.startswith(("__", "py.typed")):
-            assert f"`{room.name.removesuffix('.py')}`" in text
+    for package in (ROOT / "src" / "hashrange").iterdir():
+        if not package.name.startswith(("__", "py.typed")):
+            assert f"`{package.name.removesuffix('.py')}`" in text
 
 
 def test_every_refused_member_is_listed() -> None:

@@ -61,8 +61,8 @@ class Timed(Protocol):
         """Close at once; unsent replies are lost."""
 
 
-def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> None:
-    """End `connection` if it has missed the deadline of its states. `room` is the memory budget of all connections."""
+def end_if_late(connection: Timed, now_seconds: float, budget: ReceiveBudget) -> None:
+    """End `connection` if it has missed the deadline of its states. `budget` is the memory budget of all connections."""
     receiving = connection.receiving
     silent_seconds = now_seconds - connection.active_at_seconds
     if connection.sending is BLOCKED:
@@ -74,7 +74,7 @@ def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> N
         if silent_seconds > slow_clients.IDLE_SECONDS_MAX and not connection.has_more:
             connection.close()
     elif receiving is INSIDE:
-        if is_request_too_slow(connection, now_seconds, room):
+        if is_request_too_slow(connection, now_seconds, budget):
             connection.refuse(TOO_SLOW)
     elif receiving is WAITING:
         if silent_seconds > slow_clients.MEMORY_WAIT_SECONDS_MAX:
@@ -86,10 +86,10 @@ def end_if_late(connection: Timed, now_seconds: float, room: ReceiveBudget) -> N
         connection.cut_off()
 
 
-def is_request_too_slow(connection: Timed, now_seconds: float, room: ReceiveBudget) -> bool:
+def is_request_too_slow(connection: Timed, now_seconds: float, budget: ReceiveBudget) -> bool:
     """True if the request being received takes too long; limits are tighter while others wait for its body's memory."""
     reading = connection.reading
-    is_in_the_way = connection.share.reserved_bytes > 0 and room.is_wanted
+    is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
     if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:
         return True
     return slow_clients.is_too_slow(

@@ -73,24 +73,24 @@ class ReceiveBudget:
 class Share:
     """Memory that one connection has reserved: for the body being read, and for bodies being answered."""
 
-    __slots__ = ("_counted_bytes", "_room", "answering_bytes", "reserved_bytes")
+    __slots__ = ("_budget", "_counted_bytes", "answering_bytes", "reserved_bytes")
 
-    def __init__(self, room: ReceiveBudget) -> None:
-        self._room = room
+    def __init__(self, budget: ReceiveBudget) -> None:
+        self._budget = budget
         self._counted_bytes = 0
         self.reserved_bytes = 0
         self.answering_bytes = 0
 
     def count(self, come_bytes: int) -> bool:
         """Count the bytes of an unfinished request without a reservation. False: the sum is too large."""
-        if not self._room.begin(come_bytes - self._counted_bytes):
+        if not self._budget.begin(come_bytes - self._counted_bytes):
             return False
         self._counted_bytes = come_bytes
         return True
 
     def reserve(self, size_bytes: int, let_in: Callable[[], None]) -> bool:
         """Reserve memory for a body. False: it waits, and `let_in` is called once it is reserved."""
-        has_room = self._room.ask(self, size_bytes, let_in)
+        has_room = self._budget.ask(self, size_bytes, let_in)
         if has_room:
             self.take(size_bytes)
         return has_room
@@ -109,16 +109,16 @@ class Share:
     def answer(self) -> None:
         """All complete requests are answered: free their reservations."""
         freed_bytes, self.answering_bytes = self.answering_bytes, 0
-        self._room.give_back(freed_bytes)
+        self._budget.give_back(freed_bytes)
 
     def leave(self) -> None:
         """Nothing more of the request is read: free its reservation."""
         self._uncount()
-        self._room.forget(self)
+        self._budget.forget(self)
         freed_bytes, self.reserved_bytes = self.reserved_bytes, 0
         if freed_bytes:
-            self._room.give_back(freed_bytes)
+            self._budget.give_back(freed_bytes)
 
     def _uncount(self) -> None:
-        self._room.end(self._counted_bytes)
+        self._budget.end(self._counted_bytes)
         self._counted_bytes = 0

@@ -110,11 +110,11 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
     Raises StorageBusy if the engine stalls before the first key; later, keys that it cannot read go to UnprocessedKeys.
     """
     reads = _checked_reads(scope, request)
-    room = ReplyBudget()
+    budget = ReplyBudget()
     responses = Structure()
     unprocessed = {}
     for read in reads:
-        reply = await _read_table(scope, read, room)
+        reply = await _read_table(scope, read, budget)
         responses[read.name] = reply.items
         if reply.unprocessed:
             unprocessed[read.name] = _left_over(read.entry, reply.unprocessed)
@@ -122,8 +122,8 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
             consistent = read.entry.ConsistentRead is True
             table_units = sum([read_units(size_bytes, consistent=consistent) for size_bytes in reply.sizes_bytes])
             meter.append(Usage(read.table, read.name, table_units))
-    if room.stall is not None and not meter:
-        raise room.stall
+    if budget.stall is not None and not meter:
+        raise budget.stall
     return {"Responses": responses, "UnprocessedKeys": unprocessed}
 
 
@@ -222,7 +222,7 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
         raise ValidationException(BATCH_DUPLICATE_KEYS)
 
 
-async def _read_table(scope: Scope, read: TableRead, room: ReplyBudget) -> TableReply:
+async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> TableReply:
     """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True
@@ -232,7 +232,7 @@ async def _read_table(scope: Scope, read: TableRead, room: ReplyBudget) -> Table
     taken: list[tuple[Key, int]] = []
     taken_bytes = 0
     for position, key in enumerate(read.keys):
-        if room.is_full:
+        if budget.is_full:
             unprocessed.append(position)
             continue
         try:
@@ -240,7 +240,7 @@ async def _read_table(scope: Scope, read: TableRead, room: ReplyBudget) -> Table
             if row is not None and not isinstance(row, bytes):
                 row = await row
         except StorageBusy as error:
-            room.stall, room.is_full = error, True
+            budget.stall, budget.is_full = error, True
             unprocessed.append(position)
             continue
         if row is None:
@@ -248,8 +248,8 @@ async def _read_table(scope: Scope, read: TableRead, room: ReplyBudget) -> Table
             continue
         spend(len(row) >> 10)
         size_bytes = row_size_bytes(row)
-        if size_bytes > room.left_bytes or room.json_bytes > REPLY_JSON_MAX_BYTES:
-            room.is_full = True
+        if size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES:
+            budget.is_full = True
             unprocessed.append(position)
             continue
         taken.append((key, size_bytes))
@@ -259,12 +259,12 @@ async def _read_table(scope: Scope, read: TableRead, room: ReplyBudget) -> Table
             taken_bytes -= size_bytes
             unprocessed.append(position)
             continue
-        room.left_bytes -= size_bytes
+        budget.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)
         items.append(row if projection is None else project_row(projection, row))
-        json_bytes = room.json_bytes
-        room.json_bytes += row_json_bytes(items[-1])
-        note_reply_growth(json_bytes, room.json_bytes)
+        json_bytes = budget.json_bytes
+        budget.json_bytes += row_json_bytes(items[-1])
+        note_reply_growth(json_bytes, budget.json_bytes)
     return TableReply(items, sizes_bytes, unprocessed)
 
 

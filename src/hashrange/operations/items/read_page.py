@@ -75,7 +75,7 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
         return self.counted_json_bytes or rows_json_bytes(self.items)
 
 
-class _JsonRoom:
+class _JsonBudget:
     """JSON bytes that the rows of a page may still have. JSON of short pages of whole rows is not counted."""
 
     __slots__ = ("_surely_short_bytes", "left_bytes")
@@ -167,7 +167,7 @@ async def _read_slices(
         slice_rows_max = RAW_SLICE_ROWS_MAX
     page = await settled(first)
     bytes_left = fetched_left_bytes = limit_bytes
-    room = _JsonRoom(limit_json_bytes, is_raw=is_raw and not wanted.fetches_items)
+    budget = _JsonBudget(limit_json_bytes, is_raw=is_raw and not wanted.fetches_items)
     items = Rows()
     count = scanned_count = 0
     fetched_units = 0.0
@@ -175,13 +175,13 @@ async def _read_slices(
         rows = evaluated = page.rows
         if wanted.fetches_items:
             rows, evaluated = await _fetch_items(
-                store, table, page.rows, fetched_left_bytes, room.left_bytes, consistent=consistent
+                store, table, page.rows, fetched_left_bytes, budget.left_bytes, consistent=consistent
             )
             fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
-            room.left_bytes -= rows_json_bytes(rows)
+            budget.left_bytes -= rows_json_bytes(rows)
         else:
-            rows = evaluated = room.fit(rows, page.size_bytes, items, limit_bytes - bytes_left)
+            rows = evaluated = budget.fit(rows, page.size_bytes, items, limit_bytes - bytes_left)
         is_cut = len(evaluated) < len(page.rows)
         bytes_left -= sum(row_sizes_bytes(evaluated)) if is_cut else page.size_bytes
         scanned_count += len(evaluated)
@@ -191,12 +191,12 @@ async def _read_slices(
         else:
             count += len(rows)
             items += () if wanted.is_count else rows
-        is_full = is_cut or rows_left <= 0 or min(bytes_left, fetched_left_bytes, room.left_bytes) <= 0
+        is_full = is_cut or rows_left <= 0 or min(bytes_left, fetched_left_bytes, budget.left_bytes) <= 0
         if page.last_key is None or is_full:
             size_bytes = limit_bytes - bytes_left
             filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
             last_evaluated = evaluated[-1] if is_cut or page.last_key is not None else None
-            counted_json_bytes = limit_json_bytes - room.left_bytes
+            counted_json_bytes = limit_json_bytes - budget.left_bytes
             return ReadPage(
                 items, count, scanned_count, size_bytes, filled_bytes, fetched_units, last_evaluated, counted_json_bytes
             )

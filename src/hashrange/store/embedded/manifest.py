@@ -49,9 +49,9 @@ def _edits(content: bytes) -> Iterator[bytes]:
     """The payload of each whole record."""
     position, payload = 0, b""
     while position + _HEADER_BYTES <= len(content):
-        room = BLOCK_BYTES - position % BLOCK_BYTES
-        if room < _HEADER_BYTES:
-            position += room
+        left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
+        if left_bytes < _HEADER_BYTES:
+            position += left_bytes
             continue
         _, length, kind = _header(content, position)
         first = position + _HEADER_BYTES

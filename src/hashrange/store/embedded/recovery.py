@@ -71,15 +71,15 @@ def torn_at(log: bytes) -> int | None:
         return None
     position = 0
     while position < len(log):
-        room = BLOCK_BYTES - position % BLOCK_BYTES
-        if room < _HEADER_BYTES:
-            position += room
+        left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
+        if left_bytes < _HEADER_BYTES:
+            position += left_bytes
             continue
         if position >= zeros_from or position + _HEADER_BYTES > len(log):
             return position
         _, length, kind = _header(log, position)
         end = position + (_RECYCLABLE_HEADER_BYTES if kind > _RECYCLABLE else _HEADER_BYTES) + length
-        if end - position > room:
+        if end - position > left_bytes:
             return None  # no record extends beyond its block: this is damage
         if end > zeros_from and not _is_whole(log, position, end):
             return position
@@ -208,9 +208,9 @@ def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
     begun: int | None = None
     position = 0
     while position + _HEADER_BYTES <= len(log):
-        room = BLOCK_BYTES - position % BLOCK_BYTES
-        if room < _HEADER_BYTES:
-            position += room
+        left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
+        if left_bytes < _HEADER_BYTES:
+            position += left_bytes
             continue
         _, length, kind = _header(log, position)
         header_bytes = _RECYCLABLE_HEADER_BYTES if _RECYCLABLE < kind <= 2 * _RECYCLABLE else _HEADER_BYTES
