@@ -4,7 +4,7 @@
     ├── ApiError              sent to the client; one class per code, the class name is the code
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation: bare, enveloped or in the older wording
-    │   │   └── WholeRequestFault   never a cancellation reason of one action of a transaction
+    │   │   └── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
     └── Malformed             internal: the slow path words the request's first fault
@@ -27,7 +27,7 @@ class HashrangeError(Exception):
 class ApiError(HashrangeError):
     """An error reply to the client: `__type`, a message, and further members.
 
-    `members` (`Item`, `CancellationReasons`) have the form of any reply's members (`operations/reply.py`).
+    `members` (`Item`, `CancellationReasons`) have the types of any reply's members (`operations/reply.py`).
     """
 
     namespace: ClassVar[str] = DYNAMODB
@@ -61,7 +61,7 @@ class SerializationException(ApiError):
 
 
 class UnknownOperationException(ApiError):
-    """The target names no operation of the API; carries no message."""
+    """The target names no operation of the API; the reply has no message."""
 
     namespace = CORAL_SERVICE
 
@@ -110,7 +110,7 @@ class ExpiredTokenException(ApiError):
 
 
 class ValidationException(ApiError):
-    """The request is well-formed JSON but not acceptable; the message is sent unchanged."""
+    """The request is well-formed JSON but not acceptable; the message, unlike a RequestFault's, is sent unchanged."""
 
     namespace = CORAL_VALIDATE
 
@@ -124,10 +124,11 @@ class WholeRequestFault(ValidationException):
 
 
 class RequestFault(ValidationException):
-    """A fault found by request validation, worded as the operation's validation layer does.
+    """A fault found by request validation; its wording depends on the validation layer that the operation uses.
 
-    `older`: the message for operations that still use the older layer (BatchWriteItem, Scan, …), if it differs.
-    `is_always_bare`: the current wording never gets an envelope. Source: errors.md section 3.
+    `message`: the current layer's wording. `older`: the wording for operations that still use the older layer
+    (BatchWriteItem, Scan, …), if it differs. `is_always_bare`: `message` never gets an envelope. Source: errors.md
+    section 3.
     """
 
     def __init__(self, message: str, older: str | None = None, *, is_always_bare: bool = False) -> None:
@@ -141,11 +142,11 @@ class RequestFault(ValidationException):
 
 
 class NumberFault(RequestFault):
-    """A number that is malformed, too precise or out of range; within a start key its message stays unchanged."""
+    """A number that is malformed, too precise or out of range; START_KEY_VALUE is not put around its message."""
 
 
 class NestingFault(RequestFault):
-    """A value inside too many lists and maps: `levels` of them, counted only as far as the current layer reads."""
+    """A value inside too many lists and maps. `levels`: how many; if NESTING_LEVELS_READ_MAX is exceeded, at least."""
 
     def __init__(self, message: str, levels: int) -> None:
         super().__init__(message)
@@ -153,11 +154,11 @@ class NestingFault(RequestFault):
 
 
 class SetRepeatFault(RequestFault):
-    """A set that repeats a member; within a start key its message stays unchanged."""
+    """A set that repeats a member; START_KEY_VALUE is not put around its message in an ExclusiveStartKey."""
 
 
 class NumberSetFault(RequestFault):
-    """An empty number set; within a start key the older layer's message stays unchanged."""
+    """An empty number set; in an ExclusiveStartKey, START_KEY_VALUE is put around the current layer's message only."""
 
 
 # --- modelled errors ----------------------------------------------------------------------------
@@ -168,11 +169,11 @@ class ResourceNotFoundException(ApiError):
 
 
 class TableNotFoundException(ApiError):
-    """The table does not exist; the code that backup operations use."""
+    """The table does not exist; backup operations use this code instead of ResourceNotFoundException."""
 
 
 class PolicyNotFoundException(ApiError):
-    """The resource has no policy, or not the expected revision of it."""
+    """The resource's policy is not what the request expects: it is missing, present, or of another revision."""
 
 
 class ResourceInUseException(ApiError):
@@ -180,7 +181,7 @@ class ResourceInUseException(ApiError):
 
 
 class ItemRefusal(ApiError):
-    """A write refused because of the existing item, or because there is none; consumes as much as writing that item."""
+    """A write refused because of the existing item or its absence; it consumes as much as a write of that item."""
 
     def __init__(self, message: str | None = None, *, size_bytes: int = 0, **members: object) -> None:
         super().__init__(message, **members)
@@ -249,7 +250,8 @@ class InternalServerError(ApiError):
 
 
 THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
-"""Errors of exhausted capacity. A batch leaves such writes unprocessed, and raises the error if it wrote nothing."""
+"""Errors for exhausted capacity. BatchWriteItem returns the refused writes as unprocessed, or raises the error if it
+wrote nothing."""
 
 
 # --- the operator's errors ----------------------------------------------------------------------
@@ -280,7 +282,7 @@ class StorageLost(StorageError):
 
 
 class StorageFormatUnknown(StorageError):
-    """The data folder was written by a newer version, or by another program."""
+    """The data folder, or a row of it, was written by a newer version of Hashrange or by another program."""
 
 
 class StorageBusy(StorageError):
@@ -291,6 +293,10 @@ class OutcomeUnknown(StorageError):
     """A write may or may not have taken place, and the store could not find out in time."""
 
 
+class Abandoned(HashrangeError):
+    """A read was ended where it gave way, because its client has left. No client receives it."""
+
+
 class Malformed(HashrangeError):
     """The request has a fault that the fast path does not word itself.
 
@@ -299,6 +305,6 @@ class Malformed(HashrangeError):
 
 
 def without_frames(error: ApiError) -> ApiError:
-    """The error without traceback and context, so that keeping it does not keep its frames' decoded items alive."""
+    """Remove an error's traceback and context, whose frames would keep decoded items alive; returns the same error."""
     error.__context__ = None
     return error.with_traceback(None)

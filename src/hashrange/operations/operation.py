@@ -27,7 +27,7 @@ Wording = Literal["bare", "enveloped", "older"]
 
 
 class Scope:
-    """Everything that an operation may use: account, Region, store, clock. One per (account, Region), kept."""
+    """Everything that an operation may use: account, Region, store, clock. Made once for each account and Region."""
 
     __slots__ = ("account", "clock", "maintenance", "region", "settings", "store", "tables")
 
@@ -36,15 +36,15 @@ class Scope:
         self.region = region
         self.store: Store = store
         self.maintenance: Maintenance = store
-        """For work that an operation begins and a job would do next, such as the first entries of a new index."""
+        """The store, for an operation that does the first part of a job's work, such as an index's first entries."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
 
 
 Run = Callable[..., Soon[Any]]
-"""`run(scope, request)`, or `run(scope, request, meter)` for operations that consume capacity. Plans and commits one
-request. Returns its reply (a dict or None), or a coroutine that returns it. Raises ApiError or Malformed to refuse."""
+"""`run(scope, request)`, or `run(scope, request, meter)` for operations that consume capacity. Executes one request.
+Returns the reply (a dict or None), or a coroutine that returns it. Raises ApiError or Malformed if it refuses."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -57,24 +57,31 @@ class Operation(msgspec.Struct, frozen=True):
     capacity: CapacityForm | None = None
     """Layout of ConsumedCapacity in the reply; None if the operation consumes none, and its `run` takes no meter."""
     tables: Callable[[Any], Iterable[str]] = by_no_table
-    """`tables(request)`: names or ARNs of the tables in the request, in its order, possibly repeated."""
+    """`tables(request)`: names or ARNs of the tables in the request, in the request's order, possibly repeated."""
     writes: bool = False
-    """True if requests may change what other requests read, also where that change is not implemented yet."""
+    """True if requests may change what other requests read, even if the change is not implemented yet."""
+    is_read: Callable[[Any], bool] | None = None
+    """True for the requests of an operation with `writes` that only read, such as a SELECT."""
     rules: RequestRules = NO_RULES
-    """Rules for the operation's requests beyond their struct, used by the slow path."""
+    """Rules by which the slow path checks the operation's requests, in addition to their struct."""
     reports_missing_tables: bool = False
-    """True if the reply reports missing tables, instead of an error."""
+    """True if a missing table is reported inside the reply, and does not fail the whole request."""
     is_eventual: Callable[[Any], bool] | None = None
     """True for requests whose reply need not wait until what they read is durable (eventually consistent reads).
 
-    The operation's other replies, unless it writes, wait only until commits to its `tables` are durable."""
+    Replies to the operation's other requests, unless it writes, need not wait either if all commits to its `tables`
+    are durable. None: all its replies wait until all commits are durable."""
     element_type: type[msgspec.Struct] | None = None
-    """Struct of the independent list elements of a large request. Each element is bounded by itself, so that the whole
-    request may have more members than one element may."""
+    """Struct of list elements that are decoded one by one if the body is large, each with its own limit of members.
+    None: one limit for the whole body."""
     is_quick: bool = False
     """True if a small request reads or writes a single item; it begins before requests that may take long."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
 
+    def only_reads(self, request: Any) -> bool:
+        """True if the request changes nothing, so that it need not be carried out if nobody waits for its reply."""
+        return not self.writes or (self.is_read is not None and self.is_read(request))
+
     def start(self, scope: Scope, request: Any, meter: Meter) -> Coroutine[Any, Any, Any]:
-        """A coroutine that plans and commits the request."""
+        """A coroutine that executes the request and returns its reply."""
         return settled(self.run(scope, request) if self.capacity is None else self.run(scope, request, meter))

@@ -1,8 +1,8 @@
-"""How is a request authenticated? Its signature gives a Scope: one account and Region.
+"""How is a request authenticated? By its signature, which gives a Scope: the account of its access key, and its Region.
 
-Without credentials, a signature's form, date skew and scope are checked, but not the signature itself.
-With credentials: unknown key, signature, session token, in that order (signing.md 2, steps 9 to 11).
-The Region is that of the signature's scope.
+Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
+itself. With one, these follow: access key, Regions of the key, signature, session token, expiry, in this order
+(signing.md 2, steps 9 to 11). The Region is that of the credential scope.
 """
 
 from collections.abc import Mapping
@@ -31,14 +31,15 @@ class Access:
         self._wall_time = service.clock.wall_time
         self._credentials = credentials
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None]] = {}
-        """Authorization header without its signature → signer, service, Scope, session token."""
+        """Authorization header without its signature → signer, signing name, Scope, session token: the fast path."""
         self._keys: dict[tuple[str, str, str], bytes] = {}
         self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: HttpRequest, service: str) -> Scope:
         """Return the Scope of the sender, who must have signed for the signing name `service` (such as `dynamodb`).
 
-        Raises the errors of signing.md 3. Takes under 1 µs without credentials, 5 µs with.
+        Raises the errors of signing.md 3. With a known Authorization header it takes 5 µs, or under 1 µs if signatures
+        are not verified.
         """
         values = request.values
         layout = request.layout
@@ -63,7 +64,7 @@ class Access:
         return scope
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
-        """Run every check in the service's order; keep valid results for the fast path."""
+        """Return the Scope after every check, in the service's order. Keeps what the fast path of `authorize` needs."""
         claim = read_claim(request, self._wall_time(), service)
         credential: Credential | None = None
         account = ACCOUNT
@@ -76,7 +77,10 @@ class Access:
         return scope
 
     def _check_secret(self, request: HttpRequest, claim: Claim, credentials: Mapping[str, Credential]) -> Credential:
-        """Check key, Region, signature and session token (signing.md 2, steps 9 to 11)."""
+        """Return the credential of the claim's access key. Raises the error of the first check that fails.
+
+        The checks are: key, Region, signature, chunks, session token, expiry (signing.md 2, steps 9 to 11).
+        """
         credential = credentials.get(claim.access_key)
         if credential is None:
             raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
@@ -102,7 +106,10 @@ class Access:
         return key
 
     def _remember(self, request: HttpRequest, claim: Claim, credential: Credential | None, scope: Scope) -> None:
-        """Keep what this client's next request repeats; only of headers that end with the signature, as SDKs send."""
+        """Cache what the next requests of the client repeat: the date, and the Authorization header without its signature.
+
+        The header is cached only if it ends with the signature, as SDKs send it, and its key never expires.
+        """
         authorization = request.header(b"authorization")
         date = request.header(b"x-amz-date")
         seconds = seconds_of(claim.date)

@@ -9,22 +9,21 @@ from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.access")
 _exception = re.compile(rb'(?:\{"__type":"[^"#]*#|<)([A-Za-z]+)').match
-"""Matches the beginning of a body that names an exception: the protocol's JSON, or the XML sent to other requests."""
+"""Matches the beginning of an error's body, in JSON or XML; group 1 is the name of the exception."""
 
 NOTHING_USED = "- - -"
 
 Peer = Sequence[object] | None
-"""A client's address as the transport reports it, the host first."""
+"""A client's address as the transport reports it, the host first; None if unknown."""
 
 
 def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str) -> None:
     """Log a line: `127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`.
 
-    Text of the client is escaped by `ascii`.
-    `used` is the last three fields: table, units read and units written; empty (`… - - -`) for a request that did not
-    reach an operation. An error adds the exception that the client gets:
-    `… 400 128 <request id> music - - ValidationException`. Input refused before it became a request (None) gives
-    only `127.0.0.1 - - - 400 49 - - - -`.
+    The fields are: client, method, URL, target, status, length of `body`, request id, and the three of `used`: table,
+    units read, units written (`- - -` if `used` is empty, because no operation was reached). The line of an error ends
+    with its exception: `… 400 128 <request id> music - - ValidationException`. Input that was refused before it became
+    a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. URL and target are escaped.
     """
     used = used or NOTHING_USED
     host = peer[0] if peer else "-"
@@ -40,9 +39,9 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
 
 
 def printable(sent: bytes) -> str:
-    """Return a client's bytes escaped, safe in one line of a log."""
+    """Return bytes that a client sent as ASCII text with escapes, which fits one line of a log."""
     return ascii(sent.decode("latin-1"))[1:-1]
 
 
 AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]
-"""Called with: request (None for a refusal), status, the reply's body, peer, used tables and units (may be empty)."""
+"""Called as `log_access`, for each reply and refusal."""

@@ -1,6 +1,6 @@
 """How does a server start and stop? The composition root: settings in, a listening server out.
 
-This is the only place that connects a service with a server. It prints nothing: `on_ready` gets the endpoint.
+Only this file connects a service with a server. It prints nothing: it passes the endpoint's URL to `on_ready`.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ async def serve(
 ) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer open requests, make everything durable, and close.
 
-    Raises StorageError, CredentialsFileError, TlsFilesError or ListenError if it cannot start. After the start,
-    `on_ready` gets the endpoint's URL; an exception that it raises ends the server.
+    Raises StorageError, CredentialsFileError, TlsFilesError or ListenError if the server cannot start. Once it listens,
+    `on_ready` is called with the endpoint's URL; an exception of `on_ready` ends the server.
     """
     clock = clock or (MovableClock(SystemClock()) if settings.admin else SystemClock())
     loop = asyncio.get_running_loop()
@@ -50,9 +50,10 @@ async def serve(
 
 
 def run(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """Run `serve` in its own process, on the platform's fastest event loop; return when the server has stopped.
+    """Run `serve` on the platform's fastest event loop; return when the server has stopped.
 
-    Raises DescriptorsTooFewError and the errors of `serve`.
+    The process must be the server's own: its file limit and garbage collector are changed. Raises
+    DescriptorsTooFewError and the errors of `serve`.
     """
 
     def settle(endpoint: str) -> None:

@@ -16,11 +16,11 @@ class Clients(NamedTuple):
 
 
 def host_of_connection(respond: Respond) -> str | None:
-    """Return the client's address. `respond` must be the bound method of a connection."""
+    """Return the host of the client that `respond`, a connection's bound method, answers; None if no longer known."""
     connection: AnsweredConnection = respond.__self__  # type: ignore[attr-defined]
     peer = connection.peer
     return str(peer[0]) if peer else None
 
 
 IN_THIS_PROCESS = Clients(lambda: 0, lambda respond: "127.0.0.1")
-"""Clients without a listener: callers in the same process."""
+"""The clients of a service without a listener: no open connections, and the host is always 127.0.0.1."""

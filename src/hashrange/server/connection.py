@@ -1,8 +1,8 @@
 """How does a connection handle its client? Bytes in, requests to the front one at a time, replies out in order.
 
 One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what happens when,
-this file does it. `reading.py` parses requests, `deadlines.py` ends slow clients. While a request is in work, later
-requests wait and the client is not read: one read of the socket may wait, parsed only until it completes a request.
+this file does it. `reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests, or part
+of a long read (more than `PIECE_BYTES`), wait behind the request being answered, the client is not read.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
@@ -38,31 +38,31 @@ class Connection(asyncio.Protocol):
         self.connections = connections
         self.transport: asyncio.Transport = cast("asyncio.Transport", None)
         self.socket_transport: asyncio.Transport | None = None
-        """With TLS, the socket's transport; else None."""
+        """With TLS, the socket's transport, which is below `transport`; else None."""
         self.receiving = BETWEEN
         self.answering = IDLE
         self.sending = FLOWING
         self.input = LISTENING
         self.unread_bytes = 0
-        """Bytes of long reads that wait to be parsed."""
+        """Bytes of long reads (more than `PIECE_BYTES`) that wait in `incoming.py`, nothing of them parsed."""
         self.is_held = False
         """True while `long_reads.py` postpones reading from the client to a later turn."""
         self.reading = Reading()
         self.ready = self.reading.ready
         self.request: HttpRequest | None = None
-        """The request in work while BUSY; else None."""
+        """The request being answered, while BUSY; else None."""
         self.refusal: Refusal | None = None
-        """The refusal to send while REFUSED."""
+        """The refusal that waits to be sent, while REFUSED."""
         self.last_reply = NONE
         self.reply_bytes = 0
-        """Size of the last reply's body, held as a whole until the client has read all of it."""
+        """Length of the last reply's body, all of which stays in memory until its last byte is sent."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
         self.share = Share(connections.receive_budget)
 
     # --- transport callbacks --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Register a new client; refuse one too many."""
+        """Register the new connection; refuse it if too many are open or the server is stopping."""
         self.transport = cast("asyncio.Transport", transport)
         connections = self.connections
         if len(connections.open) < connections.connections_max and not connections.is_stopping:
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Release what the lost connection holds; a pending reply is dropped when it is made."""
+        """The connection is lost: release its memory, and mark the request being answered as abandoned."""
         self.receiving = states.LOSE[self.receiving]
         connections = self.connections
         connections.open.discard(self)
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self.connections.incoming.add(self, data)
 
     def expect_long(self, size_bytes: int) -> bool:
-        """Pause reading until this long read is parsed. False: no memory is left, and the read is dropped."""
+        """Count a long read, and pause reading until it is parsed. False: no memory is left, the read is dropped."""
         if not self.connections.receive_budget.begin(size_bytes):
             if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
@@ -106,13 +106,13 @@ class Connection(asyncio.Protocol):
         return True
 
     def eof_received(self) -> bool:
-        """Queue the end of input: what the client has sent is answered, then the connection is closed."""
+        """Queue the end of input, behind all requests sent. False: the transport closes now, as with TLS."""
         self.input = states.END[self.input]
         connections = self.connections
         connections.incoming.add(self, None)
         if self.transport.can_write_eof():
             return True
-        connections.incoming.drain()  # under TLS the transport closes now, whatever is returned
+        connections.incoming.drain()  # a TLS transport closes after this call, so answer now
         connections.outgoing.flush()
         return False
 
@@ -123,13 +123,13 @@ class Connection(asyncio.Protocol):
         self.connections.unread.add(self)
 
     def resume_writing(self) -> None:
-        """The client reads its replies again: continue."""
+        """The client reads its replies again: answer further requests."""
         self.sending = states.UNBLOCK[self.sending]
         self.connections.unread.remove(self)
         self.go_on()
 
     def count_unsent_bytes(self) -> int:
-        """Bytes of written replies that are held because the client has not read them."""
+        """Return the bytes of memory that written replies take because the client has not read them; 0 if it has."""
         below = self.socket_transport
         waiting_bytes = self.transport.get_write_buffer_size() + (0 if below is None else below.get_write_buffer_size())
         return max(waiting_bytes, self.reply_bytes) if waiting_bytes else 0
@@ -137,7 +137,7 @@ class Connection(asyncio.Protocol):
     # --- input ----------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Parse bytes from the client; `incoming.py` calls `take` next."""
+        """Parse bytes from the client; `incoming.py` then calls `take` for a request."""
         is_long = len(data) > PIECE_BYTES
         if is_long:
             self.unread_bytes -= len(data)
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
         self.input = states.REACH_END[self.input]
 
     def read_on(self) -> None:
-        """Parse more of a long read, unless its request waits for memory."""
+        """Parse more of `reading.rest`, unless its request waits for memory. Refuses the client after a fault."""
         refusal = self.reading.feed_rest() if self.receiving is not WAITING else None
         if refusal is not None:
             self.refuse(refusal)
@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
             self.listen()
 
     def look_at_progress(self) -> None:
-        """After parsing: note that a request is complete, or check the unfinished one."""
+        """After parsing: leave INSIDE if a request is complete, else check the unfinished one (`look_inside`)."""
         if not self.ready:
             self.look_inside()
             return
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
             self.share.complete()
 
     def look_inside(self) -> None:
-        """A read has ended inside a request: start its deadline, and limit its memory."""
+        """Received bytes end inside a request: start the request's deadline, and limit its size and memory."""
         reading = self.reading
         share = self.share
         if self.receiving is BETWEEN:
@@ -205,7 +205,7 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def let_in(self) -> None:
-        """Memory for the waiting body is free: restart its deadline and continue."""
+        """Memory for the waiting body has been reserved: restart the deadline of its request, and read on."""
         self.receiving = states.LET_IN[self.receiving]
         self.since_seconds = self.active_at_seconds = self.connections.tick_seconds
         self.go_on()
@@ -213,7 +213,7 @@ class Connection(asyncio.Protocol):
     # --- requests and replies -------------------------------------------------------------------
 
     def take(self) -> HttpRequest | None:
-        """Put the next request in work and return it; None if one is in work, replies are unread, or none is ready."""
+        """Return the next request to answer; None if none is complete, one is being answered, or replies are unread."""
         ready = self.ready
         if not ready and (self.reading.rest or self.input is states.ENDED):
             self.take_rest()
@@ -226,7 +226,7 @@ class Connection(asyncio.Protocol):
         return request
 
     def take_rest(self) -> None:
-        """Continue a long read, or finish. Never raises, because other connections share the turn."""
+        """Continue a long read, or close after the end of input. Never raises: other connections share the turn."""
         try:
             if self.reading.rest:
                 self.read_on()
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
     def respond(
         self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
     ) -> None:
-        """Answer the request in work; compressing a large reply gives way. Never raises: others share the turn."""
+        """Answer the request taken last; a large `body` may give way. Never raises: others share the turn."""
         request = self.request
         assert request is not None
         connections = self.connections
@@ -287,18 +287,18 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_gone(self) -> bool:
-        """True if the client has left or is being cut off: it needs no reply."""
+        """True if the connection is closing or lost: a reply would not be sent."""
         return self.transport.is_closing()
 
     @property
     def has_more(self) -> bool:
-        """True if complete requests or parts of long reads wait."""
+        """True if complete requests wait to be answered, or long reads or parts of them to be parsed."""
         return bool(self.ready or self.reading.rest or self.unread_bytes)
 
     def go_on(self) -> None:
-        """After a reply, a pause or the end of input: take the next step, and read on if the states say so."""
+        """Take the step that `next_step` finds, then pause or resume reading: after a reply, a pause, the end of input."""
         if self.receiving is BETWEEN and self.reading.url and not self.has_more:
-            self.look_inside()  # the beginning of a request came behind complete ones, which have been taken
+            self.look_inside()  # this request began behind complete ones, which have all been taken
         reading = self.reading
         step = states.next_step(
             self.receiving, self.answering, self.sending, self.input, bool(self.ready), bool(reading.rest), reading.wants_continue
@@ -316,7 +316,7 @@ class Connection(asyncio.Protocol):
         self.listen()
 
     def listen(self) -> None:
-        """Pause or resume reading as the states say; nothing happens once input has ended."""
+        """Pause or resume reading from the client as `is_listened_to` says; do nothing once input has ended."""
         if self.receiving in states.OVER or self.transport.is_closing():
             return
         has_long_read = self.unread_bytes > 0 or bool(self.reading.rest)
@@ -329,7 +329,7 @@ class Connection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def write_now(self, data: bytes) -> None:
-        """Write data other than a reply, after all held replies."""
+        """Write data other than a reply, after all replies that `outgoing` holds."""
         self.connections.outgoing.flush()
         self.transport.write(data)
 
@@ -345,7 +345,7 @@ class Connection(asyncio.Protocol):
         self.go_on()
 
     def send_refusal(self) -> None:
-        """Send the refusal: no reply is due. Further input is dropped until the client or the sweep closes."""
+        """Send the refusal. Then drop input until the client or the sweep closes; with TLS or after all input, close now."""
         assert self.refusal is not None
         status, body = self.refusal
         connections = self.connections
@@ -362,12 +362,12 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def stop(self) -> None:
-        """The server stops: close if idle; else `respond` closes after the due reply."""
+        """The server stops: close if no request waits to be answered; else `respond` closes after the next reply."""
         if self.answering is IDLE and not self.has_more and self.receiving not in states.OVER:
             self.close()
 
     def drop_request(self) -> None:
-        """Drop the request in work: its client has left."""
+        """Drop the request taken last, without an answer: its client has left."""
         self.answering, self.request = ANSWER[self.answering], None
         if not self.ready:
             self.share.answer()
@@ -387,7 +387,7 @@ class Connection(asyncio.Protocol):
         self.transport.close()
 
     def cut_off(self) -> None:
-        """Close at once: unsent replies are lost too."""
+        """Close at once: unsent replies and unanswered requests are lost."""
         self.receiving = states.CUT_OFF[self.receiving]
         self.since_seconds = self.connections.tick_seconds
         self.drop()
@@ -395,6 +395,6 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
     def drop(self) -> None:
-        """Stop parsing; release the unfinished request's memory."""
+        """Drop the unfinished request and release its memory; nothing more is parsed."""
         self.reading.drop()
         self.share.leave()

@@ -20,16 +20,16 @@ from hashrange.server.unread_replies import Unread
 from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
-"""Longest time per call for visiting connections: a sweep over 65,536 takes 17 ms, and closing all of them 140 ms."""
+"""Longest time that one call of `sweep` or `stop` takes: checking 65,536 connections takes 17 ms, closing them 140."""
 
 
 class OpenConnection(Timed, Protocol):
-    """The members of a connection that sweeping and stopping need."""
+    """The members of a connection that `Connections` needs for the sweep and for stopping."""
 
     transport: asyncio.Transport
 
     def stop(self) -> None:
-        """End the connection as soon as its replies are sent."""
+        """Close the connection as soon as its due replies are sent."""
 
 
 class Connections:
@@ -46,10 +46,10 @@ class Connections:
         self.unread = Unread()
         self.long_reads = LongReads()
         self.piece = memoryview(bytearray(PIECE_BYTES))
-        """Buffer for the first read of all connections, copied at once. Servers on other threads have their own."""
+        """Buffer for the first read of every connection, copied at once. Servers on other threads have their own buffers."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
-        """Connections above the limit whose refusal is not read yet."""
+        """Connections above the limit, open until their clients have read the refusal or a deadline ends them."""
         self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
         self.connections_max = connections_max
         self.access_log = access_log
@@ -58,7 +58,7 @@ class Connections:
         self._unswept: list[OpenConnection] = []
         self._unstopped: list[OpenConnection] = []
         self.tick_seconds = clock.monotonic()
-        """Monotonic time of the last sweep: exact enough for deadlines, and costs nothing to read."""
+        """Monotonic time at which the last sweep began: exact enough for deadlines, and costs nothing to read."""
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on, process requests and write replies together at the end of each turn of `loop`."""
@@ -67,11 +67,11 @@ class Connections:
         self.long_reads.take_turns(loop.call_soon)
 
     def everyone(self) -> list[OpenConnection]:
-        """Every connection that is not closed yet."""
+        """Return every connection that is not lost yet, the refused ones last."""
         return [*self.open, *self.turned_away]
 
     def sweep(self) -> bool:
-        """End connections that missed a deadline, for some milliseconds. True: some are left to check."""
+        """End connections that missed a deadline, for `VISIT_SECONDS_MAX`. True: call again to check the rest."""
         if not self._unswept:
             self.outgoing.flush()
             self.tick_seconds = self.monotonic()
@@ -81,7 +81,7 @@ class Connections:
         )
 
     def stop(self) -> bool:
-        """Close connections, busy ones after their replies, for some milliseconds. True: some are left."""
+        """Close connections, busy ones after their replies, for `VISIT_SECONDS_MAX`. True: call again for the rest."""
         if not self.is_stopping:
             self.incoming.drain()
             self.is_stopping = True
@@ -91,7 +91,7 @@ class Connections:
         return self._visit(self._unstopped, lambda connection: connection.stop())
 
     def _visit(self, left: list[OpenConnection], visit: Callable[[OpenConnection], None]) -> bool:
-        """Visit and remove connections while time lasts. True: some are left."""
+        """Remove connections from `left` and visit each, for `VISIT_SECONDS_MAX`. True: some are left."""
         ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
         while left:
             visit(left.pop())

@@ -3,10 +3,10 @@
     [[credential]]
     access_key = "AKIDEXAMPLE"
     secret_key = "…"
-    session_token = "…"            # optional: requests must carry it
-    expires = "2027-01-01T00:00:00Z"  # optional, with a session token: when it expires
-    account = "000000000000"        # optional: 12 digits
-    regions = ["eu-west-1"]         # optional: without it, every Region
+    session_token = "…"               # optional: requests must carry this token
+    expires = "2027-01-01T00:00:00Z"  # optional: time from which the key is refused
+    account = "000000000000"          # optional: 12 digits
+    regions = ["eu-west-1"]           # optional: Regions that the key may sign for, by default every Region
 
 In JSON: `{"credential": [{"access_key": …}, …]}`. Only this module opens the credentials file.
 """
@@ -25,8 +25,8 @@ ACCOUNT = "000000000000"
 """The account of a credential that names none, and of all clients while no credentials are configured."""
 
 _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
-"""Matches access keys that can stand in a signature's Credential: ASCII without blanks, commas and slashes, which would
-end the key there."""
+"""Matches access keys that can be part of a signature's Credential: ASCII without blanks, commas and slashes, which
+would end the key there."""
 _is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
 """Matches the names of Regions that `wire.sigv4` accepts in a signature."""
 
@@ -47,7 +47,7 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def expires_seconds(self) -> float | None:
-        """`expires` in seconds since the epoch; a time without a zone is UTC."""
+        """`expires` in seconds since the epoch, a time without a zone taken as UTC; None if the key never expires."""
         if self.expires is None:
             return None
         return (self.expires if self.expires.tzinfo else self.expires.replace(tzinfo=UTC)).timestamp()

@@ -1,12 +1,15 @@
-"""Which connections have missed a deadline, and how are they ended? Each state has a limit.
+"""Which connections have missed a deadline, and how are they ended? Each state has a limit, a constant of `slow_clients.py`.
+
+The first row that fits the connection's states applies.
 
 | state | counted from | at most | then |
 |---|---|---|---|
-| BLOCKED, in any other state | the last received bytes | `WRITE_SECONDS_MAX` | cut off |
-| BUSY, not BLOCKED | | no limit: the server is working | |
-| BETWEEN | the last received bytes | `IDLE_SECONDS_MAX` | closed |
+| BLOCKED | the last received bytes | `WRITE_SECONDS_MAX` | cut off |
+| BUSY, not BLOCKED, input ENDING or ENDED | the last received bytes | `LEFT_SECONDS_MAX` | cut off |
+| BUSY, not BLOCKED, otherwise | | no limit: the server is working | |
+| BETWEEN, nothing waits to be parsed or answered | the last received bytes | `IDLE_SECONDS_MAX` | closed |
 | INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
-| WAITING | the last received bytes | `ROOM_SECONDS_MAX` | refused |
+| WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX` | refused |
 | REFUSED | | none: replies are due, so the connection is BUSY or BLOCKED | |
 | LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
 | CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
@@ -22,10 +25,12 @@ from hashrange.server.connection_states import (
     BLOCKED,
     BUSY,
     CLOSING,
+    HAS_ENDED,
     INSIDE,
     LINGERING,
     WAITING,
     Answering,
+    Input,
     Receiving,
     Sending,
 )
@@ -40,25 +45,26 @@ class Timed(Protocol):
     receiving: Receiving
     answering: Answering
     sending: Sending
+    input: Input
     reading: Reading
     share: Share
     active_at_seconds: float
     """Time at which the client's last bytes were read."""
     since_seconds: float
-    """Time at which the connection entered the state INSIDE, LINGERING or CLOSING."""
+    """Time at which the connection last entered the state INSIDE, LINGERING or CLOSING."""
 
     @property
     def has_more(self) -> bool:
         """True if received data waits to be parsed or answered."""
 
     def refuse(self, refusal: Refusal) -> None:
-        """Send `refusal`, then close."""
+        """Send `refusal` after all due replies, then close."""
 
     def close(self) -> None:
         """Close after sending what is written."""
 
     def cut_off(self) -> None:
-        """Close at once; unsent replies are lost."""
+        """Close at once; unsent replies and unanswered requests are lost."""
 
 
 def end_if_late(connection: Timed, now_seconds: float, budget: ReceiveBudget) -> None:
@@ -69,7 +75,8 @@ def end_if_late(connection: Timed, now_seconds: float, budget: ReceiveBudget) ->
         if silent_seconds > slow_clients.WRITE_SECONDS_MAX:
             connection.cut_off()
     elif connection.answering is BUSY:
-        return
+        if connection.input in HAS_ENDED and silent_seconds > slow_clients.LEFT_SECONDS_MAX:
+            connection.cut_off()
     elif receiving is BETWEEN:
         if silent_seconds > slow_clients.IDLE_SECONDS_MAX and not connection.has_more:
             connection.close()
@@ -87,7 +94,7 @@ def end_if_late(connection: Timed, now_seconds: float, budget: ReceiveBudget) ->
 
 
 def is_request_too_slow(connection: Timed, now_seconds: float, budget: ReceiveBudget) -> bool:
-    """True if the request being received takes too long; limits are tighter while others wait for its body's memory."""
+    """True if the request being received takes too long. Limits are tighter while others wait for its memory."""
     reading = connection.reading
     is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
     if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:

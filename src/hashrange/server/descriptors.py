@@ -1,7 +1,7 @@
-"""How many connections may be open at a time? As many as leave file descriptors for the storage engine and the process.
+"""How many connections may be open at a time? As many as leave enough file descriptors to the storage engine and the process itself.
 
-Idle connections cost nothing but descriptors, so they can use them up; an engine that finds none fails the requests of
-all other clients.
+Idle connections cost nothing but descriptors, and could use all of them; then the engine could open no file, and the
+requests of all clients would fail.
 """
 
 import contextlib
@@ -11,16 +11,16 @@ from hashrange.errors import HashrangeError
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 
 OTHER_FILES = 96
-"""Descriptors besides data files and connections. On disk 25 are open (event loop, listeners, lock, logs); merges open
-some more."""
+"""Descriptors kept for other uses than data files and connections. A server with data on disk has 25 of them open (event
+loop, listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
-"""Connections above the limit that get time to read their refusal; further ones are closed right after sending it."""
+"""Connections above the limit whose clients get time to read the refusal; further ones are closed as it is sent."""
 ACCEPTED_MAX = 32
-"""Connections accepted but not counted yet: uvloop accepts one in each turn of the loop."""
+"""Connections that the event loop has accepted but `Connections` does not count yet; uvloop accepts one per turn."""
 DESCRIPTORS_MIN = 256
-"""With fewer descriptors, too few are left for connections."""
+"""Descriptors without which the server does not start, because too few would be left for connections."""
 FEW_CONNECTIONS = 1024
-"""Below this limit of connections the operator is warned, because a crowd of clients may reach it."""
+"""If descriptors allow fewer connections than this, the operator is warned: an ordinary load may need more."""
 LIMIT_TRIES = 8
 
 _log = logging.getLogger("hashrange.server")
@@ -31,12 +31,15 @@ class DescriptorsTooFewError(HashrangeError):
 
 
 def reserve_of(descriptors: int | None) -> int:
-    """Descriptors kept for uses other than connections."""
+    """Number of descriptors, out of `descriptors` (None: unlimited), that are kept for other uses than connections."""
     return open_files_max(descriptors) + OTHER_FILES + TURNED_AWAY_MAX + ACCEPTED_MAX
 
 
 def connections_within(connections_max: int, descriptors: int | None) -> int:
-    """How many connections may be open at a time with this many descriptors. Raises DescriptorsTooFewError."""
+    """Return how many connections may be open at a time: at most `connections_max`, and as `descriptors` allow.
+
+    `descriptors` None means unlimited. Raises DescriptorsTooFewError.
+    """
     if descriptors is None:
         return connections_max
     if descriptors < DESCRIPTORS_MIN:
@@ -50,7 +53,7 @@ def connections_within(connections_max: int, descriptors: int | None) -> int:
 def take_descriptors(connections_max: int) -> int:
     """Raise the process's limit of open files for this many connections; return how many it can serve.
 
-    Logs when the machine allows fewer. Raises DescriptorsTooFewError.
+    Logs if these are fewer. Raises DescriptorsTooFewError.
     """
     _raise_limit(connections_max + reserve_of(None))
     descriptors = descriptors_max()

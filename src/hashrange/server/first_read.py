@@ -1,7 +1,7 @@
-"""How much of a new client's data does the first read take? One piece; later reads go directly to its `Connection`.
+"""How much of a new client's data does the first read take? At most 8 KB, a piece; later reads go directly to its `Connection`.
 
 The event loop's library reads up to 256 KB of each readable connection in one pass: 300 new clients that send 400 KB
-each would hold the loop for 80 ms. A piece of each takes 1 ms, and shows whose requests are long (`long_reads.py`).
+each would hold the loop for 80 ms. Reading a piece of each takes 1 ms, and shows which of them send long requests (`long_reads.py`).
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from hashrange.server.reading import PIECE_BYTES
 
 
 class FirstRead(asyncio.BufferedProtocol):
-    """Protocol of a connection until its client has sent something."""
+    """asyncio protocol of a new connection until its client has sent something."""
 
     __slots__ = ("_connection",)
 
@@ -20,19 +20,19 @@ class FirstRead(asyncio.BufferedProtocol):
         self._connection = Connection(connections)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has connected."""
+        """Pass the new connection's transport to its Connection."""
         self._connection.connection_made(transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return the shared buffer for a first piece."""
+        """Return the buffer of one piece that all first reads share, whatever `sizehint` is."""
         return self._connection.connections.piece
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Pass the first bytes to the Connection, which becomes the transport's protocol."""
+        """Pass the first `nbytes` bytes to the Connection, which replaces this object as the transport's protocol."""
         connection = self._connection
         transport = connection.transport
         data = bytes(connection.connections.piece[:nbytes])
-        transport.pause_reading()  # buffered and other protocols must not be exchanged while reading
+        transport.pause_reading()  # a buffered protocol must not replace another kind, or be replaced, while reading
         transport.set_protocol(connection)
         transport.resume_reading()
         connection.data_received(data)
@@ -40,17 +40,17 @@ class FirstRead(asyncio.BufferedProtocol):
             connection.connections.long_reads.note(connection, nbytes)
 
     def eof_received(self) -> bool:
-        """The client has ended without sending anything."""
+        """Pass on that the client has ended its input without sending anything. Returns as `Connection.eof_received`."""
         return self._connection.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
+        """Pass on that the connection is lost before its client has sent anything."""
         self._connection.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The client does not read its refusal."""
+        """Pass on that the client does not read: only a refusal can have been sent to it."""
         self._connection.pause_writing()
 
     def resume_writing(self) -> None:
-        """The client reads its refusal again."""
+        """Pass on that the client reads its refusal again."""
         self._connection.resume_writing()

@@ -4,10 +4,10 @@ A protocol is a file or folder below `protocols`, with a class that implements `
 protocol that names its target. If none does, the protocols are asked in order, and the last claims everything. Each
 listener has its own front.
 
-Quick requests, small ones for a single item, begin first: the smallest at once, but only reads while a crowd waits
-behind them. Others begin in order while the turn's time slice lasts, and then in later turns: three hundred
-transactions that arrive together take half a second, and no GetItem waits for more than one of them. The number of
-requests in work is limited, because a request in work takes thirty times as much memory as before.
+Quick requests, small ones for a single item, begin first: the smallest at once, but only reads while a crowd of other
+requests waits behind them. Other requests begin in order while the turn's slice lasts, and then in later turns: three
+hundred transactions that arrive together take half a second, and no GetItem waits for more than one of them. The number
+of requests that have begun is limited, because decoding a request takes thirty times the memory of its body.
 """
 
 from collections import deque
@@ -22,15 +22,15 @@ from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 
 QUICK_BYTES = 8 * 1024
-"""The longest body of a quick request."""
+"""Longest body of a quick request."""
 QUICKEST_BYTES = 1024
-"""The longest body of a request that begins at once: three hundred of 3 KB that write sets of numbers take 150 ms."""
+"""Longest body of a quick request that begins at once: 300 of 3 KB that write sets of numbers take 150 ms."""
 CROWD = 32
-"""More requests than this behind a group are a crowd."""
+"""If more inputs than this wait behind a group, they are a crowd: of the group, only the smallest reads begin at once."""
 PREPARED_TOGETHER = 16
-"""Queued requests that go through the stages together, as in `incoming.py`."""
+"""Most requests of a queue that are prepared before the first of them runs, as with `incoming.GROUP_MAX`."""
 IN_WORK_MAX = 64
-"""While this many requests that have given way are in work, only quick requests begin."""
+"""While this many requests have begun and given way, only quick requests begin."""
 
 
 class WireProtocol(Protocol):
@@ -42,13 +42,13 @@ class WireProtocol(Protocol):
 
     @property
     def quick_targets(self) -> Mapping[bytes, bool]:
-        """Targets whose small requests take well under a millisecond; True for targets that only read."""
+        """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
 
     def claims(self, request: HttpRequest) -> bool:
-        """True if the request is for this protocol, by method, host, path, content type or signing scope."""
+        """True if a request whose target no protocol names is for this one: by method, host, path, content type, signature."""
 
     def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
-        """Return the call of a claimed request, or None: it is answered without one, now or later.
+        """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
 
         Never raises; may give way.
         """
@@ -67,7 +67,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Line:
-    """Queue of requests that have not begun, in order of arrival: first not prepared (`arrived`), then `prepared`."""
+    """Queue of requests that have not begun: those `prepared` as calls, and behind them those as they `arrived`."""
 
     __slots__ = ("arrived", "prepared")
 
@@ -77,7 +77,7 @@ class _Line:
 
 
 class Front:
-    """Answers the requests of one listener."""
+    """Answers the requests of one listener, with calls of the service."""
 
     def __init__(self, service: Service, protocols: Sequence[WireProtocol]) -> None:
         self._service = service
@@ -94,13 +94,13 @@ class Front:
         self._is_turn_due = False
 
     def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
-        """Set the function that counts data not yet handed to the front, to recognise a crowd."""
+        """Set the function that counts inputs which the front has not got yet; more than `CROWD` are a crowd."""
         self._count_behind = count_behind
 
     def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:
-        """Answer these requests, stage by stage: calls each one's `respond` once, now or later.
+        """Answer these requests: each one's `respond` is called once, now or later.
 
-        A long request gives way, and the others continue without it.
+        A request that takes long gives way, and the others continue without it.
         """
         if not requests:
             return
@@ -120,20 +120,20 @@ class Front:
         return self._count_behind() > CROWD
 
     def _choose(self, request: HttpRequest) -> Prepare:
-        """Return `prepare` of the first protocol that claims a request of unknown target."""
+        """Return `prepare` of the first protocol that claims the request, whose target no protocol names."""
         return next(protocol.prepare for protocol in self._protocols if protocol.claims(request))
 
     # --- quick requests -------------------------------------------------------------------------
 
     def _share_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Run the stages in as many workers as needed: no request waits for a worker that has given way."""
+        """Prepare `requests` and run `calls` in as many workers as needed: none waits for a worker that has given way."""
         while not self._service.workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
                 return
 
     def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Run the stages for requests that no other worker took: the smallest, then queues if no crowd waits."""
+        """In a worker: prepare the `requests` that begin at once, run `calls`, then serve the queues if no crowd waits."""
         self._sort_out(requests, calls)
         if calls:
             self._service.run_in_worker(calls)
@@ -143,9 +143,9 @@ class Front:
                     self._serve(line)
 
     def _sort_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Prepare requests that begin at once, and queue the others.
+        """Append the calls of requests that begin at once to `calls`, reads first, and queue the other requests.
 
-        A separate function, so that a worker that gives way later keeps none of its variables alive.
+        This is a separate function so that its variables are freed before the worker runs calls that may give way.
         """
         targets = self._targets
         quick, others = self._quick.arrived, self._others.arrived
@@ -170,7 +170,7 @@ class Front:
     # --- queued requests ------------------------------------------------------------------------
 
     def _begin_waiting(self) -> None:
-        """Begin queued requests while the slice lasts, at least one of each queue; the rest in later turns."""
+        """Begin queued requests while the slice lasts, at least one of each queue that may begin; the rest in later turns."""
         workers = self._service.workers
         self._is_turn_due = False
         for line in (self._quick, self._others):
@@ -188,26 +188,26 @@ class Front:
         self._service.workers.run_next(self._begin_waiting)
 
     def _may_begin(self, line: _Line) -> bool:
-        """True if the queue has requests, and few enough are in work; the quick queue has no limit."""
+        """True if `line` has requests and, unless it is the quick one, fewer than `IN_WORK_MAX` have given way."""
         has_more = line.arrived or line.prepared
         return bool(has_more) and (line is self._quick or self._service.workers.count_left() < IN_WORK_MAX)
 
     def _serve(self, line: _Line) -> None:
-        """Prepare and run queued requests while the slice lasts; if one gives way, other workers run the rest."""
+        """In a worker: prepare requests of `line`, and run calls while the slice lasts. Other workers serve it meanwhile."""
         self._prepare_some(line)
         self._service.run_while_there_is_time(line.prepared)
 
     @staticmethod
     def _prepare_some(line: _Line) -> None:
-        """Prepare some queued requests; a separate function for the same reason as `_sort_out`."""
+        """Prepare some requests of `line`; a separate function so that its variables are freed before calls run."""
         arrived, prepared = line.arrived, line.prepared
         while arrived and len(prepared) < PREPARED_TOGETHER:
             prepare, request, respond = arrived.popleft()
             if request.is_abandoned:
-                respond(500, b"")  # the client has left
+                respond(500, b"")  # the client has left: the request only ends
                 continue
             call = prepare(request, respond)
             if call is not None:
                 prepared.append(call)
             if len(request.body) > QUICK_BYTES:
-                break  # a large body takes thirty times as much memory when decoded
+                break  # run this one first: decoded, a large body takes thirty times as much memory

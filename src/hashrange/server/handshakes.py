@@ -1,9 +1,10 @@
 """How does a connection get TLS without delaying others? Records of all handshakes wait in one queue, served for 2 ms per turn.
 
 The signature of a handshake takes 1 to 6 ms of CPU, cannot be interrupted, and costs a client nothing. So until its
-handshake is done, a connection's input stops here. TLS gets it one record at a time, for a limited time in each turn of
-the loop. A connection's next record follows a turn later, so that no record behind the handshake's last one is passed
-on before the connection has its transport. Afterwards TLS reads from the socket directly. This file must not know HTTP.
+handshake is done, a connection's input is kept here, and passed to TLS one record at a time, for a limited time in each
+turn of the loop. A connection's next record follows a turn later, so that no record behind the handshake's last one
+reaches TLS before the Connection has its transport. Afterwards TLS reads from the socket directly. This file must not
+know HTTP.
 """
 
 import asyncio
@@ -22,9 +23,9 @@ from hashrange.server.tls_sending import TlsProtocol
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 """Longest time until a client's first record is complete, and again from the start of TLS to the handshake's end."""
 TLS_END_SECONDS_MAX = 1.0
-"""Longest time that a client may take to end TLS after the server has; clients with idle connections never do."""
+"""Longest wait for the client to end TLS after the server has ended it; clients with idle connections never do."""
 SLICE_SECONDS_MAX = 0.002
-"""After this long in a turn, no further record is passed to TLS."""
+"""Time for handshakes in one turn: after it, no further record is passed to TLS."""
 RECORD_TYPES = frozenset((20, 21, 22, 23))
 """Possible first bytes of a TLS record (RFC 8446, 5.1)."""
 RECORD_HEAD_BYTES = 5
@@ -33,7 +34,7 @@ _log = logging.getLogger("hashrange.server")
 
 
 class Handshake(asyncio.Protocol):
-    """Protocol of one connection until its TLS handshake is done."""
+    """asyncio protocol of one connection's socket until its TLS handshake is done."""
 
     __slots__ = (
         "_connection",
@@ -73,7 +74,7 @@ class Handshake(asyncio.Protocol):
         self._handshakes.admit(self)
 
     def data_received(self, data: bytes) -> None:
-        """Keep the client's bytes, and queue once they hold a complete record."""
+        """Keep the client's bytes; queue this handshake once they hold a complete record. Close if memory is used up."""
         self._received += data
         if self._share.count(len(self._received)):
             self._look()
@@ -81,7 +82,7 @@ class Handshake(asyncio.Protocol):
             self.end()
 
     def eof_received(self) -> bool:
-        """The client has ended its input: process that after earlier records."""
+        """The client has ended its input: close at once if TLS has not begun, else after the records received before."""
         self._has_ended = True
         if self._task is None:
             return False
@@ -97,7 +98,7 @@ class Handshake(asyncio.Protocol):
     # --- turns ----------------------------------------------------------------------------------
 
     def take_turn(self) -> None:
-        """Begin TLS, or pass one record to it."""
+        """Begin TLS, or pass one record to it, or close if no record is left and the client has ended its input."""
         if self._transport.is_closing() or self._transport.get_protocol() is not self:
             return  # the connection is gone, or its handshake is done
         if self._task is None:
@@ -119,7 +120,7 @@ class Handshake(asyncio.Protocol):
             self._task.cancel()
 
     def _look(self) -> None:
-        """With a complete record, or the end of input, pause reading and queue; otherwise read from the client."""
+        """After a complete record or the end of input, pause reading and queue this handshake; otherwise resume reading."""
         if self._transport.is_closing():
             return
         if self._has_ended or record_bytes(self._received):
@@ -136,7 +137,7 @@ class Handshake(asyncio.Protocol):
         loop.call_soon(self._come_between)
 
     async def _shake_hands(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Do the TLS handshake, then hand over the connection. Raises OSError if the handshake fails."""
+        """Do the TLS handshake, then hand the socket over to TLS and the Connection. Raises OSError if the handshake fails."""
         self._connection = Connection(self._handshakes.connections)
         transport = await loop.start_tls(
             self._transport,
@@ -150,7 +151,7 @@ class Handshake(asyncio.Protocol):
             self._hand_over(transport)
 
     def _come_between(self) -> None:
-        """Replace TLS, which has just become the socket's protocol; TLS starts in the next turn, before `_look`."""
+        """Replace TLS, which `start_tls` has just made the socket's protocol. TLS starts next turn, before `_look` runs."""
         protocol = self._transport.get_protocol()
         if protocol is self:  # the handshake was ended before TLS began
             return
@@ -172,12 +173,12 @@ class Handshake(asyncio.Protocol):
         self._share.count(len(received))
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
-        """The handshake is done: TLS reads the bytes received already, then from the socket."""
+        """The handshake is done: pass TLS the bytes received already; from now on it reads from the socket."""
         assert self._connection is not None
         assert self._tls is not None
         self._leave()
         if not self._has_ended:
-            self._transport.pause_reading()  # buffered and other protocols must not be exchanged while reading
+            self._transport.pause_reading()  # a buffered protocol must not replace another kind while reading
         self._transport.set_protocol(TlsProtocol(self._tls, self._connection, (transport, self._transport)))
         if not self._has_ended:
             self._transport.resume_reading()
@@ -188,7 +189,7 @@ class Handshake(asyncio.Protocol):
             self._transport.close()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
-        """Clean up after the handshake. Drop the task, whose exception refers to this object."""
+        """The task has ended: close the connection unless it was handed over. Drop the task: its exception refers to `self`."""
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is None and self._connection is None and not task.cancelled():
@@ -196,7 +197,7 @@ class Handshake(asyncio.Protocol):
         if error is not None and not isinstance(error, OSError):
             _log.error("a TLS handshake met an error of ours; please report it", exc_info=error)
         if self._connection is not None:
-            self._connection.reading.close()  # its `connection_lost` is never called
+            self._connection.reading.close()  # `Connection.connection_lost`, which would do this, is never called
         self._transport.abort()
 
     def _leave(self) -> None:
@@ -205,7 +206,7 @@ class Handshake(asyncio.Protocol):
 
 
 class Handshakes:
-    """All connections whose handshake is not done, and the queue of those with a complete record."""
+    """All handshakes that are not done, and the queues of those that have a complete record."""
 
     __slots__ = (
         "_all",
@@ -227,7 +228,7 @@ class Handshakes:
         """Handshakes without a complete first record, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
         self._new: deque[Handshake] = deque()
-        """Queued handshakes that have not begun, served after `_begun`: otherwise a whole crowd would be late."""
+        """Queued handshakes that have not begun, served after `_begun`: otherwise, of many together, all would end late."""
         self._is_turn_due = False
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -236,7 +237,7 @@ class Handshakes:
         self._call_later = loop.call_later
 
     def admit(self, handshake: Handshake) -> None:
-        """Add a handshake. With too many connections of all kinds, end the handshake that has been silent longest."""
+        """Add a handshake. If all connections, also refused ones, are too many, end the one that has been silent longest."""
         self._all.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections
@@ -264,12 +265,12 @@ class Handshakes:
         self._ask_loop()
 
     def stop(self) -> None:
-        """End all handshakes."""
+        """The server stops: end all handshakes that are not done."""
         for handshake in list(self._all):
             handshake.end()
 
     def turn(self) -> None:
-        """Serve queued handshakes while time lasts: at least one that has begun, and one that has not."""
+        """Serve queued handshakes for `SLICE_SECONDS_MAX`: at least one that has begun, and one that has not."""
         self._is_turn_due = False
         monotonic = self.connections.monotonic
         ends_seconds = monotonic() + SLICE_SECONDS_MAX
@@ -290,7 +291,7 @@ class Handshakes:
 
 
 def record_bytes(received: bytearray) -> int:
-    """Size of the first record with its head; 0 while it is incomplete.
+    """Size in bytes of the first record with its head; 0 while it is incomplete.
 
     Bytes that begin no record count as one record, which TLS refuses.
     """

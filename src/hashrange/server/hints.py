@@ -1,6 +1,6 @@
-"""How does the operator learn of clients that were pointed here by mistake? By hints in the log, each given once.
+"""How does the operator learn of clients that use this server by mistake? By hints in the log, each given once.
 
-Some clients speak HTTPS to the plain port; others send the requests of every service that they use.
+Some clients speak HTTPS to an HTTP port; others send the requests for every AWS service that they use.
 """
 
 import logging
@@ -19,15 +19,15 @@ _signed_service = re.compile(rb"Credential=[^/,\s]+/[0-9]+/[^/,\s]*/([a-z0-9-]{1
 
 
 class OtherServiceHint:
-    """Logs once for each other service that its requests are not answered here."""
+    """Logs, once for each AWS service that is not served here, that its requests are refused."""
 
     def __init__(self, served: Collection[str]) -> None:
-        """`served`: signing names of the services that are answered here."""
+        """`served`: signing names of the services that are served here."""
         self._served = frozenset(served)
         self._given: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> None:
-        """Log a hint if the refused `request` was signed for another service."""
+        """Log a hint if the refused `request` was signed for a service that is not served here."""
         found = _signed_service(request.header(b"authorization") or b"")
         if found is None or len(self._given) >= HINTS_MAX:
             return

@@ -1,10 +1,10 @@
-"""When are requests answered? Once per turn of the loop, those of many connections together, stage by stage.
+"""When are requests answered? Once per turn of the event loop, the requests of many connections together, stage by stage.
 
 All input that one pass over the sockets brings is parsed, then authenticated and decoded, then run, then answered. Each
-stage finds its code in the processor's caches from the request before, which saves a tenth to a fifth of all CPU. The
-only connection of a server is answered at once. New connections are answered after known ones, and connections whose
-last reply was large after these: a hundred requests for 1 MB each take half a second. Long reads come last: a hundred
-take 50 ms. Measurements: docs/adr/0019-turns.md.
+stage finds its code in the processor's caches from the request before, which saves a tenth to a fifth of all CPU. If
+only one connection is open, it is answered at once. Connections that have had no reply yet are answered after the
+others, then connections whose last reply was large (a hundred replies of 1 MB take half a second), then long reads,
+those of more than `PIECE_BYTES` (a hundred take 50 ms). Measurements: docs/adr/0019-turns.md.
 """
 
 from collections import deque
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hashrange.server.outgoing import Outgoing
 
 GROUP_MAX = 16
-"""Requests that go through the stages together: more would delay the first, and their data would fill caches."""
+"""Inputs that are parsed, then answered, as one group: more would delay the first, and their data fill the caches."""
 TURN_SECONDS_MAX = 0.005
-"""Longest time per turn, because the loop has other callbacks; the rest continues in the next turn."""
+"""Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
 Respond = Callable[..., None]
 """respond(status, body, content_type=None, extra=b"", used=""): answers the one request that it was passed with.
@@ -46,7 +46,7 @@ NONE, SMALL, LARGE = LastReply.NONE, LastReply.SMALL, LastReply.LARGE
 
 
 class AnsweredConnection(Protocol):
-    """The members of a connection that are needed to answer its requests."""
+    """The members of a connection that this package needs to answer its requests."""
 
     last_reply: LastReply
 
@@ -60,7 +60,7 @@ class AnsweredConnection(Protocol):
 
     @property
     def respond(self) -> Respond:
-        """The function that answers the request in work."""
+        """The function that answers the request that `take` returned last."""
 
     def receive(self, data: bytes) -> None:
         """Parse bytes that the client has sent."""
@@ -72,10 +72,10 @@ class AnsweredConnection(Protocol):
         """End the connection after an internal error."""
 
     def take(self) -> HttpRequest | None:
-        """Put the next request in work and return it; None while another one is in work, or if none is complete."""
+        """Return the next request to answer; None if none is complete, or if another is still being answered or sent."""
 
     def drop_request(self) -> None:
-        """Drop the request in work without an answer, because the client has left."""
+        """Drop the request that `take` returned last without an answer, because the client has left."""
 
 
 class Incoming:
@@ -105,9 +105,9 @@ class Incoming:
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._waiting: deque[tuple[AnsweredConnection, bytes | None]] = deque()
         self._long: dict[AnsweredConnection, list[bytes | None]] = {}
-        """Long reads, begun or not, and the input behind them. Their connections are not read until all is parsed."""
+        """Connections with long reads, not parsed yet or in part, and their input. They are not read until all is parsed."""
         self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
-        """Requests of new connections, answered after those of known ones."""
+        """Requests of connections that have had no reply yet, answered after those of the other connections."""
         self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of connections whose last reply was large, answered after all others."""
         self._is_turning = False
@@ -119,7 +119,7 @@ class Incoming:
         self._call_soon = loop.call_soon
 
     def add(self, connection: AnsweredConnection, data: bytes | None, *, is_long: bool = False) -> None:
-        """Queue `data`, to be parsed and its requests answered; at once if no other connection is open.
+        """Queue `data`, to be parsed and answered at the end of the turn; at once if no other connection is open.
 
         Empty data: only look for requests or, with `is_long`, continue a long read. None: the client's input has ended.
         """
@@ -140,12 +140,12 @@ class Incoming:
         return len(self._waiting)
 
     def drain(self) -> None:
-        """Answer all received input now."""
+        """Process all queued input now; does nothing if called while `turn` runs."""
         while self._has_more() and not self._is_turning:
             self.turn()
 
     def turn(self) -> None:
-        """Process input until none waits or, on a loop, the time of this turn is over."""
+        """Process queued input until none is left or, with a loop, `TURN_SECONDS_MAX` is over; then flush the replies."""
         call_soon = self._call_soon
         ends_seconds = self._monotonic() + TURN_SECONDS_MAX if call_soon is not None else inf
         self._is_turning = self._is_due = True
@@ -164,7 +164,7 @@ class Incoming:
         return bool(self._waiting or self._new or self._dear or self._long)
 
     def _go_round(self, ends_seconds: float) -> None:
-        """Process groups until `ends_seconds`; at least one request each of `_new` and `_dear`, and one long read."""
+        """Process the queues in order until `ends_seconds`, of each at least one group, request or connection's long read."""
         monotonic = self._monotonic
         waiting = self._waiting
         while waiting:
@@ -187,7 +187,7 @@ class Incoming:
                 break
 
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
-        """Parse the input of some connections. Answer requests of those whose last reply was small; queue others."""
+        """Parse the input of some connections. Answer requests if the connection's last reply was small; queue the others."""
         for connection, data in group:
             if data:
                 try:

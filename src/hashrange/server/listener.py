@@ -23,12 +23,12 @@ from hashrange.settings import Settings, SettingUnusable
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
-"""Longest time that open requests may take after the server was asked to stop."""
+"""Longest time that open requests may take after the server was asked to stop; then their connections are aborted."""
 STOP_LOOK_SECONDS = 0.005
 BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
-"""Bytes that the kernel keeps of a connection that is not read; they take twice as much memory. By default it keeps
-6 MB, and closing a hundred such connections takes 0.15 s."""
+"""Received bytes that the kernel keeps for a connection that the server does not read, in twice as much memory. By
+default it keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
 
 
 class TlsFilesError(SettingUnusable):
@@ -36,11 +36,11 @@ class TlsFilesError(SettingUnusable):
 
 
 class ListenError(HashrangeError):
-    """The server cannot listen on its address; the message names it, the reason and the remedy."""
+    """The server cannot listen on its address; the message names the address, the reason and the remedy."""
 
 
 class Secrets(NamedTuple):
-    """Credentials and TLS context, read from the settings' files before anything is opened."""
+    """Credentials and TLS context, read from the settings' files before the store is opened; None for each not set."""
 
     credentials: Mapping[str, Credential] | None
     tls: ssl.SSLContext | None
@@ -70,7 +70,7 @@ class Server:
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self) -> str:
-        """Listen; return the endpoint's URL. Raises ListenError if it cannot listen on the address."""
+        """Listen, and start sweep and jobs; return the endpoint's URL. Raises ListenError if the address cannot be used."""
         settings = self.settings
         loop = asyncio.get_running_loop()
         self.connections.take_turns(loop)
@@ -83,7 +83,7 @@ class Server:
             self._listener = await loop.create_server(
                 protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
-        except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot carry
+        except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot represent
             raise ListenError(listen_failure(settings, error)) from error
         try:
             for listening in self._listener.sockets:
@@ -91,14 +91,14 @@ class Server:
             self._turn()
             self.service.start_jobs()
         except BaseException:
-            await self.stop()  # a loop with an open listener would not close
+            await self.stop()  # otherwise the listener would keep the event loop from closing
             raise
         port = self._listener.sockets[0].getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
 
     async def stop(self) -> None:
-        """Accept nothing more, answer open requests, and close all connections; the store stays open.
+        """Accept nothing more, answer open requests, close all connections, and stop the jobs; the store stays open.
 
         Requests that take longer than STOP_SECONDS_MAX are abandoned.
         """
@@ -120,7 +120,7 @@ class Server:
         self.service.workers.abandon()
 
     def _turn(self) -> None:
-        """Sweep the connections, and schedule the next sweep."""
+        """Sweep the connections, and schedule the next sweep. Without connections, collect garbage."""
         has_more = self.connections.sweep()
         if not self.connections.open:
             collector.look_at_all()
@@ -128,7 +128,7 @@ class Server:
 
 
 def bound_receive_buffer(descriptor: int) -> None:
-    """Set a listening socket's receive buffer, which its connections inherit."""
+    """Set a listening socket's receive buffer to `RECEIVE_BUFFER_BYTES`; accepted connections inherit it."""
     with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
@@ -139,7 +139,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
         return None
 
     def refuse_passphrase() -> str:
-        """Refuse a locked key: otherwise OpenSSL asks for the passphrase on the terminal, and a service would wait."""
+        """Raise TlsFilesError for a locked key: OpenSSL would ask for the passphrase on the terminal, and wait."""
         raise TlsFilesError(
             f"the private key {settings.tls_key} is locked with a passphrase, which a server cannot be told."
             f" Unlock it: openssl pkey -in {settings.tls_key} -out unlocked.pem."
@@ -158,7 +158,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
 
 
 def listen_failure(settings: Settings, error: OSError | UnicodeError) -> str:
-    """Why the server could not listen, and the remedy."""
+    """Message of a ListenError: why the server could not listen, and the remedy."""
     address = f"{settings.host}:{settings.port}"
     if isinstance(error, UnicodeError):
         return f"the server cannot listen on {address}: that is no name of a host. Mend --host."

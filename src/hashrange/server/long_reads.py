@@ -1,19 +1,19 @@
-"""How much of long requests is read in one turn? 2 MB over all connections; the rest stays in the sockets for later turns.
+"""How much of long requests is read in one turn? About 2 MB over all connections; the rest stays in the sockets for later turns.
 
 One pass over the sockets reads up to 256 KB of each readable one: 300 clients that send 400 KB each hold the loop
-80 ms, mostly to allocate memory. So this file remembers connections that have ever sent a long read. Once one pass has
-read 2 MB of them, the server stops reading from all of them; in each later turn it reads from eight of them again, in
-the order of their last reads. Other connections are read meanwhile. Of a new connection, the first read takes only a
-piece (`first_read.py`). This file must not know sockets or requests.
+80 ms, mostly to allocate memory. So this file remembers connections that have ever sent a long read (more than
+`reading.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from them,
+and in each later turn releases eight, in the order of their last long reads. Other connections are read meanwhile. The
+first read of a new connection takes only a piece (`first_read.py`). This file must not know sockets or requests.
 """
 
 from collections.abc import Callable
 from typing import Protocol
 
 TURN_BYTES = 2 * 1024 * 1024
-"""Bytes of long reads in one turn after which their connections are held: some 2 ms."""
+"""Bytes of long reads in one turn, read in some 2 ms, after which all connections that send long reads are held."""
 RELEASED_TOGETHER = 8
-"""Held connections that are read again in each later turn; they bring at most 2 MB."""
+"""Number of held connections that are read again in each later turn; they bring at most 2 MB."""
 
 
 class Sender(Protocol):
@@ -27,16 +27,16 @@ class Sender(Protocol):
 
 
 class LongReads:
-    """Connections that have sent long reads, and the bytes of long reads in this turn."""
+    """The connections that have sent long reads, held or not, and the bytes of long reads in this turn."""
 
     __slots__ = ("_call_soon", "_held", "_is_turn_due", "_listened", "_turn_bytes", "_turn_bytes_max")
 
     def __init__(self, turn_bytes: int = TURN_BYTES) -> None:
-        """No connection is held before `take_turns` is called."""
+        """`turn_bytes`: the limit for one turn. No connection is held before `take_turns` is called."""
         self._turn_bytes_max = turn_bytes
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._listened: dict[Sender, None] = {}
-        """Connections that are not held, by their last long reads, the latest last."""
+        """Connections that have sent long reads and are not held, in order of their last long reads, the latest last."""
         self._held: dict[Sender, None] = {}
         self._turn_bytes = 0
         self._is_turn_due = False
@@ -46,7 +46,7 @@ class LongReads:
         self._call_soon = call_soon
 
     def note(self, sender: Sender, size_bytes: int) -> None:
-        """Count a long read. If this turn has brought too much, hold all senders of long reads."""
+        """Count a long read of `sender`. If the long reads of this turn reach the limit, hold all their senders."""
         if self._call_soon is None:
             return
         self._turn_bytes += size_bytes
@@ -73,7 +73,7 @@ class LongReads:
             self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """A new turn has begun: read from some of the held connections again."""
+        """A new turn has begun: count from 0, and read from `RELEASED_TOGETHER` of the held connections again."""
         self._is_turn_due = False
         self._turn_bytes = 0
         for _ in range(min(RELEASED_TOGETHER, len(self._held))):

@@ -13,7 +13,7 @@ from hashrange.wire.http import HttpReply
 HELD_MAX = 16
 HELD_SECONDS_MAX = 0.0005
 LARGE_BYTES = 64 * 1024
-"""A body of at least this size is written at once: too large to hold in memory, or to copy behind its head."""
+"""A reply's body of at least this size is written at once: too large to hold, or to copy behind the reply's head."""
 
 
 class Outgoing:
@@ -31,7 +31,7 @@ class Outgoing:
         self._call_soon = loop.call_soon
 
     def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
-        """Write `reply` soon, after earlier replies; at once if its connection is the only one."""
+        """Write `reply` by the end of the turn, after earlier replies; at once if it is large, or `is_alone` (no other client)."""
         head, body = reply
         held = self._held
         if len(body) >= LARGE_BYTES:

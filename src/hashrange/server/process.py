@@ -1,4 +1,4 @@
-"""Which event loop runs a server, and which signals stop it? The fastest; SIGTERM and SIGINT."""
+"""Which event loop runs a server, and which signals stop it? The fastest one available; SIGTERM and SIGINT."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
-    """Run on uvloop if it is available (it does not exist on Windows), else on asyncio's own loop."""
+    """Run `main` on uvloop if it is installed (it does not exist on Windows), else on asyncio's own loop."""
     try:
         import uvloop  # noqa: PLC0415 - absent on Windows
     except ImportError:
@@ -19,7 +19,7 @@ def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
 
 @contextlib.contextmanager
 def handled_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """SIGTERM and SIGINT call `stop` in this context; by plain handlers where loops take none (Windows)."""
+    """Inside this `with` block SIGTERM and SIGINT call `stop`, by `signal.signal` if the loop cannot (on Windows)."""
     names = (signal.SIGTERM, signal.SIGINT)
     try:
         for name in names:

@@ -19,6 +19,8 @@ STALL_SECONDS_MAX = 2.0
 MEMORY_WAIT_SECONDS_MAX = 5.0
 """Longest time that a large body waits for memory; then its client gets 503 and may try again later."""
 IDLE_SECONDS_MAX = 600.0
+LEFT_SECONDS_MAX = 10.0
+"""Longest time that a client that has ended its input waits for a reply; then it is taken for one that has left."""
 WRITE_SECONDS_MAX = 60.0
 """Longest time that a client may leave a reply unread."""
 LINGER_SECONDS = 2.0

@@ -29,6 +29,11 @@ class Call(msgspec.Struct, gc=False, eq=False):
     is_explained: bool
     """True once the slow path has read the request leniently and found no fault in its form that it can word."""
 
+    @property
+    def is_abandoned(self) -> bool:
+        """True if the client has left, so that a read need not go on."""
+        return False
+
     def done(self, reply: Reply | None) -> None:
         """Write the reply of an operation that succeeded; None if it has no output. May give way."""
         raise NotImplementedError

@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from hashrange.service.workers import Workers
+from hashrange.errors import Abandoned
+from hashrange.service.workers import Abandonable, Workers
 
 T = TypeVar("T")
 WhenEnded = Callable[[Any, BaseException | None], None]
@@ -19,11 +20,18 @@ WhenEnded = Callable[[Any, BaseException | None], None]
 class Driver:
     """Steps a coroutine that has suspended, until it ends; then calls `ended` exactly once."""
 
-    __slots__ = ("coroutine", "ended", "workers")
+    __slots__ = ("call", "coroutine", "ended", "workers")
 
     def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], waits_for: object, ended: WhenEnded, workers: Workers
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        waits_for: object,
+        ended: WhenEnded,
+        workers: Workers,
+        call: Abandonable | None = None,
     ) -> None:
+        """`call`: of a read, which raises Abandoned where it suspends or gives way once its client has left."""
+        self.call = call
         self.coroutine = coroutine
         self.ended = ended
         self.workers = workers
@@ -44,8 +52,18 @@ class Driver:
 
     def step(self) -> None:
         """Run until the coroutine suspends or ends."""
+        call = self.call
         try:
-            waits_for = self.coroutine.send(None)
+            if call is None:
+                waits_for = self.coroutine.send(None)
+            elif call.is_abandoned:
+                waits_for = self.coroutine.throw(Abandoned())
+            else:
+                self.workers.watch(call)
+                try:
+                    waits_for = self.coroutine.send(None)
+                finally:
+                    self.workers.watch(None)
         except StopIteration as stop:
             self.ended(stop.value, None)
         except BaseException as error:  # noqa: BLE001 - the service decides what each error means

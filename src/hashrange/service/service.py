@@ -133,8 +133,11 @@ class Service:
     def _begin(self, call: Call) -> None:
         """Run a call's operation; on the embedded store it ends at its first step."""
         operation = call.operation
+        is_long_read = not operation.is_quick and operation.only_reads(call.request)
         soon: Any
         try:
+            if is_long_read:
+                self.workers.watch(call)
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
@@ -142,7 +145,7 @@ class Service:
                 soon = operation.run(call.scope, call.request, meter)
             if soon.__class__ is CoroutineType:
                 waits_for = soon.send(None)
-                Driver(soon, waits_for, partial(self._end, call), self.workers)
+                Driver(soon, waits_for, partial(self._end, call), self.workers, call if is_long_read else None)
                 return
             reply = soon
         except StopIteration as stop:
@@ -150,6 +153,9 @@ class Service:
         except Exception as error:  # noqa: BLE001 - the one place that handles what operations raise
             self._refuse(call, error)
             return
+        finally:
+            if is_long_read:
+                self.workers.watch(None)
         self._succeed(call, reply)
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:

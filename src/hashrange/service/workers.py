@@ -10,11 +10,12 @@ always the same order. This file must not know what the work is. Measurements: d
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
 from hashrange.clock import Clock
+from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES
 from hashrange.service import collector
@@ -31,16 +32,26 @@ LARGE_WAITING_MAX = 64
 IDLE_WORKERS_MAX = 4
 
 
+class Abandonable(Protocol):
+    """A call that need not go on once its client has left."""
+
+    @property
+    def is_abandoned(self) -> bool:
+        """True if the client has left."""
+
+
 class Worker(greenlet):
     """A greenlet that runs one piece of work after the other."""
 
-    __slots__ = ("failure", "large_bytes", "workers")
+    __slots__ = ("call", "failure", "large_bytes", "workers")
 
     def __init__(self, workers: "Workers") -> None:
         super().__init__(self._serve, workers.hub)
         self.workers = workers
         self.large_bytes = 0
         """Size of the worker's largest piece, if it is large; else 0."""
+        self.call: Abandonable | None = None
+        """The read that the worker runs, if it may be ended where it gives way."""
         self.failure: Exception | None = None
         """Error of the work, until `_enter` takes it: it may keep much memory alive."""
         self.switch()
@@ -111,6 +122,12 @@ class Workers:
         self._next.append(work)
         self._call_turn()
 
+    def watch(self, call: Abandonable | None) -> None:
+        """Until the next call of this method, end what the current worker runs once the client of `call` has left."""
+        current = getcurrent()
+        if current.__class__ is Worker:
+            current.call = call
+
     def begin_turn(self) -> None:
         """Start the slice that the requests of this turn of the loop share."""
         self._ends_seconds = self._monotonic() + SLICE_SECONDS
@@ -166,10 +183,14 @@ class Workers:
             self._leave(worker, self._left)
             return
         self._count_waiting(1)
-        self._leave(worker, self._left)
-        while not worker.large_bytes and self._large_bytes and self._large_bytes + size_bytes > LARGE_TOGETHER_BYTES:
-            self._leave(worker, self._queued)
-        self._count_waiting(-1)
+        try:
+            self._leave(worker, self._left)
+            while (
+                not worker.large_bytes and self._large_bytes and self._large_bytes + size_bytes > LARGE_TOGETHER_BYTES
+            ):
+                self._leave(worker, self._queued)
+        finally:
+            self._count_waiting(-1)
         if not self._large_bytes:
             self._collects = collector.pause_collector()
         worker.large_bytes += more_bytes
@@ -180,11 +201,13 @@ class Workers:
         self.is_crowded = self._large_waiting >= LARGE_WAITING_MAX
 
     def _leave(self, worker: Worker, line: deque[Any]) -> None:
-        """Make the worker wait in `line`."""
+        """Make the worker wait in `line`. Raises Abandoned if it runs a read whose client has left meanwhile."""
         line.append(worker)
         self._call_turn()
         steps.note_way_given()
         self.hub.switch(False)
+        if worker.call is not None and worker.call.is_abandoned:
+            raise Abandoned
 
     # --- turns ----------------------------------------------------------------------------------
 

@@ -86,6 +86,19 @@ def test_a_request_in_work_has_no_deadline(front: FrontEnd) -> None:
     assert reply(transport.take()).status == 200
 
 
+def test_a_client_that_ended_its_input_waits_for_so_long(front: FrontEnd) -> None:
+    """It may have left: with TCP, nobody can tell before a reply is sent."""
+    connection, transport = front.connect()
+    connection.data_received(front.request(operation="PutItem"))
+    connection.eof_received()
+    front.clock.advance_all(slow_clients.LEFT_SECONDS_MAX - 1)
+    front.connections.sweep()
+    assert not transport.is_aborted
+    front.clock.advance_all(2)
+    front.connections.sweep()
+    assert transport.is_aborted
+
+
 @pytest.mark.parametrize("way", ["sweep", "stop"])
 def test_many_connections_are_ended_in_several_turns(
     front: FrontEnd, way: str, monkeypatch: pytest.MonkeyPatch

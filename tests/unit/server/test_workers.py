@@ -370,3 +370,100 @@ def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> N
         assert counts[-1] == [1, 1, 1]
     finally:
         steps._look, steps._queue = before
+
+
+@pytest.fixture
+def slow_front(turns: Turns) -> Iterator[tuple[FrontEnd, list[str]]]:
+    """A front whose operations take five slices, noting each: a read, a write, and an operation that may be either."""
+    before = steps._look, steps._queue
+    noted: list[str] = []
+
+    async def slow(scope: Scope, request: EchoRequest) -> Reply:
+        for number in range(5):
+            noted.append(f"{request.TableName} {number}")
+            front.clock.advance_all(SLICE_SECONDS)
+            spend_decoding(LARGE_PIECE_BYTES)
+            look()
+        return {}
+
+    async def suspended(scope: Scope, request: EchoRequest) -> Reply:
+        await PAUSE
+        return await slow(scope, request)
+
+    async def suspending(scope: Scope, request: EchoRequest) -> Reply:
+        for number in range(5):
+            noted.append(f"{request.TableName} {number}")
+            await PAUSE
+        return {}
+
+    front = FrontEnd(
+        operations={
+            "Query": Operation("Query", EchoRequest, suspended),
+            "BatchGetItem": Operation("BatchGetItem", EchoRequest, suspending),
+            "BatchWriteItem": Operation("BatchWriteItem", EchoRequest, suspending, writes=True),
+            "Scan": Operation("Scan", EchoRequest, slow),
+            "PutItem": Operation("PutItem", EchoRequest, slow, writes=True),
+            "ExecuteStatement": Operation(
+                "ExecuteStatement",
+                EchoRequest,
+                slow,
+                writes=True,
+                is_read=lambda request: request.TableName == "select",
+            ),
+        }
+    )
+    loop: Any = turns
+    front.connections.take_turns(loop)
+    front.service.take_turns(loop)
+    yield front, noted
+    steps._look, steps._queue = before
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "slices"),
+    [
+        ("Scan", "a", 1),
+        ("Query", "a", 1),
+        ("BatchGetItem", "a", 1),
+        ("BatchWriteItem", "a", 5),
+        ("PutItem", "a", 5),
+        ("ExecuteStatement", "select", 1),
+        ("ExecuteStatement", "insert", 5),
+    ],
+)
+def test_a_read_ends_where_it_gives_way_once_its_client_has_left(
+    slow_front: tuple[FrontEnd, list[str]],
+    turns: Turns,
+    operation: str,
+    name: str,
+    slices: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    front, noted = slow_front
+    connection, _ = front.connect()
+    connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode(), operation))
+    while not noted:
+        turns.turn()
+    connection.connection_lost(None)
+    while turns.due:
+        turns.turn()
+    assert noted == [f"{name} {number}" for number in range(slices)]
+    assert caplog.records == []
+    workers = front.service.workers
+    assert (workers._large_bytes, workers._large_waiting, workers.count_left()) == (0, 0, 0)
+
+
+def test_what_a_worker_runs_next_is_not_ended_with_it(slow_front: tuple[FrontEnd, list[str]], turns: Turns) -> None:
+    front, noted = slow_front
+    for name, operation in (("left", "Scan"), ("stays", "PutItem"), ("reads", "Scan")):
+        connection, transport = front.connect()
+        connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode(), operation))
+        if name == "left":
+            while not noted:
+                turns.turn()
+            connection.connection_lost(None)
+        while turns.due:
+            turns.turn()
+    assert [one.split()[0] for one in noted].count("stays") == 5
+    assert [one.split()[0] for one in noted].count("reads") == 5
+    assert len(replies(transport.take())) == 1

@@ -49,7 +49,7 @@ class ExecuteStatementRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Meter) -> Soon[Reply]:
-    """Return the page of a SELECT, or the item that RETURNING requests."""
+    """Execute the statement; the reply holds the page of a SELECT, or the item that RETURNING requests."""
     parameters = request.Parameters
     statement = compile_statement(request.Statement, parameters)
     if statement.kind != "SELECT":
@@ -83,7 +83,7 @@ def _item_reply(
 async def _select_page(
     scope: Scope, request: ExecuteStatementRequest, access: AccessPath, values: dict[str, Value], meter: Meter
 ) -> Reply:
-    """One page of a SELECT that is no lookup."""
+    """Read one page of a SELECT that is no lookup; the reply has a NextToken if more follows."""
     table = access.table
     start = None
     if request.NextToken is not None:
@@ -122,5 +122,6 @@ OPERATION = Operation(
     capacity="one",
     tables=lambda request: statement_tables((request,)),
     writes=True,
+    is_read=lambda request: is_select_text(request.Statement),
     is_eventual=lambda request: request.ConsistentRead is not True and is_select_text(request.Statement),
 )

@@ -3,6 +3,7 @@
 import logging
 
 from hashrange.errors import (
+    Abandoned,
     ApiError,
     Malformed,
     RequestFault,
@@ -32,6 +33,11 @@ class JsonCall(Call):
     respond: Respond
     status: int = 200
     body: bytes = b""
+
+    @property
+    def is_abandoned(self) -> bool:
+        """True if the client's connection is lost."""
+        return self.http.is_abandoned
 
     def done(self, reply: Reply | None) -> None:
         """Write the reply as JSON."""
@@ -64,7 +70,9 @@ class JsonCall(Call):
 def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
     """Log an internal error under the request's id, which the client gets, and answer 500."""
     request_id = request_id_of(http.number).decode()
-    if isinstance(error, StorageError):
+    if isinstance(error, Abandoned):
+        pass  # nobody receives the reply
+    elif isinstance(error, StorageError):
         _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)
     else:
         _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
