@@ -356,7 +356,10 @@ def test_only_large_bodies_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("suspends", [False, True])
 @pytest.mark.parametrize("refuses", [False, True])
-def test_what_is_large_is_let_go_in_pieces(*, suspends: bool, refuses: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("writes", [False, True])  # a read whose client has left is abandoned
+def test_what_is_large_is_let_go_in_pieces(
+    *, suspends: bool, refuses: bool, writes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def run(scope: Scope, request: EchoRequest) -> Any:
         if suspends:
             await PAUSE
@@ -366,7 +369,7 @@ def test_what_is_large_is_let_go_in_pieces(*, suspends: bool, refuses: bool, mon
 
     freed: list[Any] = []
     monkeypatch.setattr(call, "free_request", freed.append)
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run, writes=writes)})
     small, large = b'{"TableName":"small"}', b'{"TableName":"large"' + b" " * SURELY_QUICK_BYTES + b"}"
 
     async def ask() -> None:

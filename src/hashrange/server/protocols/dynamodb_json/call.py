@@ -1,4 +1,4 @@
-"""How is one call of the JSON protocol answered? Its reply is written as JSON; after an error, its body's first fault is found."""
+"""How is one call of the JSON protocol answered? Its reply is written as JSON; after an error, an earlier fault of its body is looked for."""
 
 import logging
 
@@ -21,7 +21,7 @@ from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import free_request
 
 SURELY_QUICK_BYTES = 8_192
-"""Decoding a body up to this length and checking its signature takes well under a millisecond."""
+"""Longest body that is decoded, and its signature checked, in well under a millisecond."""
 
 _log = logging.getLogger("hashrange.server")
 
@@ -40,13 +40,13 @@ class JsonCall(Call):
         return self.http.is_abandoned
 
     def done(self, reply: Reply | None) -> None:
-        """Write the reply as JSON."""
+        """Write the reply as JSON, and free a large request."""
         self.body = reply_json(reply)
         if len(self.http.body) > SURELY_QUICK_BYTES:
             free_request(self.request)
 
     def refuse(self, error: ApiError) -> None:
-        """Write the error in the operation's wording, or in the older layer's if the request falls back to it."""
+        """Write the error in the operation's wording, or the older layer's if the request falls back. Frees a large request."""
         wording = self.operation.wording
         if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
             wording = "older"
@@ -55,7 +55,7 @@ class JsonCall(Call):
             free_request(self.request)
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
-        """Return the first fault of the request's body."""
+        """Return the error or an earlier fault of the HTTP body; None if the operation is to run again (`Call`)."""
         return first_fault(self, self.http.body, error)
 
     def send(self) -> None:
@@ -63,8 +63,10 @@ class JsonCall(Call):
         self.respond(self.status, self.body)
 
     def fail(self, error: BaseException) -> None:
-        """Log an internal error and answer 500."""
+        """Log an internal error, and answer 500 instead of the reply."""
         fail(self.http, self.respond, error)
+        if self.request is not None and len(self.http.body) > SURELY_QUICK_BYTES:
+            free_request(self.request)
 
 
 def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
