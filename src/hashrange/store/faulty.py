@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 
 class FaultyStore(WrappedStore):
-    """A wrapper of a store whose calls may fail."""
+    """A wrapper of a store; calls that read and write rows may fail."""
 
     def __init__(self, inner: WholeStore, seed: int = 0, busy_probability: float = 0.0) -> None:
         """`busy_probability`: share of calls, drawn from `seed`, that raise StorageBusy."""
@@ -28,7 +28,7 @@ class FaultyStore(WrappedStore):
         self._busy_probability = busy_probability
         self._faults: dict[str, tuple[int, HashrangeError]] = {}
         self.calls: Counter[str] = Counter()
-        """Number of calls of each method."""
+        """Method name → number of calls, those that failed included."""
         self.faults = 0
         """Number of calls that failed."""
         self.catalog = inner.catalog

@@ -12,7 +12,7 @@ Outcomes: a store that loses the reply of a commit finds the outcome by its requ
 exactly once. It raises OutcomeUnknown only if that does not succeed within its time limit.
 
 Errors: besides those named at each method, only `StorageError` (for the operator) and the errors of a plan are raised.
-Writes to an item of a running transaction raise the service's own errors; the embedded store never does.
+Writes to an item of a running transaction raise the service's own errors, which the embedded store never does.
 """
 
 import math
@@ -41,7 +41,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     """Sum of the DynamoDB item sizes of `rows`."""
     last_key: Key | None
-    """Key of the last row if a limit or the rows' length ended the page, even at the span's end; else None."""
+    """Key of the last row, if a limit or the length of the rows ended the page; None if the span ended first."""
 
 
 class TransactionStep(NamedTuple):
@@ -78,7 +78,7 @@ class Transacted(NamedTuple):
 
 
 class TransactionRefused(HashrangeError):
-    """Steps of a transaction refused, so nothing was done. `reasons`: one for each step, None if it did not refuse."""
+    """Steps of a transaction refused, so nothing was done. `reasons`: the error of each step, None for the others."""
 
     def __init__(self, reasons: list[ApiError | None]) -> None:
         super().__init__(reasons)
@@ -90,16 +90,16 @@ class Backfill(NamedTuple):
 
     table: Table
     source_id: bytes
-    """6-byte source id of what is filled."""
+    """6-byte source id of the structure that is filled."""
 
 
 class Backfilled(NamedTuple):
     """The result of one slice of a backfill."""
 
     row_count: int
-    """Items read; some have no entry."""
+    """Items that the slice has read; some may have no index entry."""
     is_complete: bool
-    """True once the backfill has ended: the index is ACTIVE, or deleted."""
+    """True once the backfill has ended: the structure is complete (an index is ACTIVE), or deleted."""
 
 
 class Lease(NamedTuple):
@@ -122,7 +122,7 @@ class Statistics(NamedTuple):
 
 
 class Catalog(Protocol):
-    """The tables, by (account, Region, name). Reads are from memory; writes are compare-and-set, durable like rows.
+    """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set, durable as rows.
 
     The view may be out of date: if other servers change tables, it may lack a new table, or have a deleted one, for a
     while. Changes through this catalog are in its view at once; a refused change updates the view.
@@ -134,11 +134,11 @@ class Catalog(Protocol):
         ...
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
-        """The table, in any state; None if there is none."""
+        """The table with this name, in any state; None if there is none."""
         ...
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
-        """A live, read-only view: name → table."""
+        """A live, read-only view of one account and Region: name → table."""
         ...
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
@@ -150,23 +150,26 @@ class Catalog(Protocol):
         ...
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Refresh the view for these names; True if that added a table to it."""
+        """Refresh the view for these names; True if that added a table to the view."""
         ...
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """Store `make(table_id)` under the next table id; None (nothing done) if its name is taken."""
+        """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken.
+
+        `make` may be called again.
+        """
         ...
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Replace `old` by `new`; False (nothing done) if `old` is no longer what is stored.
+        """Replace the table `old` by `new`; False (nothing done) if the stored table differs from `old`.
 
-        A new, CREATING index has no entries until `Maintenance.backfill` has made them. The entries of an index that is
-        DELETING or removed are deleted in the same commit.
+        A new index (CREATING) has no entries until `Maintenance.backfill` has made them. Entries of an index that is
+        DELETING or missing in `new` are deleted in the same commit.
         """
         ...
 
     async def delete(self, table: Table) -> bool:
-        """Delete the table and all its rows in one commit; False (nothing done) if it is no longer what is stored."""
+        """Delete the table and all its rows in one commit; False (nothing done) if the stored one differs."""
         ...
 
 
@@ -184,11 +187,14 @@ class Store(Protocol):
         ...
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
-        """The row at `key`, or None. `source_id`: 6-byte id of a table or index."""
+        """The row at `key`, or None; may be outdated unless `consistent`. `source_id`: of a table or index, 6 bytes."""
         ...
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
-        """Rows of `span` up to the row that reaches a limit, which is included. Long rows may end a page earlier."""
+        """Rows of `span` up to and including the row that reaches a limit (`limit_bytes`: of item sizes).
+
+        Rows that are long compared with their item sizes may end a page earlier.
+        """
         ...
 
     def mutate(
@@ -209,18 +215,19 @@ class Store(Protocol):
         """Replace the rows of all steps, across tables and partitions, in one commit, or none of them.
 
         Every plan is called with its row as of one point in time; if one refuses, nothing is done and
-        TransactionRefused has all refusals. Next, ValidationException is raised for a transaction of more than 4 MB.
-        Last, TransactionRefused is raised for steps that would make an item collection exceed its limit. A token used
-        before with the same digest, and not expired, makes the call a replay: no plan is called. For another digest
-        IdempotentParameterMismatchException is raised, and TransactionInProgressException while the first use runs.
+        TransactionRefused has all refusals. Next, ValidationException is raised for items of more than 4 MB, or more
+        than 14 MB to commit. Last, TransactionRefused is raised for steps that would make an item collection exceed its
+        limit. A token used before with the same digest, and not expired, makes the call a replay: no plan is called.
+        For another digest IdempotentParameterMismatchException is raised, and TransactionInProgressException while the
+        first use runs.
         """
         ...
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at all these places, in order, as of one point in time.
 
-        After the row that makes the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no row
-        is read: None stands for each. Raises TransactionRefused if a transaction is running on one of them.
+        After the row with which the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no
+        further row is read: None stands for each. Raises TransactionRefused if a transaction is running for a row.
         """
         ...
 
@@ -237,16 +244,16 @@ class RecordPage(NamedTuple):
     """Consecutive records of a shard."""
 
     records: Sequence[tuple[SequenceNumber, bytes]]
-    """Sequence number and record (`tables/stream_records.py`) of each."""
+    """(sequence number, record) of each; `tables/stream_records.py` defines a record's bytes."""
     is_end: bool
-    """True if the shard has no further records."""
+    """True if the shard had no further records when it was read."""
 
 
 class Streams(Protocol):
     """The streams of tables, and their records; as up to date as the catalog. A stream outlives its table by a day."""
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
-        """The stream of that table with that label, even after it has ended; None if there is none."""
+        """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
         ...
 
     def of(self, account: str, region: str) -> Sequence[Stream]:
@@ -262,7 +269,7 @@ class Streams(Protocol):
         ...
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from `first` on, at least one if there is any, until a limit is reached.
+        """Records of a shard from number `first` on, at least one if there is any, until a limit is reached.
 
         Records past their retention are included. The records returned may not be durable yet.
         """
@@ -292,58 +299,58 @@ class Durability(Protocol):
 class Maintenance(Protocol):
     """Work of a store outside of requests, such as filling new indexes and emptying queues; called by jobs.
 
-    With a `lease`, only what falls into its range is handled.
+    A method with a parameter `lease` handles only what falls into the lease's range of hashes.
     """
 
     def lease(self) -> Lease:
-        """The range that this server may maintain now."""
+        """The lease that this server holds now."""
         ...
 
     def backfills(self) -> Sequence[Backfill]:
-        """The backfills in progress, oldest table first."""
+        """The backfills in progress."""
         ...
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Fill what `source_id` names, such as a CREATING index, from the table's next rows, in one commit.
 
-        After the last row the index is ACTIVE. Rows are walked in key order. A write to a row that the walk has passed
-        maintains the index, a write to a later row leaves it alone. So the index always holds exactly the entries of
-        the items that the walk has passed.
+        After the last row the index is ACTIVE (time to live: ENABLED). Rows are walked in key order. A write to a row
+        that the walk has passed maintains the index; a write to a later row does not change the index. So the index
+        always holds exactly the entries of the items that the walk has passed.
         """
         ...
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """Write the delayed index entries of at most `limit_rows` commits that are due, in the order of the commits.
 
-        Returns the seconds of service time until more are due; None if nothing waits.
+        Returns the seconds of service time until more entries are due; None if none wait.
         """
         ...
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
-        """Delete expired items, at most `limit_rows` rows of the queue; each item is checked again first.
+        """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
 
         The deletions have the origin `ttl`; small items may share a commit. Returns the seconds of service time until
-        more are due; None if nothing waits.
+        more items are due; None if none wait.
         """
         ...
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
         """Delete all items of one table (None: of all) that have expired by the service time of the call.
 
-        Ignores the delay of `expire`, and tables whose time to live is not ENABLED. Returns how many items were
-        deleted, not counting those that `expire` deletes meanwhile.
+        The delay with which `expire` deletes items does not count here; tables whose time to live is not ENABLED are
+        left out. Returns how many items were deleted, not counting those that `expire` deletes meanwhile.
         """
         ...
 
     async def tend_streams(self, lease: Lease) -> float | None:
-        """For one stream, replace shards that have been open long enough, and delete those too old to be read.
+        """For one stream, replace shards that have been open long enough, or delete shards too old to be read.
 
         Returns the seconds of service time until there is more to do, 0 if something was done; None without a stream.
         """
         ...
 
     async def split_partitions(self, lease: Lease) -> bool:
-        """Split one partition of a source that has outgrown its partitions; False if there was none."""
+        """Split one partition of a source that has outgrown its partitions; False if there is no such source."""
         ...
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
@@ -351,19 +358,19 @@ class Maintenance(Protocol):
         ...
 
     async def settle(self) -> float:
-        """Merge what writes have left behind, to make reads faster, if no write came since the last call.
+        """Merge old versions of rows away, to make reads faster, if no write came since the last call.
 
         Returns the seconds until the next call. Raises StorageError.
         """
         ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, to be called when a method with a lease has new work, or has it sooner than it returned."""
+        """Register `wake`, to be called when a method with a lease has new work, or work earlier than it returned."""
         ...
 
 
 class WholeStore(Store, Durability, Maintenance, Protocol):
-    """All three interfaces in one object, as on one machine. Users of a store require only the one they need."""
+    """`Store`, `Durability` and `Maintenance` in one object, as on one machine. Users require only one of them."""
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

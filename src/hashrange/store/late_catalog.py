@@ -1,7 +1,8 @@
 """What if other servers change tables? For tests: a wrapper of a store whose catalog learns late of changes made through other wrappers.
 
-Several wrappers of one store stand for several servers, each with its own view. A view has the wrapper's own changes
-at once, others with some later call, drawn from a seed, or after a look-up. Rows are those of the store.
+Several wrappers of one store stand for several servers, each with its own view of the catalog. A view has the changes
+made through its own wrapper at once, other changes with some later call, drawn from a seed, or after a look-up. Rows
+are read from the store itself.
 """
 
 import random
@@ -14,14 +15,14 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 
 HEARING_PROBABILITY = 0.05
-"""Probability that a call refreshes the catalog's view."""
+"""Probability that a call of the store refreshes the catalog's views first."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class LateCatalog:
-    """A view, maybe out of date, of the inner catalog."""
+    """A catalog with views of the inner catalog, one for each account and Region, that may be out of date."""
 
     is_late = True
 
@@ -36,7 +37,7 @@ class LateCatalog:
         return self.tables(account, region).get(name)
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
-        """A live view; it begins with all current tables."""
+        """A live view: name → table. At the first call for an account and Region it has all current tables."""
         return self._view(account, region)
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
@@ -48,13 +49,13 @@ class LateCatalog:
         return self._inner.all_tables()
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Refresh these names in the view; True if that added a table."""
+        """Refresh these names in the view; True if that added a table to the view."""
         self.look_ups += 1
         have_appeared = [self._refresh(account, region, name) for name in names]
         return any(have_appeared)
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """Create the table; the view then has the table of that name, even another server's."""
+        """Create the table, or return None if its name is taken; the view then has the table of that name."""
         wanted: list[Table] = []
 
         def make_noted(table_id: int) -> Table:
@@ -66,19 +67,19 @@ class LateCatalog:
         return table
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Replace the table; the view then has what is stored."""
+        """Replace the table, or return False; the view then has the stored table of that name."""
         is_done = await self._inner.replace(old, new)
         self._refresh(old.account, old.region, old.name)
         return is_done
 
     async def delete(self, table: Table) -> bool:
-        """Delete the table; the view then has what is stored."""
+        """Delete the table, or return False; the view then has the stored table of that name, if any."""
         is_done = await self._inner.delete(table)
         self._refresh(table.account, table.region, table.name)
         return is_done
 
     def refresh_all(self) -> None:
-        """Refresh all names in all views."""
+        """Bring the views of all accounts and Regions up to date."""
         for (account, region), view in self._views.items():
             for name in {*view, *self._inner.tables(account, region)}:
                 self._refresh(account, region, name)
@@ -90,7 +91,7 @@ class LateCatalog:
         return view
 
     def _refresh(self, account: str, region: str, name: str) -> bool:
-        """Refresh one name in the view; True if that added a table."""
+        """Refresh one name in the view; True if that added a table, or a new one of the same name."""
         view = self._view(account, region)
         seen, table = view.get(name), self._inner.find(account, region, name)
         if table is None:
@@ -112,7 +113,7 @@ class LateCatalogStore(WrappedStore):
         self.snapshot_get = self._heard(inner.snapshot_get)
 
     def _heard(self, method: Callable[P, T]) -> Callable[P, T]:
-        """Wrap `method` so that a call sometimes refreshes the catalog first."""
+        """Wrap `method` so that a call sometimes refreshes the catalog's views first."""
 
         def call(*arguments: P.args, **options: P.kwargs) -> T:
             if self._chance() < HEARING_PROBABILITY:

@@ -1,8 +1,8 @@
 """What became of a commit whose reply was lost? Its outcome is looked for by the commit's request id until it is known.
 
-For stores whose commits happen elsewhere; here, a seed decides which requests and replies are lost. An outcome that is
-found is returned like a reply; a commit that never took place is carried out again. No write happens twice: an outcome
-is kept with its commit, and a look that finds none is final, because no request is still on its way.
+For stores whose commits happen on other servers; for tests, a seed decides which requests and replies are lost. An
+outcome that is found is returned like a reply; a commit that never took place is carried out again. No write happens
+twice: an outcome is kept with its commit, and a look that finds none is final, because no request is still on its way.
 """
 
 import random
@@ -16,10 +16,10 @@ from hashrange.tables.change import Change
 
 LOST_PROBABILITY = 0.25
 NEVER_TOOK_PLACE_PROBABILITY = 0.5
-"""Share of the lost commits whose request was lost; of the others, the reply was lost."""
+"""Share of the lost commits whose request was lost; of the other lost commits, the reply was lost."""
 UNANSWERED_LOOK_PROBABILITY = 0.5
 OUTCOMES_KEPT = 256
-"""Number of latest outcomes that are kept. Far fewer requests run at a time, so nobody looks for an older outcome."""
+"""Number of latest outcomes that are kept. Far fewer requests run at a time, so no older outcome is looked for."""
 
 Outcome = Change | Transacted
 T = TypeVar("T", Change, Transacted)
@@ -38,7 +38,7 @@ class Outcomes:
         """Number of requests and replies lost."""
 
     async def carry_out(self, request_id: RequestId, what: str, commit: Callable[[], Awaitable[T]]) -> T:
-        """Make `commit` take place once and return its result.
+        """Make `commit` take place once, however often it must be called, and return its result.
 
         Raises the errors of `commit`, and OutcomeUnknown, whose message names `what`.
         """
@@ -59,7 +59,7 @@ class Outcomes:
                 return found  # type: ignore[return-value] # an id names one call, and a call has one kind of outcome
 
     async def _look(self, request_id: RequestId, what: str) -> Outcome | None:
-        """The outcome, or None if the commit did not take place. Raises OutcomeUnknown if no look was answered."""
+        """Look for an outcome; None if the commit did not take place. Raises OutcomeUnknown if no look was answered."""
         looks = 0
         while self._look_limit is None or looks < self._look_limit:
             looks += 1

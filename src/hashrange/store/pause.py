@@ -1,4 +1,4 @@
-"""How does a coroutine hand the event loop back, and after how much work? By `await PAUSE`; after longer slices while nobody else waits.
+"""How does a coroutine hand the event loop back, and after how much work? By `await PAUSE`; after longer slices while no other work waits.
 
 The server steps an operation's coroutine once, without a task, and usually has the reply. A coroutine that must suspend
 yields None (continue in a later turn) or a future (continue when it is done); `service/drive.py` steps it again, still
@@ -9,15 +9,15 @@ from collections.abc import Callable, Generator
 from threading import Event
 
 FIRST_SLICE = 128
-"""Rows or spans before a read first hands the loop back; most reads end earlier. 30 µs for rows that are only read."""
+"""Rows or spans of a read before it first hands the loop back; most reads end earlier. Rows only read take 30 µs."""
 SLICE_MIN = 24
-"""Rows or spans between two hand-backs while other work waits for the loop; 10 µs for rows that are only read."""
+"""Rows or spans between two hand-backs while other work waits for the loop. Rows that are only read take 10 µs."""
 QUIET_PAUSE_SECONDS = 0.00003
 """A hand-back that took no longer than this has let nothing else run."""
 
 
 class Pause:
-    """`await PAUSE` lets other ready work run once."""
+    """`await PAUSE` lets other work that is ready run once."""
 
     __slots__ = ()
 
@@ -41,5 +41,5 @@ async def hand_back(monotonic: Callable[[], float], length: int, longest: int) -
 
 
 def block_thread(seconds: float) -> None:
-    """Block the event loop's thread. Only for use while a store opens and no request is served."""
+    """Block the calling thread, even that of the event loop. Only for use while a store opens and serves no request."""
     Event().wait(seconds)

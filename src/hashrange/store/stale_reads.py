@@ -1,6 +1,6 @@
 """What if an eventually consistent read is stale? For tests: a wrapper of a store whose reads sometimes return the row before its last change.
 
-A seed decides which reads do. Only reads of single rows are stale; pages are those of the store.
+A seed decides which reads are stale. Only reads of single rows can be; pages are read from the store itself.
 """
 
 import random
@@ -19,14 +19,14 @@ REMEMBERED_CHANGES_MAX = 64
 
 
 class StaleReads(WrappedStore):
-    """A wrapper of a store; all writes to that store must go through it."""
+    """A wrapper of a store; all writes to the wrapped store must go through the wrapper."""
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)
         self._inner = inner
         self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
         self._before: dict[tuple[bytes, Key], Row | None] = {}
-        """Source and key → the row before its last change."""
+        """(source id, key) → the row before its last change."""
         self.stale_reads = 0
         """Number of reads that returned a row other than the current one, for tests."""
         self.catalog = inner.catalog

@@ -47,7 +47,7 @@ from hashrange.tables.streams import Shard
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
 PROPAGATED_ROWS = 16
-"""Commits whose delayed entries `propagate` writes with one call."""
+"""Most commits whose delayed entries one call of `apply_delayed` in `propagate` writes."""
 
 RowPlace = tuple[bytes, Key]
 """Source id and key of a row."""
@@ -102,7 +102,7 @@ class SuspendingCatalog:
 
 
 class SuspendingStreams:
-    """The inner store's streams; reading records suspends."""
+    """The inner store's streams; reading records suspends before and after."""
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._store = store
@@ -151,14 +151,14 @@ class SuspendingStore:
         return self._outcomes.lost
 
     async def suspend(self) -> None:
-        """Suspend for one to three turns of the loop."""
+        """Suspend for one to three turns of the loop, and advance the virtual time, if there is one."""
         for _ in range(self._random.randint(1, PAUSES_MAX)):
             await PAUSE
         if self._time is not None:
             self._time.suspended()
 
     def chance(self, probability: float) -> bool:
-        """True with that probability."""
+        """True with this probability."""
         return self._random.random() < probability
 
     async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
@@ -178,7 +178,10 @@ class SuspendingStore:
     async def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Change:
-        """Write between pauses; the plan may also be called for commits that lose their race, or are lost."""
+        """Write between pauses. The plan is called again after a lost race or reply.
+
+        Raises TransactionConflictException while a transaction is running for the item.
+        """
         request_id = request_id or new_request_id()
         await self.suspend()
         place = (table.source_id, key)
@@ -204,7 +207,11 @@ class SuspendingStore:
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
     ) -> Transacted:
-        """Transact between pauses, items marked; plans may also be called for commits that lose a race, or are lost."""
+        """Transact between pauses, with the items marked as ongoing. Plans are called again after a lost race or reply.
+
+        Raises TransactionRefused if another write or transaction is running for an item, TransactionInProgressException
+        if the token is in use.
+        """
         request_id = request_id or new_request_id()
         await self.suspend()
         if token is not None and token.name in self._tokens:
@@ -297,7 +304,7 @@ class SuspendingStore:
         return await self.inner.settle()
 
     async def propagate(self) -> None:
-        """Advance time until no entry of a global index is delayed any more. Clients have no such means."""
+        """Write all delayed entries of global indexes, advancing the virtual time as needed. No client can do so."""
         while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_ROWS)) is not None:
             if self._time is not None:
                 self._time.advance(pause_seconds)
@@ -318,7 +325,7 @@ class SuspendingStore:
             raise TransactionRefused(reasons)
 
     async def _lose_race(self, table: OpenTable, key: Key, plan: Plan) -> None:
-        """Call the plan on the current row and discard the result. A refusal stands."""
+        """Call the plan on the current row and discard the result. If the plan refuses, its error is raised."""
         row = await settled(self.inner.get(table.source_id, key, consistent=True))
         _planned(plan, row)
         self.lost_races += 1
@@ -358,12 +365,12 @@ class SuspendingStore:
 
 
 def _twice(plan: Plan) -> Plan:
-    """A plan that calls `plan` twice, requiring equal results."""
+    """A plan that calls `plan` twice and requires equal results."""
     return lambda row: _planned(plan, row)
 
 
 def _planned(plan: Plan, row: Row | None) -> Planned | Row | None:
-    """The plan's result. Fails if two calls on the same row differ: a plan must be a function of its row."""
+    """The plan's result. Raises AssertionError if two calls on one row differ: a plan must depend only on its row."""
     first = plan(row)
     second = plan(row)
     assert first == second, "a plan gave two results for one row: it depends on being called once"

@@ -1,7 +1,8 @@
-"""How late do entries of global indexes come in a store that suspends? Each commit's by a random virtual time, drawn from a seed.
+"""How late are entries of global indexes written in a store that suspends? After a random virtual time, drawn for each commit by a seed.
 
 Virtual time advances only while the store suspends, so nothing sleeps, and an undisturbed test sees the same entries at
-the same request. No listener is called: a job woken by the advance would suspend, and be woken again.
+the same request. Listeners of the clock are not called when time advances: a job woken so would suspend, which advances
+time and would wake it again.
 """
 
 import random
@@ -10,7 +11,7 @@ from hashrange.clock import VIRTUAL_START_SECONDS, SystemClock
 
 DELAY_SECONDS_MAX = 3.0
 SUSPENSION_SECONDS_MAX = 0.2
-"""Longest virtual time of one suspension: an entry waits for some dozens of suspensions."""
+"""Longest virtual time of one suspension: an entry is delayed by 15 suspensions on average."""
 
 
 class SuspendingTime(SystemClock):
@@ -29,7 +30,7 @@ class SuspendingTime(SystemClock):
         return self._random.uniform(0, DELAY_SECONDS_MAX)
 
     def suspended(self) -> None:
-        """Advance the time for one suspension of the store."""
+        """Advance the time by a random duration, for one suspension of the store."""
         self._now_seconds += self._random.uniform(0, SUSPENSION_SECONDS_MAX)
 
     def advance(self, seconds: float) -> None:

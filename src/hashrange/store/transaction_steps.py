@@ -25,9 +25,9 @@ def plan_steps(
 ) -> list[Change]:
     """The changes of all steps, index entries included. Raises TransactionRefused if a step refuses.
 
-    `rows`: the old rows, taken one by one. Raises ValidationException if no step refuses and the items read and
-    written, updates applied, or the bytes to commit exceed their limit, or if the items that refusals return do. Once
-    the transaction has failed, its remaining steps are planned but not kept: they may hold a hundred items of the
+    `rows`: the old rows, taken one by one. Raises ValidationException if the items that refusals return exceed a limit,
+    or if no step refuses and the sizes of all items (after updates), or the bytes to commit, exceed theirs. Once the
+    transaction has failed, remaining steps are planned, but no changes are kept: they may hold a hundred items of the
     largest size.
     """
     changes: list[Change] = []
@@ -73,7 +73,10 @@ def plan_steps(
 
 
 def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
-    """The item, but of a large one only what participants may need: 400 KB can have 200,000 members and take 50 MB."""
+    """`item`; if the row is large or packed, only its attributes in `followed_names`, decoded if `item` is None.
+
+    Decoded, an item of 400 KB can have 200,000 members and take 50 MB of memory.
+    """
     if row is None or (len(row) <= PIECE_BYTES and not is_packed(row)):
         return item
     names = table.followed_names

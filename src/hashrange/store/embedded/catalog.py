@@ -24,7 +24,9 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
 
 RECLAIMED_BYTES_MIN = 4_000_000
-"""Deleted sources of at least this size are compacted at once; smaller ones with neighbouring keys."""
+"""Sources deleted together that held at least this many bytes are compacted at once; other deletions leave their space
+to later compactions of neighbouring keys.
+"""
 
 
 class EmbeddedCatalog:
@@ -43,7 +45,10 @@ class EmbeddedCatalog:
         self._next_table_id = 1
 
     def load(self, engine: Engine) -> None:
-        """Read tables and partitions from a newly opened engine into the existing views. Raises StorageCorruption."""
+        """Replace all tables and partitions by those of a newly opened engine; results of `tables` stay valid.
+
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
         stored = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         for tables in self._tables.values():
@@ -68,7 +73,7 @@ class EmbeddedCatalog:
         return sorted(place for place, tables in self._tables.items() if name in tables)
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Always False: the views of an embedded store never lack a table."""
+        """Always False: the tables in memory are always those on disk, so there is nothing to refresh."""
         return False
 
     def all_tables(self) -> Sequence[OpenTable]:
@@ -76,17 +81,24 @@ class EmbeddedCatalog:
         return self._opened.all()
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """Store `make(table_id)` under the next table id; None (nothing stored) when the table's name is taken."""
+        """Store the table that `make(table_id)` describes, under the next table id; None (nothing stored) when the
+        table's name is taken. Raises StorageError when no table id is left.
+        """
         table = await self._commits.commit(lambda draft: self._create(draft, make))
         return None if table is None else self._of(table)[table.name]
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Replace `old` by `new`; False (nothing changed) when `old` is no longer the stored table."""
+        """Replace a table's description `old` by `new`; False (nothing changed) when `old` is no longer the stored one.
+
+        Raises StorageError when no index id is left.
+        """
         assert (old.table_id, old.account, old.region, old.name) == (new.table_id, new.account, new.region, new.name)
         return await self._commits.commit(lambda draft: self._replace(draft, old, new))
 
     async def delete(self, table: Table) -> bool:
-        """Remove the table and all its rows in one commit; False when `table` is no longer the stored table."""
+        """Remove a table with its rows and index entries in one commit; False (nothing changed) when `table` is no
+        longer the stored description.
+        """
         return await self._commits.commit(lambda draft: self._delete(draft, table))
 
     def _create(self, draft: Draft, make: Callable[[int], Table]) -> Table | None:
@@ -114,7 +126,9 @@ class EmbeddedCatalog:
         return True
 
     def put(self, draft: Draft, old: Table | None, new: Table) -> None:
-        """Add to a commit that `new` replaces `old`, with all that follows; sources missing from `new` are deleted."""
+        """Add to `draft` a table's description `new`, which replaces `old` (None: the table is new), and what
+        participants and walks derive from it. Sources that `new` lacks are deleted.
+        """
         draft.batch.put(layout.catalog_key(new.table_id), layout.encode_table(new))
         before, after = set([] if old is None else old.sources), set(new.sources)
         for source_id in sorted(before - after):
@@ -126,7 +140,7 @@ class EmbeddedCatalog:
         self._walks.table_changes(draft, new)
 
     def split(self, draft: Draft, table: OpenTable, partition: Partition) -> None:
-        """Add to a commit that two partitions replace one partition of a table or of one of its indexes."""
+        """Add to `draft` that two partitions replace `partition`, which belongs to `table` or one of its indexes."""
         children = self._partitions.split(draft, partition)
         for participant in self._opened.participants:
             participant.partition_splits(draft, table.schema, partition, children)
@@ -143,8 +157,9 @@ class EmbeddedCatalog:
         return True
 
     def _drop(self, draft: Draft, lower: bytes, upper: bytes, sources: Sequence[SourceId]) -> None:
-        """Delete rows, statistics, walks and partitions of a table's sources in `lower <= source id < upper`. The disk
-        space of large sources is reclaimed.
+        """Delete the `sources` of a table, all in `lower <= source id < upper`: rows, statistics, walks and partitions.
+
+        From RECLAIMED_BYTES_MIN on, a compaction of their range starts after the commit.
         """
         draft.batch.delete_range(lower, upper)
         site = self._site
@@ -156,7 +171,7 @@ class EmbeddedCatalog:
             draft.afterwards.append(lambda: site.reclaim(lower, upper))
 
     def _adopt(self, table: Table) -> None:
-        """Put a table, just written or loaded, into the views, and limit the size of its sources."""
+        """Open a table just written or loaded, list it by name, and set the sizes beyond which its sources split."""
         opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
         for source_id, partitions in opened.partitions.items():
             self._site.statistics.limit(source_id, len(partitions) * self._options.partition_size_max_bytes)

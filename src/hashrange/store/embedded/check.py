@@ -3,9 +3,9 @@
 - Rows decode, are canonical (re-encode to the same bytes), carry their true size and are stored at their item's key.
 - Every item has its index entries, and every entry its item.
 - Statistics and sizes of item collections equal a recount.
-- Partitions cover all hashes, every table id was given out, and every row belongs to a table.
+- Partitions cover all hashes, every table's id is below the next one to be given out, and every row belongs to a table.
 - Every item that expires is in the queue of expiries of its table (`check_expiries.py`).
-- Each idempotency token has its row in the order of expiry, and nothing else is there.
+- Each idempotency token has one row in the queue of token expiries, which holds no other rows.
 - Streams agree with their tables, and records with items (`check_streams.py`).
 """
 
@@ -52,10 +52,11 @@ class CheckReport(NamedTuple):
 def check_store(
     data_dir: str, on_progress: Callable[[int], None] | None = None, clock: Clock | None = None
 ) -> CheckReport:
-    """Verify a folder that no server has open. 5–10 µs for each row and each index entry.
+    """Verify a data folder that no server has open. 5–10 µs for each row and each index entry.
 
-    `on_progress` gets the number of rows so far. `clock` is that of the server which wrote the folder; None: the
-    machine's. Raises StorageError when the folder cannot be opened at all.
+    `on_progress` gets the number of sound rows so far, every PROGRESS_ROWS rows. `clock`: the clock of the server that
+    wrote the folder; None: the machine's. Raises StorageError when the folder cannot be opened or its catalog cannot be
+    read.
     """
     faults: list[str] = []
     row_count = 0
@@ -79,7 +80,7 @@ def check_store(
 
 
 def _check_files(data_dir: str) -> Iterator[str]:
-    """Report folders and broken links where a starting server opens files, and this check does not."""
+    """Report folders and broken links in place of files that a starting server opens; the check does not open these."""
     for name in files.names_of_non_files(files.engine_folder(data_dir)):
         yield f"{files.ENGINE_FOLDER}/{name} is not a file, so a server may refuse to start: remove it, the engine makes it anew"
 
@@ -118,7 +119,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
 
 
 def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
-    """Every row with a table id, whether or not the table exists."""
+    """Every (engine key, row) whose key begins with a table id, whether or not that table exists."""
     return scan_range(engine, b"\x00\x00\x00\x01", b"\xff\xff\xff\xff")
 
 
@@ -141,7 +142,7 @@ def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
 
 
 def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
-    """A row's fault, or None, and the item size in bytes that the row carries."""
+    """The fault of an item's or index entry's row, or None; and the size in bytes that the row states (0: no table)."""
     place = f"row {engine_key.hex()}"
     if table is None:
         return f"{place} belongs to no table", 0
@@ -182,7 +183,7 @@ def _check_statistics(engine: Engine, counted: dict[bytes, list[int]]) -> Iterat
 
 
 def _check_tokens(engine: Engine) -> Iterator[str]:
-    """Report tokens without a row in the order of expiry, and rows of that order without a token."""
+    """Report idempotency tokens that are not in the queue of token expiries, and rows of that queue without a token."""
     tokens = {
         row[:EXPIRY_BYTES] + engine_key[len(layout.TOKEN_PREFIX) :]
         for engine_key, row in scan_prefix(engine, layout.TOKEN_PREFIX)

@@ -1,7 +1,7 @@
 """Does each item collection have the size that its row says? Recounts items and entries of local indexes.
 
 A table's rows, the entries of its local indexes and the stored sizes are read in parallel: their keys begin with the
-same partition keys in the same order, so nothing has to be kept in memory.
+same partition keys in the same order, so only the sizes of late entries are kept in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,9 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, key_in_source, partition_of
 
 Part = tuple[bytes, int, bytes | None]
-"""First bytes of a collection's keys, its bytes counted in one source, and its size row if the source holds sizes."""
+"""An item collection in one source: the bytes that begin its keys, its counted size in bytes, and its stored size row;
+the row is None except in the source that holds the sizes.
+"""
 
 
 def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[str]:
@@ -42,7 +44,7 @@ def collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[s
 
 
 def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
-    """Bytes of each item collection in one source, in key order."""
+    """The size in bytes of each item collection in one source, recounted, in key order."""
     prefix = None
     size_bytes = 0
     for engine_key, row in scan_prefix(engine, source_id):
@@ -57,13 +59,15 @@ def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
 
 
 def _stored(engine: Engine, source_id: bytes) -> Iterator[Part]:
-    """Stored sizes of a table's item collections, in key order."""
+    """The stored size row of each item collection in one table, in key order; with 0 as counted size."""
     for engine_key, row in scan_prefix(engine, source_id):
         yield key_in_source(engine_key), 0, row
 
 
 def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
-    """Bytes that late entries of local indexes will add to, or remove from, item collections."""
+    """By how many bytes item collections will grow (or shrink, if negative) through late entries: entries of local
+    indexes that were still to be written after their item's commit.
+    """
     indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
     for _, write in late_writes(engine, indexes.get):
         if write is not None and write.source_id in sources:
@@ -75,7 +79,7 @@ def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator
 
 
 def _said(row: bytes | None) -> str:
-    """How a fault words the stored size of an item collection."""
+    """The words of a fault about an item collection's stored size; `row` None: no size is stored."""
     if row is None:
         return "no row says so"
     if len(row) != layout.NUMBER_BYTES:

@@ -1,8 +1,8 @@
-"""Is the queue of expiries complete? Every item that expires has a row, unless it expired too long ago to count.
+"""Are queues of expiries complete? Every item that expires has a row in its table's queue.
 
 An item that had already expired when it was written is queued for a later second, and that row stays when the item is
-written again. So a row may disagree with its item: it is dropped when due. An item that expired too long ago to count
-may have a row or none.
+written again. So a row's second may differ from its item's expiry; such a row is no fault, and is deleted once it is
+due. An item that expired more than five years ago is never deleted; it may have a row or none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ class ExpiryCheck:
             if is_enabling(table.schema)
         }
         self._late: set[bytes] = set()
-        """Engine keys of items with a queue row for another second than their expiry."""
+        """Engine keys of items that have a row in the queue of expiries for a second other than their expiry."""
 
     def queue_faults(self) -> Iterator[str]:
         """Report rows that must not be in a queue of expiries. Must be exhausted before `item_faults` is called."""
@@ -50,7 +50,7 @@ class ExpiryCheck:
                 self._late.add(source_id + key)
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
-        """Report an item that expires but is not in the queue of expiries."""
+        """Report the item if it expires but is not in its table's queue of expiries."""
         time_to_live = table.schema.time_to_live
         if time_to_live is None or table.source_id not in self._tables or not self._covers(table.source_id, key):
             return
@@ -67,6 +67,6 @@ class ExpiryCheck:
         return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
 
     def _covers(self, source_id: bytes, key: Key) -> bool:
-        """True if the walk that fills the queue has reached `key`, or has ended."""
+        """True if the walk that fills the queue of table `source_id` has reached the item at `key`, or has ended."""
         position = self._positions.get(source_id)
         return position is None or key <= position

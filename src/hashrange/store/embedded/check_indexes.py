@@ -1,7 +1,7 @@
 """Are secondary indexes correct? Every item has its entries, every entry has its item, and both agree.
 
-An index that is being built holds the entries of all items up to its position, and no others. Writes that wait in the
-outbox, and late entries, count as written.
+An index that is being built holds the entries of all items up to the position of the walk that fills it, and no others.
+Index writes that wait in the outbox (`outbox.py`), and late entries (`late_entries.py`), count as done.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,21 +38,21 @@ class IndexCheck:
             for source in stored
             if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))
         )
-        """Source ids, in hex, with the position of a walk, though none fills them."""
+        """Source ids, in hex, for which the position of a walk is stored although no walk fills the source."""
         self._waiting: dict[bytes, bytes | None] = {}
+        """Engine key of an index entry → its row once outbox and late entries are written; None: deleted."""
         late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
         for write in [*delayed_writes(engine), *late]:
             if write.old_key is not None:
                 self._waiting[write.source_id + write.old_key] = None
             if write.new_key is not None:
                 self._waiting[write.source_id + write.new_key] = write.new_row
-        """Engine key of an index entry → its row after all waiting writes; None: deleted."""
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
-        """Report missing and wrong index entries of one item."""
+        """Report missing and wrong index entries of the item at `key`."""
         if not table.indexes:
             return
         item = decode_row(row)
@@ -64,7 +64,10 @@ class IndexCheck:
                 yield f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or another one, in {_name(source)}"
 
     def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
-        """An index entry's fault, or None; `item` is the entry's content."""
+        """The fault of the index entry `item` at `engine_key` (no such index, no item, or a wrong key), or None.
+
+        Whether the entry has the right attributes is checked by `item_faults`.
+        """
         source = self._sources.get(source_id_of(engine_key))
         if source is None:
             return f"row {engine_key.hex()} belongs to no index of table {table.name}"
@@ -83,14 +86,14 @@ class IndexCheck:
         return None
 
     def _entry(self, engine_key: bytes) -> bytes | None:
-        """An index entry's row after all waiting writes, or None."""
+        """The row of the index entry at `engine_key` once outbox and late entries are written, or None."""
         if engine_key in self._waiting:
             return self._waiting[engine_key]
         row: bytes | None = self._engine.get(engine_key)
         return row
 
     def _covers(self, source: ReadSource, key: Key) -> bool:
-        """False if the index is being built and its walk has not reached `key`."""
+        """False if the index is being built, and the walk that fills it has not reached the item at `key`."""
         position = self._positions.get(source.source_id)
         return position is None or key <= position
 

@@ -1,8 +1,9 @@
-"""Which write may change a row, when another takes long? The one that claims the row; usual writes commit at once without.
+"""Which write may change a row while another write of it takes long? The one that claims the row; most writes need no claim.
 
-A plan that gave way and was overtaken is made again with its rows claimed, so that this happens only once: other writes
-of these rows wait. A commit with late index entries (`late_entries.py`) claims its items too. A write claims all its
-rows at once, and holds no claim while it waits for others, so there are no deadlocks.
+A plan is overtaken if its rows are changed while it gives way. It is then made again with its rows claimed, so that it
+is not overtaken again: other writes of these rows wait. A commit with late index entries (`late_entries.py`) claims its
+items until the entries are written. A write claims all its rows at once, and holds no claim while it waits for other
+claims, so there are no deadlocks.
 """
 
 from collections.abc import Collection
@@ -17,7 +18,7 @@ class Claims:
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
-        """Engine key of a claimed row → number of claims. Almost always empty; a usual write checks only that."""
+        """Engine key of a claimed row → number of claims. Almost always empty, which is all that most writes check."""
 
     async def others_done(self, engine_keys: Collection[bytes]) -> None:
         """Wait until none of these rows is claimed."""
@@ -25,12 +26,14 @@ class Claims:
             await PAUSE
 
     async def claim(self, engine_keys: Collection[bytes]) -> None:
-        """Claim these rows, once none of them is claimed, until `release`."""
+        """Wait until none of these rows is claimed, then claim them until `release`."""
         await self.others_done(engine_keys)
         self.take(engine_keys)
 
     def take(self, engine_keys: Collection[bytes]) -> None:
-        """Claim rows that no other write has claimed; the same write may claim a row twice."""
+        """Claim these rows without waiting or checking: the caller knows that no other write has claimed them. The same
+        write may claim a row twice.
+        """
         for engine_key in engine_keys:
             self.rows[engine_key] = self.rows.get(engine_key, 0) + 1
 

@@ -48,15 +48,15 @@ T = TypeVar("T")
 ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
 READ_BYTES_PER_STEP_BITS = 10
-"""Base-2 logarithm of the bytes of a row that are read in one step: 1 KB."""
+"""Base-2 logarithm of the bytes of a row that count as one step when it is read: 1 KB."""
 OPENING_STALLS_MAX = 30
-"""Longest delays before `commit_now` gives up: 50 s, in which the engine writes some gigabytes."""
+"""`commit_now` fails if a stall outlasts this many delays of 1.6 s more: 50 s, in which the engine writes gigabytes."""
 UNUSED_TIME = 0.0
-"""Service time of a commit if no participant needs it."""
+"""Stands for a commit's service time if no participant needs the time."""
 
 
 class Stalled(Exception):
-    """The engine did not accept a write; nothing was written."""
+    """The engine failed while a commit was put together or written, perhaps only in a stall; nothing was written."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -75,7 +75,7 @@ class Commits:
         self._claims = claims
         self._foundations = Foundations(site, tables, claims)
         self._finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """`Draft.finish` of the last commit, until its writer waits for it."""
+        """`Draft.finish` of the last commit until `_finished` calls it; None: nothing is to follow that commit."""
 
     # --- the three kinds of commit --------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Commits:
     ) -> Soon[Change]:
         """Implements `Store.mutate`; `request_id` is unused, because an embedded store always knows the outcome.
 
-        Waits while the row is claimed, the engine stalls or `Draft.finish` runs, and after a long plan was overtaken.
+        Waits while another write claims the row, the engine stalls, or `Draft.finish` makes the commits that follow.
         """
         reason = None
         if not self._claims.rows:
@@ -107,14 +107,14 @@ class Commits:
         request_id: RequestId | None = None,
         origin: Origin = "client",
     ) -> Transacted:
-        """Implements `Store.transact`. Waits in the same cases as `mutate`."""
+        """Implements `Store.transact`; `request_id` is unused. Waits in the same cases as `mutate`."""
         places = [table.source_id + key for table, key, _ in steps if key is not None]
         return await self._again(
             places, lambda has_claim: self._transact(steps, places, token, origin, has_claim=has_claim)
         )
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
-        """Implements `Store.snapshot_get`. Waits in the same cases as `mutate`."""
+        """Implements `Store.snapshot_get`. Waits while another write claims one of the rows."""
         if not self._claims.rows:
             with suppress(Overtaken):
                 return self._snapshot(places, limit_bytes, has_claim=False)
@@ -124,15 +124,15 @@ class Commits:
         )
 
     async def commit(self, make: Callable[[Draft], T]) -> T:
-        """Commit the draft that `make` fills (nothing if left empty); return its result. `make` may be called again."""
+        """Commit what `make` adds to a draft, if anything; return `make`'s result. Calls `make` again after a stall."""
         return await self._again((), lambda _: self._commit(make))
 
     async def _again(
         self, places: Sequence[bytes], attempt: Callable[[bool], T], reason: Stalled | Overtaken | None = None
     ) -> T:
-        """Repeat `attempt` until it succeeds or is refused. After being overtaken once it claims `places`.
+        """Repeat `attempt` while it raises Stalled or Overtaken. Raises StorageError if a stall lasts.
 
-        The argument of `attempt` is True while `places` are claimed; then it is not overtaken again.
+        After Overtaken the rows `places` are claimed and `attempt` gets True. `reason`: how an earlier attempt failed.
         """
         stalls = 0
         has_claim = False
@@ -162,7 +162,7 @@ class Commits:
         return _behind(finish(self.commit), made)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
-        """`commit` before a store is served: a stall blocks the thread. Raises the engine's bare exceptions."""
+        """Like `commit`, while a store opens: a stall blocks the thread. Raises Stalled and bare exceptions."""
         for delay_seconds in (*STALL_DELAYS_SECONDS, *repeat(STALL_DELAYS_SECONDS[-1], OPENING_STALLS_MAX)):
             try:
                 return self._commit(make)
@@ -175,7 +175,7 @@ class Commits:
     # --- one attempt ----------------------------------------------------------------------------
 
     def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, *, has_claim: bool) -> Change:
-        """Try a single write once; it is one put of the engine when nothing else follows. 3 µs, without the plan."""
+        """Try to write one row; by put if the commit has no other. 3 µs plus the plan. Raises Stalled, Overtaken."""
         site = self._site
         engine, barrier, ways_given = site.engine, site.barrier, gave_way()
         table = self._tables.existing(table)
@@ -291,7 +291,7 @@ class Commits:
     def _rows(
         self, read: ReadRow, engine: Engine, places: Sequence[tuple[OpenTable, Key | None]]
     ) -> Iterator[Row | None]:
-        """The rows at `places`, each read when iterated; other requests may run in between."""
+        """The rows at `places`, each read when the iterator reaches it; other requests may run in between."""
         for table, key in places:
             try:
                 row = None if key is None else read(engine, table.source_id + key)
@@ -302,7 +302,7 @@ class Commits:
             yield row
 
     def _look_up(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """The earlier use of a transaction's idempotency token, if any."""
+        """What is stored of an idempotency token. Raises IdempotentParameterMismatchException, StorageError."""
         try:
             return self._tokens.look(engine, token)
         except ApiError:
@@ -322,7 +322,9 @@ class Commits:
     # --- from the changes to the commit ---------------------------------------------------------
 
     def _follow(self, draft: Draft, parts: Parts, written: Sequence[Change], *, is_transaction: bool) -> None:
-        """Collect refusals, then add `written` (with `old != new`). Raises ApiError, TransactionRefused, Stalled."""
+        """Let participants refuse, then add the rows of `written` (changes with `old != new`) and of the participants.
+        Raises ApiError, TransactionRefused, Stalled.
+        """
         is_plain = len(written) == 1 and not self._walks.positions
         draft.entries = written[0].entries if is_plain else self._walks.passed(written)
         try:
@@ -338,7 +340,7 @@ class Commits:
             raise Stalled(error) from error
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
-        """Add statistics, write the draft, count the commit, and update what depends on it. Raises Stalled."""
+        """Write the draft with statistics, count the commit, update caches, call `afterwards`. Raises Stalled."""
         site = self._site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
@@ -370,7 +372,7 @@ async def _behind(rest: Coroutine[Any, Any, None], made: T) -> T:
 
 
 def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
-    """Remove the traceback: its frames hold decoded items of up to 50 MB, and a hundred attempts may wait."""
+    """Remove the traceback: its frames hold decoded items of up to 50 MB, and a hundred writes may wait to repeat."""
     if isinstance(failed, Stalled):
         failed.error.__traceback__ = None
     failed.__context__ = failed.__cause__ = None
@@ -378,7 +380,7 @@ def _without_frames(failed: Stalled | Overtaken) -> Stalled | Overtaken:
 
 
 def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
-    """True if a participant follows this change, which leaves the table's statistics as they are."""
+    """True if one of `participants` would add to, or refuse, this change, which leaves item count and size the same."""
     for one in participants:  # noqa: SIM110 - a generator takes twice as long
         if one.follows(change):
             return True
@@ -386,7 +388,7 @@ def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the rows of the changed items, and their statistics, to the draft."""
+    """Add the rows of the changes to the draft, and what they change of item counts and sizes to its `deltas`."""
     for change in changes:
         source_id, new = change.table.source_id, change.new
         if new is None:

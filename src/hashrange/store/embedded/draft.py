@@ -17,7 +17,7 @@ KEYS_ROOM_BYTES = 8_192
 """Preallocated bytes for the keys of one change's rows, up to 3 KB each."""
 
 Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
-"""Makes another commit with the draft that its argument fills: `Commits.commit`."""
+"""Type of `Commits.commit`, which makes a commit of the draft that its argument fills."""
 
 
 class Draft:
@@ -36,7 +36,7 @@ class Draft:
         batch: WriteBatch | None = None,
     ) -> None:
         self.batch = new_batch() if batch is None else batch
-        """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key behind the last)`."""
+        """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key after the last)`."""
         self.engine = engine
         """The engine, for reading rows as they are before the commit."""
         self.position = position
@@ -46,7 +46,7 @@ class Draft:
         self.changes = changes
         """Item changes, one for each step of a transaction, including those with `old == new`."""
         self.entries: Sequence[EntryWrite] = ()
-        """Index entry writes of this commit, without those of walks, outbox and late entries."""
+        """Index entry writes of this commit, except those left to a walk, to the outbox or to late entries."""
         self.deltas: dict[bytes, tuple[int, int]] = {}
         """Source id → change of its item count and of its size in bytes."""
         self.touched: list[bytes] = []
@@ -54,9 +54,9 @@ class Draft:
         self.afterwards: list[Callable[[], None]] = []
         """Functions called in order after the commit is written; they must not raise."""
         self.only_of: int | None = None
-        """Id of the only table whose rows are changed, apart from `changes`; None: any."""
+        """If no item changes: id of the only table whose index entries the commit changes; None: any table may."""
         self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """Makes further commits afterwards, giving way in between; the writer waits for it."""
+        """Set by a participant to make further commits, giving way in between; the writer waits for them."""
         self._kept: dict[object, Any] | None = None
 
     @property
@@ -67,7 +67,7 @@ class Draft:
         return self._kept
 
     def count(self, source_id: bytes, old: Row | None, new: Row | None) -> None:
-        """Add the replacement of a row to `deltas`; only the rows' headers are read."""
+        """Add to `deltas` that `new` replaces `old` in a source (None: no row); only the rows' headers are read."""
         count = size_bytes = 0
         if old is not None:
             count, size_bytes = -1, -row_size_bytes(old)
@@ -87,8 +87,9 @@ class Draft:
 
 
 def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
-    """A preallocated batch for very large rows and their stream images, or None. Gives way before and after the
-    allocation.
+    """A batch preallocated for the new rows of `changes` and their stream images; None below ROOM_BYTES_MIN.
+
+    Gives way before and after the allocation.
     """
     room_bytes = 0
     for change in changes:

@@ -22,7 +22,9 @@ Waiter = Callable[[StorageError | None], None]
 
 
 class CommitBarrier:
-    """Counts commits and calls back when they are durable. Only the sync thread's methods run off the loop."""
+    """Counts commits and calls back when they are durable. `_work` and its jobs run on the sync thread, `report` on any
+    thread, all other methods on the loop.
+    """
 
     def __init__(
         self,
@@ -30,9 +32,9 @@ class CommitBarrier:
         sync: Callable[[], None],
         on_failure: Callable[[Exception], StorageError],
     ) -> None:
-        """`sync` makes all commits so far durable; it may block and runs on the thread. `on_failure` gets its error.
-
-        Without a loop there is no thread: `when_durable` and `finish` sync at once.
+        """`sync` makes all commits so far durable; it may block, and runs on the sync thread. `on_failure` is called on
+        the loop with an error that `sync` raised. Without a loop there is no thread: `when_durable` and `finish` call
+        `sync`.
         """
         self.position = 0
         self.durable_position = 0
@@ -58,7 +60,10 @@ class CommitBarrier:
                 self._loop.call_soon(self._gather, 0)
 
     def when_durable(self, position: int, callback: Waiter) -> None:
-        """Call `callback(None)` once commits up to `position` are durable, or `callback(error)`; possibly at once."""
+        """Call `callback(None)` once commits up to `position` are durable, or `callback(error)` once `fail` was called.
+
+        The call may come before this method returns.
+        """
         if position <= self.durable_position:
             callback(None)
         elif self._failure is not None:
@@ -69,14 +74,14 @@ class CommitBarrier:
                 self.finish()
 
     def fail(self, error: StorageError) -> None:
-        """Stop making commits durable, and call all waiting callbacks with `error`."""
+        """Make no more commits durable until `restart`, and call all waiting callbacks with `error`."""
         self._failure = error
         waiters, self._waiters = self._waiters, deque()
         for _, callback in waiters:
             self._call(callback, error)
 
     def begin_at(self, position: int) -> None:
-        """Set the position of a newly opened engine, whose commits are all durable, and call waiting callbacks."""
+        """Set the position of a newly opened engine, whose commits are all durable; callbacks that wait get None."""
         assert position >= self.position
         self.position = self.durable_position = position
         waiters, self._waiters = self._waiters, deque()
@@ -88,12 +93,12 @@ class CommitBarrier:
         self._failure = None
 
     def run_on_thread(self, job: Callable[[], None]) -> None:
-        """Run `job` on the sync thread, between syncs; `job` must not raise."""
+        """Run `job` on the sync thread, between syncs; `job` must not raise. Without a loop it never runs."""
         self._start_thread()
         self._jobs.put(job)
 
     def report(self, function: Callable[..., None], *arguments: object) -> None:
-        """Call `function` on the loop; for jobs that run on the sync thread."""
+        """Call `function` on the loop; for code on other threads. Without a loop, call it here."""
         if self._loop is None:
             function(*arguments)
             return
@@ -103,7 +108,9 @@ class CommitBarrier:
             pass  # the loop is closed, so nothing waits for the report
 
     def finish(self) -> None:
-        """Stop the thread and sync remaining commits here. Never raises; callbacks get a failure."""
+        """Stop the sync thread, and sync remaining commits on this one. If that fails, callbacks get the error; nothing
+        is raised.
+        """
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
@@ -118,7 +125,9 @@ class CommitBarrier:
                 self._synced(target)
 
     def _gather(self, last_position: int) -> None:
-        """Runs once per turn: starts a sync, unless the turn brought commits and the group may wait."""
+        """Runs once per turn while a sync is due, and starts it unless the turn brought commits and GROUP_SECONDS_MAX
+        has not passed.
+        """
         loop = self._loop
         assert loop is not None
         if last_position != self.position and loop.time() < self._group_ends_seconds:
@@ -176,7 +185,9 @@ class CommitBarrier:
             self._on_failure(error)
 
     def _sync_ended(self) -> None:
-        """Gather commits made during a sync, even a failed one: while a sync is due, later commits schedule none."""
+        """Schedule a sync for commits made during the one that has ended, even if it failed: `commit` schedules none
+        while `_is_due`.
+        """
         self._is_syncing = False
         if self._is_due and self._loop is not None:
             self._loop.call_soon(self._gather, 0)

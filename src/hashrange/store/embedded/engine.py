@@ -21,58 +21,62 @@ from hashrange.store.embedded.upgrade import check_format
 
 MIB = 1024 * 1024
 WRITE_BUFFER_BYTES = 4 * MIB
-"""Size of a memtable, which `Pace` multiplies; at most three exist, which bounds memory and the work of a recovery."""
+"""Size of a memtable, multiplied by `Pace`. At most three memtables exist: this bounds memory and a recovery's work."""
 BLOCK_CACHE_BYTES = 24 * MIB
 MEMORY_BLOCK_CACHE_BYTES = 6 * MIB
 """Block cache size of a store in memory, where a miss costs a decompression, but no disk read."""
 DISK_FILE_BYTES = 16 * MIB
-"""Size of data files on disk. A compaction syncs each file that it finishes, and log writes wait for that sync."""
+"""Size of data files on disk. A compaction syncs each file that it finishes, and log writes wait for that sync: the
+smaller the file, the shorter.
+"""
 MEMORY_FILE_BYTES = 3_900_000
 """Size of data files in memory, where files grow by doubling: a size just below a power of two wastes least."""
 METADATA_BLOCK_BYTES = 4096
 INDEX_RESTART_KEYS = 16
-"""Index blocks store one key in this many whole, others as differences, and take a third of the space in the cache."""
+"""Index blocks store one key in this many whole, the others as differences from the key before: a third of the space
+that whole keys take in the cache.
+"""
 STALL_THRESHOLDS = (("rocksdb.num-immutable-mem-table", 2), ("rocksdb.num-files-at-level0", 8))
-"""Engine properties, and the values from which on work that can wait is postponed. Writes stall with three full
-memtables or 20 overlapping files.
+"""Engine properties, each with the value from which on work that can wait is postponed. Writes stall with three full
+memtables or 20 files at level 0.
 """
 LEVEL_BASE_BYTES = 32 * MIB
-"""Size of the first level below the overlapping files: about four times the data of one compaction into it."""
+"""Size limit of the level below level 0, whose files overlap: about four times the data of one compaction into it."""
 LEVELS = 7
 COMPRESSED = ":".join(["kLZ4Compression"] * LEVELS)
 COMPRESSED_BELOW_BASE = ":".join(["kNoCompression"] * 2 + ["kLZ4Compression"] * (LEVELS - 2))
-"""Compression by level at `Pace.WRITES`: the first two levels, at most 32 MB and the files that wait to be merged into
-them, are merged again soon and not worth compressing.
+"""Compression by level at `Pace.WRITES`, on disk. The first two levels hold at most 32 MB and the files that wait to be
+merged into them; they are merged again soon, and not worth compressing.
 """
 BLOOM_BITS_PER_KEY = 10
 BACKGROUND_JOBS = 2
 LOG_FILE_BYTES_MAX = 1 * MIB
 BACKGROUND_BYTES_PER_SECOND, BACKGROUND_PERIOD_US, BACKGROUND_WRITE_BYTES = 256 * MIB, 1_000, 128 * 1024
-"""Flushes and compactions write at most this many bytes per second, in pieces of this size, and rest in between: they
-use a core for 1 ms at a time, not for whole scheduler ticks.
+"""Flushes and compactions write at most BACKGROUND_BYTES_PER_SECOND, in pieces of BACKGROUND_WRITE_BYTES. This rate is
+enforced in each BACKGROUND_PERIOD_US, so they use a core for 1 ms at a time, not for whole scheduler ticks.
 """
 PATH_BYTES_MAX = 1 << 62
-"""Capacity of one folder, for an engine that may spread its files over several folders: all files go into one."""
+"""Target size, in bytes, of the only folder in the engine's list of folders for data files: larger than any store."""
 _FAIRNESS = 10
-"""The rate limiter's default: compactions go before flushes one time in ten."""
+"""One time in this many, a waiting compaction may write before a waiting flush; the rate limiter's default."""
 SKIPPED_KEYS_MAX = 20_000
-"""Deleted keys that one seek may pass, in about 3 ms, before the read gives up, compacts and tries again."""
+"""Deleted keys that one seek may pass, in about 3 ms, before the read fails; its caller then compacts them away."""
 
 Engine = Any
-"""A `rocksdict.Rdict`, whose stubs lack raw bytes, or its stand-in after a failure (`stand_ins.py`)."""
+"""A `rocksdict.Rdict`, or its stand-in after a failure (`stand_ins.py`). Any: rocksdict's stubs lack raw bytes."""
 WriteBatch = rocksdict.WriteBatch
 
 
 class Pace(Enum):
-    """Size of memtables, in WRITE_BUFFER_BYTES, and number of first-level files that starts a compaction.
+    """Size of memtables, in units of WRITE_BUFFER_BYTES, and number of files at level 0 that starts a compaction.
 
-    Small memtables and few files make reads quick: they overlap, so each may hold an older version of a row. Large
-    memtables and many files make writes quick: the level below is rewritten less often.
+    Memtables and files at level 0 overlap: each may hold an older version of a row. So small memtables and few files
+    make reads quick. Large memtables and many files make writes quick, because the level below is rewritten less often.
     """
 
     AT_REST = (1, 1)
     USUAL = (1, 2)
-    """Compared with (2, 4), a Query of 20 often replaced rows takes 52 µs instead of 90, a PutItem 2 to 6 µs more."""
+    """Compared with a pace of (2, 4), a Query of 20 often replaced rows takes 52 µs, not 90, a PutItem 2 to 6 µs more."""
     WRITES = (1, 4)
     """Pace for many writes and hardly any reads of ranges."""
     BULK = (4, 4)
@@ -81,8 +85,8 @@ class Pace(Enum):
 def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may_make: bool = True) -> Engine:
     """Open the engine of a locked folder, or make one if `may_make`; `data_dir` None: in memory. Raises StorageError.
 
-    `folder`: the paths that lead to `data_dir`; None: its plain path. Recovery accepts a torn tail of the write-ahead
-    log; damage before the tail raises StorageCorruption.
+    `folder`: the paths that lead to `data_dir`; None: its plain path. A store of an older format is converted. Recovery
+    accepts a torn tail of the write-ahead log; damage before the tail raises StorageCorruption.
     """
     place = data_dir or "memory"
     advice = OPENING if may_make else REOPENING
@@ -117,10 +121,11 @@ def open_engine(data_dir: str | None, *, folder: files.Folder | None = None, may
 
 
 def _prepare_logs(folder: files.Folder) -> bool:
-    """Verify the write-ahead logs before the engine in `folder` is opened for writing, which deletes logs.
+    """Verify and mend the write-ahead logs before the engine in `folder` is opened for writing, which deletes logs.
 
-    A replay that changes nothing must find no damage and all acknowledged commits. Then zeros that are no data are cut
-    off the last log. Returns True when recovery must stop at a hole.
+    If commits could be missing, a read-only replay must find no damage and all acknowledged commits. Then zeros that
+    are no data are cut off the last logs. Returns True when the engine must be opened in the recovery mode that stops
+    where commits are missing (`recovery.py`). Raises StorageLost, OSError and the engine's bare exceptions.
     """
     path = folder.engine
     torn = torn_logs(path)
@@ -142,10 +147,11 @@ def _prepare_logs(folder: files.Folder) -> bool:
 
 
 def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
-    """Open the engine in folder `path` for reading, as it would recover. Raises the engine's bare exceptions.
+    """Open the engine in folder `path` read-only, logs replayed in memory. Raises the engine's bare exceptions.
 
     rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder made by
-    `files.copy_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head`.
+    `files.copy_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head` instead of
+    those in `path`.
     """
     options = _options(is_in_memory=False)
     if head is not None:
@@ -155,8 +161,9 @@ def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False
 
 
 def open_beside(path: str) -> Engine:
-    """Open a second engine on folder `path`, for reading what the failed first one has written. Raises the engine's
-    bare exceptions, OSError.
+    """Open a second, read-only engine on folder `path`, to read what the first engine wrote before it failed.
+
+    Raises OSError and the engine's bare exceptions.
     """
     head = files.copy_head(path, {})
     try:
@@ -196,9 +203,10 @@ def is_behind(engine: Engine) -> bool:
 
 
 def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
-    """Flush and close the engine. Raises StorageError if it could not write everything; it is closed all the same.
+    """Flush and close the engine. Raises StorageError if not everything could be written; the engine is closed anyway.
 
-    With `may_fail` nothing is raised: commits are in the log, and an engine in memory refuses the last sync.
+    With `may_fail` nothing is raised: commits are in the log anyway, or the engine is in memory, which refuses the last
+    sync.
     """
     try:
         engine.close()
@@ -208,7 +216,7 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
 
 
 def cancel_work(engine: Engine) -> None:
-    """Cancel flushes and compactions of `engine` for good, without waiting for their end."""
+    """Cancel flushes and compactions of `engine` for good, without waiting for their end; ignores errors."""
     with contextlib.suppress(Exception):
         engine.cancel_all_background(False)
 
@@ -216,16 +224,18 @@ def cancel_work(engine: Engine) -> None:
 def abandon_engine(engine: Engine) -> None:
     """Give up `engine` without closing it, because its folder is missing, was replaced, or holds other files.
 
-    Closing an engine, or dropping its last reference, flushes to and deletes files by their paths. In a folder that
-    took the place of the engine's own, or into which a backup was copied, that destroys another store. So the engine's
-    work is cancelled, and one reference is never released.
+    Closing an engine, or dropping its last reference, writes and deletes files by their paths. If another store's
+    folder is at the engine's path by now, or a backup was copied into the engine's folder, that destroys foreign files.
+    So the engine's work is cancelled, and one reference to the engine is never released.
     """
     cancel_work(engine)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
 
 
 def _write_options(*, is_in_memory: bool) -> rocksdict.WriteOptions:
-    """Write options that never wait in a stall and do not sync: the commit barrier syncs many commits at once."""
+    """Write options that never wait in a stall and do not sync: the commit barrier syncs many commits at once. In
+    memory no log is written.
+    """
     options = rocksdict.WriteOptions()
     options.no_slowdown = True
     options.disable_wal = is_in_memory  # type: ignore[method-assign,assignment]  # a property, whatever the stubs say
@@ -253,9 +263,10 @@ def new_batch(room_bytes: int = 0) -> WriteBatch:
 
 
 def bounded(upper: bytes, skipped_keys_max: int = SKIPPED_KEYS_MAX, *, is_kept: bool = False) -> rocksdict.ReadOptions:
-    """Read options for an iterator that ends before `upper`; `is_kept`: it fills the block cache.
+    """Read options for an iterator that ends before `upper`; `is_kept`: what it reads fills the block cache.
 
-    No lower bound is set, because `set_iterate_lower_bound` of rocksdict 0.3.29 sets the upper bound.
+    The iterator fails after passing more than `skipped_keys_max` deleted keys in one seek; 0: no limit. No lower bound
+    is set, because `set_iterate_lower_bound` of rocksdict 0.3.29 sets the upper bound.
     """
     options = rocksdict.ReadOptions()
     options.set_iterate_upper_bound(upper)
@@ -299,8 +310,8 @@ def _block_options(cache_bytes: int) -> rocksdict.BlockBasedOptions:
     blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
     blocks.set_format_version(5)
     # Index and filter blocks count against the cache, so that memory does not grow with a table. They are split into
-    # parts of a block's size, so that one get does not load (and evict) the whole filter of a file: 5 µs instead of
-    # 150 among 300,000 items.
+    # parts of METADATA_BLOCK_BYTES, so that a get does not load the whole filter of a file and evict other blocks: a
+    # get takes 5 µs instead of 150 among 300,000 items.
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
     blocks.set_partition_filters(True)

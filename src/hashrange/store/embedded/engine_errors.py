@@ -18,19 +18,21 @@ from hashrange.errors import (
 from hashrange.store.embedded import files
 
 _HELD = re.compile(rf"{files.OPEN_DESCRIPTOR_FOLDERS}\d+(/{files.SYNCED_FILE}\b)?")
-"""Matches paths through open descriptors: to the file `synced` in the data folder, otherwise to the engine's folder."""
+"""Matches the beginning of a path through an open descriptor. With group 1 the path is that of the file `synced` in the
+data folder, otherwise one in the engine's folder.
+"""
 
 
 class Advice(NamedTuple):
-    """How error messages continue after each cause, for one kind of work; without a full stop at the end."""
+    """The ends of error messages, one for each cause, for one kind of work; without a full stop."""
 
     denied: str
-    """Continues `{place}` when this user has no permission."""
+    """Follows the data folder's path when this user, or the file system, permits no access."""
     full: str
-    """Continues `the disk that holds {place}`."""
+    """Follows "the disk that holds" and the data folder's path, when there is no space left."""
     damaged: str
     other: str
-    """Continues `the engine of {place}` for every error without a kind of its own."""
+    """Follows "the engine of" and the data folder's path, for errors of every other kind."""
 
 
 SERVING = Advice(
@@ -68,7 +70,9 @@ def is_sync_untried(error: BaseException) -> bool:
 
 
 def storage_error(error: BaseException, place: str, advice: Advice = SERVING) -> StorageError:
-    """The StorageError, in one line, for an error of the engine or operating system; `place` is the data folder."""
+    """The StorageError, with a message of one line, for an error of the engine or operating system; a StorageError is
+    returned as it is. `place` is the data folder's path.
+    """
     if isinstance(error, StorageError):
         return error
     text = " ".join(_HELD.sub(lambda held: place + (held[1] or f"/{files.ENGINE_FOLDER}"), str(error)).split())

@@ -2,10 +2,11 @@
 
     prefix ‖ source id of the table ‖ second (8) ‖ key of the item
 
-The commit that gives an item an expiry time puts a row, and the one that takes the time away deletes it; a write that
-keeps the time adds nothing. A walk fills a new queue. An item that has already expired when it is written is queued for
-the next second, because the queue may be consumed up to now; that row stays when the item is written again. So a row
-only says when to look: the item then decides whether it is deleted. Why: docs/adr/0030-time-to-live.md.
+The commit that gives an item an expiry time adds its row, and the commit that removes the time deletes the row; a write
+that keeps the time adds nothing. A walk fills a new queue. An item that has already expired when it is written is
+queued for the next second, because the queue may be consumed up to now; that row stays when the item is written again.
+So a row only says when to look at an item; whether the item is deleted depends on its expiry time then. Why:
+docs/adr/0030-time-to-live.md.
 """
 
 import math
@@ -31,21 +32,23 @@ from hashrange.tables.source_id import table_id_of
 
 SECOND_BYTES = 8
 DECODED_BYTES_MAX = 512
-"""Rows up to this length are decoded as quickly as their expiry number is read twice."""
+"""Items whose rows have at most this many bytes are decoded whole to check their expiry: decoding takes no longer than
+reading the expiry number twice, once for the plan and once for the participant.
+"""
 SWEPT_ROWS = 10_000
-"""Rows consumed one by one before the consumed part of a queue is deleted as a range."""
+"""After this many rows of a queue were consumed one by one, its consumed part is deleted once more, as a range."""
 AT_ONCE = -math.inf
 NEVER = math.inf
 
 
 class Due(NamedTuple):
-    """Due rows of one table's queue of expiries."""
+    """Rows of one table's queue of expiries whose items are to be checked, and deleted if they have expired."""
 
     table: OpenTable
     attribute: str
     rows: list[Queued]
     until_seconds: float
-    """Items that have expired by this service time are deleted."""
+    """Items are deleted if they have expired by this service time."""
     now_seconds: float
 
 
@@ -57,9 +60,9 @@ class _Line:
     def __init__(self, source_id: bytes) -> None:
         self.queue = OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source_id)
         self.next_seconds = AT_ONCE
-        """Service time before which no row of the queue is due."""
+        """No row of the queue is for a second before this one (service time)."""
         self.consumed_rows = 0
-        """Rows consumed since the last sweep."""
+        """Rows consumed since the queue's consumed part was last deleted as a range."""
 
 
 class Expiries(Participant):
@@ -72,14 +75,14 @@ class Expiries(Participant):
         self._has_passed = terms.has_passed
         self._wake = terms.wake
         self._lines: dict[bytes, _Line] = {}
-        """Source id of a table → its queue."""
+        """Source id of a table → its queue of expiries."""
         self._awaited_seconds = NEVER
-        """Service time of the row that the expiry job waits for."""
+        """Second (service time) of the queue row that the expiry job waits for; an earlier row wakes the job."""
         self._followed: tuple[Change, str | None, str | None] | None = None
-        """The change last accepted by `follows`, with its expiry numbers before and after."""
+        """The change for which `follows` last returned True, with the expiry numbers before and after it, for `add`."""
 
     def load(self, engine: Engine) -> None:
-        """Find the tables that have a queue of expiries; `due` reads its rows."""
+        """Find the tables of a newly opened engine that have a queue of expiries; `due` reads the queues' rows."""
         tables = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
         self._lines = {table.source_id: _Line(table.source_id) for table in tables if has_queue(table)}
         self._awaited_seconds = NEVER
@@ -91,7 +94,7 @@ class Expiries(Participant):
     # --- rows that come and go ------------------------------------------------------------------
 
     def follows(self, change: Change) -> bool:
-        """True if the change gives the item another expiry number. 1.5 µs."""
+        """True if the change alters the item's expiry number, the number in its time to live attribute. 1.5 µs."""
         time_to_live = change.table.schema.time_to_live
         assert time_to_live is not None
         before, after = _numbers(change, time_to_live.attribute)
@@ -101,7 +104,10 @@ class Expiries(Participant):
         return True
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Queue new expiry times and remove former ones. 1.5 µs when the time stays the same."""
+        """Queue items' new expiry times and remove former ones, except where a walk has not passed the item.
+
+        1.5 µs for an item whose time stays the same.
+        """
         for change in changes:
             table = change.table
             time_to_live = table.schema.time_to_live
@@ -119,7 +125,10 @@ class Expiries(Participant):
             self._put(draft, table.source_id, change.key, after)
 
     def _put(self, draft: Draft, source_id: bytes, key: Key, number: str | None) -> None:
-        """Queue an item, unless it never expires, or expired too long ago to count."""
+        """Add an item with this expiry number to its table's queue; at the next second if it has expired.
+
+        An item that never expires (None, or another number), or expired more than five years ago, is not added.
+        """
         expires_seconds = expiry_seconds(number)
         if expires_seconds is None:
             return
@@ -140,7 +149,9 @@ class Expiries(Participant):
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """Begin and end a queue with its table's time to live, and with the table."""
+        """Begin a table's queue of expiries when time to live is enabled; delete it when time to live is disabled, or
+        the table is deleted.
+        """
         had_queue, keeps_queue = old is not None and has_queue(old), new is not None and has_queue(new)
         table = new or old
         assert table is not None
@@ -162,16 +173,16 @@ class Expiries(Participant):
     # --- the walk -------------------------------------------------------------------------------
 
     def walks(self, table: Table) -> Sequence[bytes]:
-        """The table's own source, which no index uses, while its queue is being filled (ENABLING)."""
+        """The table's own source id, which stands for its queue of expiries, while that is being filled (ENABLING)."""
         return [table.source_id] if is_enabling(table) else []
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
-        """The item's key and its expiry number."""
+        """The item's key and its expiry number, None if the item has none."""
         assert table.schema.time_to_live is not None
         return key, number_reader(table.schema.time_to_live.attribute)(row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
-        """Queue the next items of the walk."""
+        """Add the next items of the walk to the queue of expiries."""
         for key, number in derived:
             self._put(draft, source_id, key, number)
 
@@ -183,8 +194,9 @@ class Expiries(Participant):
     # --- what is due ----------------------------------------------------------------------------
 
     def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
-        """The next due rows; else the seconds until a row is due, or None when none waits. Raises the engine's bare
-        exceptions.
+        """The first due rows of one table's queue; without any, the seconds until a row is due; None when no row waits.
+
+        Raises the engine's bare exceptions.
         """
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
@@ -200,7 +212,7 @@ class Expiries(Participant):
             first = line.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:
-                self._lines[source_id] = self._lines.pop(source_id)  # to the end: the other tables come first next time
+                self._lines[source_id] = self._lines.pop(source_id)  # to the end: next time, other tables come first
                 return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
             line.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
@@ -216,10 +228,11 @@ class Expiries(Participant):
     def expired(
         self, engine: Engine, source_id: bytes, now_seconds: float, start: bytes, limit_rows: int
     ) -> Due | None:
-        """The next rows from `start` on for items that may have expired by `now_seconds`, without delay; None: no more.
+        """The next rows of a queue, from key `start` on, for items that may have expired; ignores the delay of `due`.
 
-        One more second is read, because items that had expired when they were written are queued for it. Nothing is
-        deleted: rows that do not go with their items stay until they are due. Raises the engine's bare exceptions.
+        None if there are no more, or time to live is not ENABLED. Rows for the next second are included, because items
+        that had expired when they were written are queued for it. Deletes no rows: those that are not deleted with
+        their items stay until they are due. Raises the engine's bare exceptions.
         """
         line, table = self._lines.get(source_id), self._find_table(table_id_of(source_id))
         if line is None or table is None:
@@ -232,7 +245,9 @@ class Expiries(Participant):
         return Due(table, time_to_live.attribute, rows, now_seconds, now_seconds) if rows else None
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
-        """After the items of `due` were checked, delete the rows that were not deleted with them (`left`)."""
+        """After the items of `due` were checked: delete `left`, the rows that were not deleted with their items. Does
+        nothing if the table or the engine was replaced meanwhile.
+        """
         if not self._is_current(due):
             return
         line = self._lines[due.table.source_id]
@@ -244,7 +259,7 @@ class Expiries(Participant):
             line.queue.sweep(draft)
 
     def passed(self, due: Due) -> None:
-        """Move the queue's horizon behind the rows of `due`, which are all deleted."""
+        """Let the next read of the queue begin after the rows of `due`, which are all deleted."""
         if self._is_current(due):
             self._lines[due.table.source_id].queue.begin_at(due.rows[-1].key + b"\x00")
 
@@ -264,22 +279,24 @@ def is_enabling(table: Table) -> bool:
 
 
 def queue_key(due_seconds: int, key: bytes) -> bytes:
-    """Key of an item within its table's queue of expiries."""
+    """Key of an item's row in its table's queue of expiries, without the queue's prefix."""
     return due_seconds.to_bytes(SECOND_BYTES, "big") + key
 
 
 def second_of(key: bytes) -> int:
-    """The second in a key of a queue of expiries."""
+    """The second at which the row at `key` of a queue of expiries is due."""
     return int.from_bytes(key[:SECOND_BYTES], "big")
 
 
 def item_key_of(key: bytes) -> Key:
-    """The item's key in a key of a queue of expiries."""
+    """The key of the item that the row at `key` of a queue of expiries is for."""
     return Key(key[SECOND_BYTES:])
 
 
 def plan_expiry(due: Due) -> Plan:
-    """A plan that deletes an item if it exists and has still expired. It decodes a small item once for all users."""
+    """A plan that deletes the item if it has expired by `due.until_seconds`, but not more than five years ago;
+    otherwise it changes nothing. It hands on what it decodes of a small item, so that nothing decodes the item again.
+    """
     attribute = due.attribute
     read = number_reader(attribute)
 
@@ -296,19 +313,19 @@ def plan_expiry(due: Due) -> Plan:
 
 
 def is_left(change: Change, queued: Queued, attribute: str) -> bool:
-    """True if `queued` still exists after `change`: a deleted item takes only the row of its own expiry with it."""
+    """True if row `queued` still exists after `change`: deleting an item deletes only the row at the item's expiry."""
     if change.old is None or change.new is not None:
         return True
     return expiry_seconds(_number(change.old, change.old_item, attribute)) != second_of(queued.key)
 
 
 def _numbers(change: Change, name: str) -> tuple[str | None, str | None]:
-    """The item's expiry numbers before and after a change."""
+    """The numbers in attribute `name` of the item before and after a change; None where there is none."""
     return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
 
 
 def _number(row: Row | None, item: Item | None, name: str) -> str | None:
-    """A row's expiry number, from `item` if that was decoded."""
+    """The number in attribute `name` of a row's item, or None; read from `item` if the row was decoded."""
     if row is None:
         return None
     return number_reader(name)(row) if item is None else number_of_item(item, name)

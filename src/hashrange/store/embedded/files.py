@@ -1,7 +1,7 @@
 """Which files does a store own? Names, makes, reads and copies them; who owns a data folder is in `identity.py`.
 
-A data folder holds `lock` (ours; locked with flock, contains the owner's process id), `engine/` (the engine's own
-files), and while it is served `synced` (ours; the last write that a sync covered).
+A data folder holds `lock` (locked with flock; contains the process id of the server that owns the folder), `engine/`
+(the engine's own files), and while a server runs `synced` (the number of the last write that a sync covered).
 """
 
 import contextlib
@@ -23,14 +23,16 @@ CURRENT_FILE = "CURRENT"
 """File of the engine that names its manifest, which lists the files in use."""
 
 OPEN_DESCRIPTOR_FOLDERS = "/proc/self/fd/"
-"""Linux folder of links to open files, by descriptor; they stay valid when the files are moved."""
+"""Linux folder of links to open files, by descriptor; the links stay valid when the files are moved."""
 IDENTITY_FILE = "IDENTITY"
 """File of the engine with a random name that the engine gives itself when it is made."""
 _TRACES = {"LOCK", "rocksdict-config.json"}
 """Files that the engine makes, besides `LOG` and `LOG.old.…`, before it finds that a folder holds no data."""
 
 SPARE_BYTES, PIECE_BYTES = 1024 * 1024, 256 * 1024
-"""Upper estimate of what opening an engine writes besides the rows of its logs; bytes per write of `require_disk_space`."""
+"""SPARE_BYTES: upper estimate of what opening an engine writes besides the content of its logs. PIECE_BYTES: bytes that
+`require_disk_space` writes at a time.
+"""
 
 
 class Folder(NamedTuple):
@@ -50,7 +52,8 @@ class FolderUnfit(StorageError, SettingUnusable):
 def make_folder(data_dir: str) -> None:
     """Make the data folder if it is missing.
 
-    Raises StorageError, or FolderUnfit when `data_dir` is not a folder or holds other files.
+    Raises FolderUnfit when `data_dir` is not a folder, cannot be made, or holds files but no store; StorageError when
+    this user may not read it.
     """
     folder = Path(data_dir)
     try:
@@ -65,7 +68,9 @@ def make_folder(data_dir: str) -> None:
 
 
 def make_engine_folder(data_dir: str) -> None:
-    """Make the engine's folder if it is missing, and make its name and the data folder's durable. Raises OSError."""
+    """Make the engine's folder if it is missing, and make the names of engine folder and data folder durable. Raises
+    OSError.
+    """
     folder = Path(data_dir)
     (folder / ENGINE_FOLDER).mkdir(exist_ok=True)
     for each in (folder, folder.absolute().parent):
@@ -73,7 +78,10 @@ def make_engine_folder(data_dir: str) -> None:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raise FolderUnfit for a folder that holds files but no store, so that no foreign file is ever touched."""
+    """Raise FolderUnfit for a folder that holds files but no store, so that no foreign file is ever touched.
+
+    Raises StorageError when this user may not read it.
+    """
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
@@ -86,20 +94,24 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def unreadable(folder: str | Path, error: OSError) -> StorageError:
-    """The StorageError for a folder that this user may not read."""
+    """The StorageError for a folder that could not be read because of `error`."""
     return StorageError(
         f"{folder} cannot be read ({error.strerror}). Give this user the right to read all that is in it."
     )
 
 
 def sync_folder(path: str) -> None:
-    """Make the names in a folder durable, as the engine does for its own files only. Windows has no such call."""
+    """Make the names in a folder durable; the engine does this for its own files only. Raises OSError.
+
+    Does nothing on Windows, which has no such call, on file systems that cannot sync folders, and for a folder that
+    this user may not open.
+    """
     if os.name == "nt":
         return
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:
-        return  # a parent folder that this user may not read is left unsynced
+        return  # the folder above the data folder may be closed to this user
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -115,17 +127,17 @@ def engine_folder(data_dir: str) -> str:
 
 
 def by_name(data_dir: str) -> Folder:
-    """The data folder by its plain path, which leads to any folder that is there when it is used."""
+    """The data folder by its plain path, which leads to whatever folder is there when the path is used."""
     return Folder(data_dir, data_dir, engine_folder(data_dir))
 
 
 def synced_file(data_dir: str) -> str:
-    """Path of the file in which `synced.py` keeps its numbers."""
+    """Path of the file in which `synced.py` records how far syncs have come."""
     return str(Path(data_dir) / SYNCED_FILE)
 
 
 def has_engine(folder: Folder) -> bool:
-    """True when the folder holds a store. Raises StorageError when this user may not read it."""
+    """True when the folder holds a store: a file CURRENT. Raises StorageError when this user may not read it."""
     try:
         return (Path(folder.engine) / CURRENT_FILE).is_file()
     except OSError as error:
@@ -133,7 +145,7 @@ def has_engine(folder: Folder) -> bool:
 
 
 def may_make_engine(folder: str) -> bool:
-    """False if the engine's `folder` holds data or logs: without CURRENT, a new engine would delete them."""
+    """False if the engine's `folder` holds data files or logs: without CURRENT, a new engine would delete them."""
     return not any(path.suffix in {".sst", ".log"} for path in Path(folder).glob("*"))
 
 
@@ -161,7 +173,9 @@ def names_of_non_files(folder: str) -> list[str]:
 
 
 def remove_stub(data_dir: str, opened: os.stat_result) -> None:
-    """Remove the folder at `data_dir` if its engine folder is not `opened`, and holds only traces of an opening."""
+    """Remove the engine's folder in `data_dir`, if it is not the folder `opened` and holds only traces of an opening;
+    then `data_dir` too if it is empty. Ignores errors.
+    """
     folder = engine_folder(data_dir)
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -177,7 +191,7 @@ def remove_stub(data_dir: str, opened: os.stat_result) -> None:
 
 
 def require_way_in(folder: Folder) -> None:
-    """Raise StorageError if the folder holds data, but not CURRENT, which leads to it."""
+    """Raise StorageError if the folder holds data files or logs, but not the file CURRENT, which leads to them."""
     if not has_engine(folder) and not may_make_engine(folder.engine):
         raise StorageError(
             f"{folder.place} holds data files, and {ENGINE_FOLDER}/{CURRENT_FILE}, which leads to them, is missing. Put it back, or restore a"
@@ -186,9 +200,10 @@ def require_way_in(folder: Folder) -> None:
 
 
 def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
-    """Copy CURRENT and manifests, which list the files in use, some MB at most, to a scratch folder; returns its path.
+    """Copy CURRENT and the manifests, some MB at most, to a scratch folder, and return that folder's path.
 
-    Also copies `logs`, cut to their sizes (None: whole). The caller calls `remove_folder`.
+    Manifests list the files in use. Also copies `logs`: path → size to which the copy is cut (None: whole). The caller
+    removes the folder with `remove_folder`.
     """
     scratch = make_scratch_folder()
     try:
@@ -206,7 +221,10 @@ def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
 
 
 def make_scratch_folder() -> str:
-    """Make a folder for files that rocksdict writes even for a store in memory. The caller calls `remove_folder`."""
+    """Make a temporary folder, such as for files that rocksdict writes even for a store in memory; return its path.
+
+    The caller removes the folder with `remove_folder`.
+    """
     return tempfile.mkdtemp(prefix="hashrange-")
 
 
@@ -243,11 +261,11 @@ def sync_logs(folder: str) -> None:
 
 
 def require_disk_space(folder: str) -> None:
-    """Write and sync a nameless file of the size that opening the engine needs. Raises OSError, as for a full disk."""
+    """Write, sync and drop a nameless file as large as opening the engine needs. Raises OSError, as on a full disk."""
     left_bytes = SPARE_BYTES + sum(os.path.getsize(path) for path in log_files(folder))
     with tempfile.TemporaryFile(dir=folder) as file:
         while left_bytes > 0:
-            left_bytes -= file.write(os.urandom(PIECE_BYTES))  # compressible bytes may need less space
+            left_bytes -= file.write(os.urandom(PIECE_BYTES))  # random, because compressible bytes may need less space
         file.flush()
         os.fsync(file.fileno())
 
@@ -284,7 +302,7 @@ def read_head(path: str, size_bytes: int) -> bytes:
 
 
 def read_if_there(path: str) -> bytes:
-    """The whole content of a file; empty if there is none."""
+    """The whole content of a file; empty if there is no file."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
@@ -292,7 +310,7 @@ def read_if_there(path: str) -> bytes:
 
 
 def read_manifest(folder: str) -> bytes:
-    """The whole content of the engine's MANIFEST; empty if CURRENT leads to none."""
+    """The whole content of the engine's manifest; empty if there is no CURRENT, or not the manifest that it names."""
     name = read_if_there(os.path.join(folder, CURRENT_FILE)).decode("ascii", "replace").strip()
     return read_if_there(os.path.join(folder, os.path.basename(name))) if name else b""
 

@@ -1,8 +1,8 @@
-"""Is what a long plan was made for still unchanged, after it gave way? If not, it was overtaken and is made again.
+"""Has what a long plan depends on changed while the plan gave way? If so, the plan was overtaken, and is made again.
 
-A single write reads its row again. A transaction, or a read of many rows, checks that nothing was committed meanwhile;
-with its rows claimed (`claims.py`) only that tables and engine are the same, because no other write changes claimed
-rows: a write that began earlier finds the claim here, and is overtaken.
+A write of one row reads the row again. A transaction, or a read of many rows, checks that nothing was committed
+meanwhile. If its rows are claimed (`claims.py`), it checks only that tables and engine are the same, because no other
+write changes claimed rows: a write that began before the claim finds it here, and is overtaken.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from hashrange.tables.open_table import OpenTable
 
 
 class Overtaken(Exception):
-    """Another write changed what a plan was made for, while the plan gave way."""
+    """What a plan or read depends on may have changed while it gave way: rows, tables or the engine."""
 
 
 class StoreState(NamedTuple):
-    """State of the store when a long plan or read began."""
+    """State of the store when a transaction or a read of many rows began."""
 
     ways_given: int
     engine: Engine
@@ -30,7 +30,7 @@ class StoreState(NamedTuple):
 
 
 class Foundations:
-    """Checks whether long plans and reads were overtaken."""
+    """Checks whether plans and reads that gave way were overtaken."""
 
     def __init__(self, site: Site, tables: OpenTables, claims: Claims) -> None:
         self._site = site
@@ -44,7 +44,10 @@ class Foundations:
     def require_row(
         self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None, *, has_claim: bool
     ) -> None:
-        """Raise Overtaken if engine, table or row changed after they were read, or another write claimed the row."""
+        """Raise Overtaken if engine, table or row changed after they were read, or another write claimed the row.
+
+        `has_claim`: this write has claimed the row. Raises StorageError.
+        """
         self._require_unclaimed([engine_key], has_claim=has_claim)
         if self._site.engine is not engine or not self._tables.is_current(table):
             raise Overtaken
@@ -58,9 +61,10 @@ class Foundations:
     def require_calm(
         self, moment: StoreState, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
     ) -> None:
-        """Raise Overtaken if anything was committed since `moment`, or another write claimed `places`.
+        """Raise Overtaken if anything was committed since `moment`, `places` were claimed, or the engine replaced.
 
-        While this write claims `places`, its rows, only a change of `tables` or of the engine counts.
+        `places`: engine keys of the rows read. `has_claim`: they are claimed for this caller, so that a commit counts
+        only if it changed one of `tables`.
         """
         if gave_way() == moment.ways_given:
             return
@@ -73,6 +77,6 @@ class Foundations:
             raise Overtaken
 
     def _require_unclaimed(self, places: Sequence[bytes], *, has_claim: bool) -> None:
-        """Raise Overtaken if another write has claimed one of these rows, and relies on them to stay."""
+        """Raise Overtaken if another write has claimed one of these rows; with `has_claim` this write has."""
         if not has_claim and not self._claims.rows.keys().isdisjoint(places):
             raise Overtaken

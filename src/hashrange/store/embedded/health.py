@@ -1,14 +1,16 @@
 """May the store be used? Decides what happens after a failed read, write or sync: refuse, read only, reopen the engine.
 
-After the first failure a stand-in replaces the engine, so that the data path needs no check. The sync thread closes the
-engine and opens it again, each time when a request arrives after a growing delay; the disk is then the truth. After
-damage nothing is reopened: that needs the operator. A reopening makes nothing: before and after it, the folder must be
-the one that was opened (`identity.py`), and the engine must know the last acknowledged commit.
+After the first failure a stand-in replaces the engine, so that reads and writes need no check. The sync thread closes
+the engine and opens it again, and then serves what the disk holds. An attempt begins when a request arrives after a
+delay, which grows with each attempt. After damage nothing is reopened: that needs the operator. A reopening makes no
+folder and no store: before and after it, the folder must be the one that was opened (`identity.py`), and the engine
+must know the last acknowledged commit.
 
 Only after a write that failed because the disk is full do reads continue, with the same engine: the write is neither in
-the log nor in memory. Earlier commits still become durable by a sync, and replies still wait for it; if it fails, reads
-stop too. The engine is reopened once a file of the size that this needs could be written. Meanwhile a second engine
-reads the same files: closing the first one takes a second, and reopening it may find the disk full again.
+the log nor in memory. Earlier commits still become durable by a sync, and replies still wait for the sync; if it fails,
+reads stop too. The engine is reopened once a file as large as a reopening needs could be written. During the reopening
+a second engine reads the same files: closing the first engine takes a second, and its reopening may find the disk full
+again.
 """
 
 import asyncio
@@ -33,7 +35,7 @@ _log = logging.getLogger("hashrange.store")
 
 
 class ReopenableStore(Protocol):
-    """The store, as far as `Health` replaces and reloads its engine."""
+    """The part of a store that `Health` uses to replace and reload the store's engine."""
 
     @property
     def engine(self) -> Engine:
@@ -42,7 +44,7 @@ class ReopenableStore(Protocol):
 
     @property
     def place(self) -> str:
-        """The data folder, for messages."""
+        """The data folder's path, for messages."""
         ...
 
     def use(self, engine: Engine) -> None:
@@ -50,16 +52,16 @@ class ReopenableStore(Protocol):
         ...
 
     def load(self) -> None:
-        """Read catalog and statistics from `engine`."""
+        """Read all state that is kept in memory from `engine`, which has just been opened."""
         ...
 
     def stop_housekeeping(self, engine: Engine) -> bool:
-        """Stop background work of `engine` before it is closed; True when some was running."""
+        """Stop the housekeeping thread's work on `engine` before it is closed; True when some was running."""
         ...
 
 
 class Health:
-    """Knows whether the engine works, and reopens it. Methods run on the loop, unless they name the sync thread."""
+    """Knows whether the engine works, and reopens it. Methods run on the loop, unless they name another thread."""
 
     def __init__(
         self, store: ReopenableStore, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
@@ -68,7 +70,7 @@ class Health:
         barrier_kind = VolatileBarrier if lock is None else CommitBarrier
         self.barrier: CommitBarrier = barrier_kind(loop, self._sync, self._sync_failed)
         self.generation = 0
-        """Grows whenever the engine is replaced or lost: rows read before may no longer exist."""
+        """Grows when the store loses its engine, or takes one with other rows: rows read before may no longer exist."""
         self.failure: StorageError | None = None
         self._store = store
         self._clock = clock
@@ -77,7 +79,9 @@ class Health:
         self._broken: Engine = None
         self._reopened: Engine = None
         self._reader: Engine = None
-        """Engine for reads while the broken one is closed and reopened; both hold the same, as nothing is written."""
+        """Second engine on the same files, for reads while the broken engine is closed and reopened after a full disk.
+        Both hold the same rows, because nothing is written.
+        """
         self._synced_sequence = 0
         """The engine's sequence number of the last write that a sync covered."""
         self._is_reading = False
@@ -87,19 +91,18 @@ class Health:
         self._next_attempt_seconds = 0.0
 
     def begin(self) -> None:
-        """Note the sequence number and folder of the store's newly opened engine. Raises OSError."""
+        """Note the last sequence number, lock file and identity of the store's newly opened engine. Raises OSError."""
         self._synced_sequence = self._store.engine.latest_sequence_number()
         if self._lock is not None:
             self._lock.note_engine()
 
     def replaced(self) -> None:
-        """Note that the store takes another engine without a failure: rows read before may not exist."""
+        """Note that the store takes another engine without a failure: rows read before may no longer exist."""
         self.generation += 1
 
     def _sync(self) -> None:
-        """On the sync thread: make all commits so far durable, in the folder that was opened.
-
-        Raises the engine's bare exceptions.
+        """On the sync thread: make all commits so far durable, and record that. Raises the engine's bare exceptions,
+        OSError; StorageLost if the engine's folder is not at its path.
         """
         engine = self._store.engine
         sequence = engine.latest_sequence_number()
@@ -109,7 +112,8 @@ class Health:
             if not is_sync_untried(error):
                 raise
             assert self._lock is not None
-            files.sync_logs(self._lock.folder.engine)  # the loop has not handled the failed write yet
+            # The loop has not handled the failed write yet; the commits before it must still become durable.
+            files.sync_logs(self._lock.folder.engine)
         self.require_folder()
         if self._synced_file is not None and not self._synced_file.note(sequence, self._clock.monotonic()):
             _log.error(
@@ -126,7 +130,7 @@ class Health:
         return fault
 
     def require_folder(self) -> None:
-        """On any thread: raise StorageLost unless the engine's folder is at its path."""
+        """On any thread: raise StorageLost unless the engine's folder is at its path; never for a store in memory."""
         if self._lock is not None:
             self._lock.require_engine()
 
@@ -135,14 +139,17 @@ class Health:
         self.barrier.report(self._lose, error)
 
     def fail(self, error: StorageError) -> None:
-        """After a failed read or write, serve nothing until a reopening; with a full disk, refuse only writes."""
+        """After a failed read or write, serve nothing until a reopening; if `error` is StorageFull, refuse only writes.
+
+        A store in memory is never reopened, and serves nothing after any error.
+        """
         if isinstance(error, StorageFull) and self._lock is not None:
             self._only_read(error)
         else:
             self._lose(error)
 
     def _only_read(self, error: StorageFull) -> None:
-        """Refuse writes and serve reads, because the disk is full."""
+        """Refuse writes and serve reads, because the disk is full; without effect after an earlier failure."""
         if self.failure is None:
             self._note_failure(error)
             self._is_reading = True
@@ -153,7 +160,10 @@ class Health:
         self._store.use(ReadOnlyEngine(engine, self._lock.folder.engine, self.refusal))
 
     def _lose(self, error: StorageError) -> None:
-        """Replace the engine by one that refuses every call; callbacks that wait for a sync get `error`."""
+        """Replace the engine by a stand-in that refuses every call; callbacks that wait for a sync get `error`.
+
+        Without effect if every call is refused already.
+        """
         if self.failure is not None and not self._is_reading:
             return
         self._note_failure(error)
@@ -185,7 +195,7 @@ class Health:
             raise self.failure or StorageError(f"{self._store.place} had to be reopened meanwhile. Try again.")
 
     def refusal(self) -> StorageError:
-        """The error for a request that is refused now. Starts a reopening when one is due."""
+        """The error for a request that is refused now. Starts a reopening on the sync thread when one is due."""
         error = self.failure
         assert error is not None
         is_hopeless = self._lock is None or isinstance(error, StorageCorruption)
@@ -198,7 +208,10 @@ class Health:
         return type(error)(*error.args)
 
     def shut(self) -> Engine:
-        """Refuse all calls for good, after the thread has ended; returns the engine to be closed, or None."""
+        """Refuse all calls for good, after the sync thread has ended; returns the engine to be closed.
+
+        None if no engine is open, or its folder is not at its path: then it is abandoned.
+        """
         engine = self._broken or self._reopened if self.failure is not None else self._store.engine
         if engine is not None and self._lock is not None:
             try:
@@ -219,12 +232,14 @@ class Health:
         return engine
 
     def closed_in_order(self) -> None:
-        """Remove the file `synced`: the engine from `shut` was closed with all its rows in data files."""
+        """Remove the file `synced`: the engine that `shut` returned was closed with all its rows in data files."""
         if self._synced_file is not None:
             self._synced_file.forget()
 
     def _find_room(self) -> None:
-        """On the sync thread, while reads continue: test whether the disk has space for a reopening."""
+        """On the sync thread, while reads continue: test whether the disk has space for a reopening, and if so open a
+        second engine for reads.
+        """
         place = self._store.place
         assert self._lock is not None
         try:
@@ -237,8 +252,9 @@ class Health:
             self.barrier.report(self._found_room, reader)
 
     def _opened_beside(self, lock: FolderLock) -> Engine:
-        """On the sync thread: cancel the broken engine's work, and open a read-only engine on its files. Raises
-        StorageError, bare exceptions.
+        """On the sync thread: cancel the broken engine's work, and open a second, read-only engine on its files.
+
+        Raises StorageError if the second engine holds fewer writes, OSError, and the engine's bare exceptions.
         """
         cancel_work(self._broken)
         reader = open_beside(lock.folder.engine)
@@ -270,7 +286,7 @@ class Health:
                 lock.require_engine()
                 broken, self._broken = self._broken, None
                 self._store.stop_housekeeping(broken)
-                close_engine(broken, place, may_fail=True)  # the next engine reads what the disk holds
+                close_engine(broken, place, may_fail=True)  # errors do not matter: the next engine reads the disk
             self._reopened = self._proved(self._opened_again(lock))
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self.barrier.report(self._still_failing, storage_error(error, place))
@@ -278,8 +294,8 @@ class Health:
             self.barrier.report(self._heal)
 
     def _opened_again(self, lock: FolderLock) -> Engine:
-        """On the sync thread: open the engine of the locked folder again. Raises StorageError, StorageLost if it was
-        opened by path and is another one.
+        """On the sync thread: open the engine of the locked folder again. Raises StorageError; StorageLost if the
+        folder is opened by its plain path, and another folder is there.
         """
         try:
             engine = open_engine(self._store.place, folder=lock.folder, may_make=False)
@@ -295,8 +311,8 @@ class Health:
         return engine
 
     def _proved(self, engine: Engine) -> Engine:
-        """On the sync thread: the reopened engine, after a check that it holds all acknowledged commits, can write and
-        sync, and has its folder at its path.
+        """On the sync thread: check that the reopened `engine` holds all acknowledged commits, can write and sync, and
+        that its folder is at its path; return it. Raises StorageLost, OSError and the engine's bare exceptions.
         """
         assert self._lock is not None
         self._lock.note_engine()
@@ -325,7 +341,7 @@ class Health:
             self.failure = error
 
     def _heal(self) -> None:
-        """Load the store from the reopened engine, and serve again."""
+        """Load the store from the reopened engine, and serve again; if loading fails, refuse requests as before."""
         if self._reopened is None:
             return
         engine, self._reopened = self._reopened, None

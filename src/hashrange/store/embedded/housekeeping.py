@@ -1,7 +1,7 @@
 """Where are deleted rows and older versions compacted away? On one thread outside the event loop, made when first needed.
 
 This work is optional: if it fails or is cancelled, reads return the same. The engine makes and deletes files meanwhile,
-so its folder must be at its path before and after each piece: without writes, no sync checks that.
+so its folder must be at its path before and after each piece of work: without writes, no sync checks that.
 """
 
 import contextlib
@@ -13,11 +13,11 @@ from hashrange.store.embedded.engine import Engine, cancel_work, compact
 
 
 class Housekeeper:
-    """Runs a store's work outside the event loop, one piece after another."""
+    """Runs a store's optional work on a thread of its own, one piece after another."""
 
     def __init__(self, require_folder: Callable[[], None], on_lost: Callable[[StorageLost], None]) -> None:
         """`require_folder` raises StorageLost unless the engine's folder is at its path; `on_lost` gets that error.
-        Both run on the thread.
+        Both run on the housekeeping thread.
         """
         self._require_folder = require_folder
         self._on_lost = on_lost
@@ -29,15 +29,15 @@ class Housekeeper:
         return self.run(lambda: compact(engine, lower, upper))
 
     def run(self, work: Callable[[], None]) -> "Future[None]":
-        """Run `work` after all earlier work; the future never fails."""
+        """Run `work` after all earlier work, ignoring its errors; the future is done when it ends, and never fails."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, thread_name_prefix="hashrange-compact")
         self._last = self._executor.submit(self._run_quietly, work)
         return self._last
 
     def stop(self, engine: Engine) -> bool:
-        """Cancel running work, so that `engine` can be closed. True if there was any; then the engine's flushes end
-        too.
+        """Cancel running work and wait for its end, so that `engine` can be closed. True if there was any work: then
+        the engine flushes and compacts nothing more by itself.
         """
         executor, self._executor = self._executor, None
         was_running = self._last is not None and not self._last.done()
@@ -48,7 +48,7 @@ class Housekeeper:
         return was_running
 
     def _run_quietly(self, work: Callable[[], None]) -> None:
-        """On the thread: run `work`, ignore its errors, and report a lost folder."""
+        """On the housekeeping thread: run `work`, ignore its errors, and report a lost folder to `on_lost`."""
         try:
             self._require_folder()
             with contextlib.suppress(Exception):

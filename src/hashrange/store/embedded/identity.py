@@ -5,11 +5,11 @@ the lock file lets no other process in. (Windows cannot lock folders, but does n
 folders either, and there the lock file and the engine's own lock must suffice.)
 
 A folder may be deleted, unmounted or replaced while it is served. The engine does not notice: it continues to write and
-sync files that no name leads to. So after each sync the engine's own lock file is looked up by its path (2 µs, on the
-sync thread), and before a reopening the folder and the engine's IDENTITY file. The engine makes and deletes files by
-paths. Where the system offers a path to an open folder through its descriptor (Linux), the engine gets that path and
-works in the folder that was opened; elsewhere it works in any folder that is at the plain path by then. This file opens
-and compares; it makes no folder and deletes nothing. See docs/adr/0012-failures-and-reopening.md.
+sync files that no path leads to. So after each sync the engine's own lock file is looked up by its path (2 µs, on the
+sync thread); before a reopening, the folder and the engine's IDENTITY file are looked up. The engine makes and deletes
+files by paths. Where the system offers a path to an open folder through its descriptor (Linux), the engine gets that
+path and works in the folder that was opened; elsewhere it works in whatever folder is at the plain path by then. This
+file opens and compares; folders are made and deleted by `files.py`. See docs/adr/0012-failures-and-reopening.md.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from hashrange.store.embedded.engine_errors import OPENING, READING, storage_err
 LOCK_FILE_OF_ENGINE = "LOCK"
 """Name of the engine's own lock file, which the engine makes once, keeps open, and never replaces."""
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY)
-"""Flags to keep a folder open and find it again, even if this user may not read it."""
+"""Flags for opening a folder only to recognise it and reach its content, even if this user may not read it."""
 _CANNOT_LOCK_FOLDERS = {errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EACCES, errno.EPERM}
 
 if os.name == "nt":  # pragma: no cover - exercised on Windows only
@@ -50,21 +50,25 @@ class FolderLock:
     """The right to use a data folder, held until `release` or until the process ends in any way."""
 
     def __init__(self, data_dir: str, *, is_signed: bool) -> None:
-        """Locks nothing yet. `is_signed`: the lock file names this process."""
+        """Locks nothing yet. `is_signed`: write this process's id to the lock file once it is locked."""
         self._data_dir = data_dir
         self._engine_folder = files.engine_folder(data_dir)
         self._engine_lock_path = os.path.join(self._engine_folder, LOCK_FILE_OF_ENGINE)
         self._engine_lock: tuple[int, int] | None = None
-        """Device and inode number of the engine's own lock file, while an engine is open."""
+        """Device and inode number of the engine's own lock file; None before the engine is opened."""
         self._identity = b""
         self._is_signed = is_signed
         self._file = self._data = self._folder = -1
-        """Descriptors of the lock file, the data folder and the engine's folder; negative when not open."""
+        """Descriptors of the lock file (`_file`), the data folder (`_data`) and the engine's folder (`_folder`);
+        negative when not open.
+        """
         self.folder = files.by_name(data_dir)
         """The paths that lead to the locked folder."""
 
     def take_file(self, flags: int) -> None:
-        """Open the lock file with `flags` and lock it. Raises StorageLocked, OSError; StorageError if locking fails."""
+        """Open the lock file with `flags` and lock it. Raises OSError if it cannot be opened, StorageLocked if another
+        process has locked it, StorageError if the file system cannot lock it.
+        """
         descriptor = os.open(os.path.join(self._data_dir, files.LOCK_FILE), flags, 0o644)
         try:
             is_locked = _try_lock(descriptor)
@@ -85,7 +89,10 @@ class FolderLock:
                 os.write(descriptor, f"{os.getpid()}\n".encode())
 
     def take_folder(self) -> None:
-        """Open data folder and engine folder, and lock the latter where possible. Raises StorageLocked, OSError."""
+        """Open data folder and engine folder, and lock the engine folder where the file system can; not on Windows.
+
+        Raises StorageLocked if another process has locked it, OSError.
+        """
         if os.name == "nt":
             return
         self._data = os.open(self._data_dir, _HOLD)
@@ -107,11 +114,11 @@ class FolderLock:
 
     @property
     def is_held(self) -> bool:
-        """True if the engine reaches its folder through a descriptor, even if the folder is moved or replaced."""
+        """True if the engine uses a path through an open descriptor, which leads to its folder even after a move."""
         return self.folder.engine != self._engine_folder
 
     def note_engine(self) -> None:
-        """Note the lock file and identity of the engine that has just been opened. Raises OSError."""
+        """Note lock file and IDENTITY of the engine just opened, to recognise its folder. Raises OSError."""
         self._engine_lock = _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         self._identity = files.read_bytes(os.path.join(self.folder.engine, files.IDENTITY_FILE))
 
@@ -135,16 +142,16 @@ class FolderLock:
             raise self._lost()
 
     def clear_away(self) -> None:
-        """Remove what a failed reopening by the plain path has left there; without effect if `is_held`."""
+        """Remove what a failed reopening by the plain path has made at that path; without effect if `is_held`."""
         if self._folder >= 0 and not self.is_held:
             files.remove_stub(self._data_dir, os.fstat(self._folder))
 
     def release(self) -> None:
         """Unlock the folder for other processes; may be called twice.
 
-        The engine's folder stays open and locked while its engine is open: an abandoned engine, until the process ends,
-        or one kept by references to anything read from it. Such an engine works through the folder's descriptor, whose
-        number must not come to lead to another folder.
+        If an engine is still open, because it was abandoned or something read from it is still referred to, its folder
+        stays open and locked until the process ends: such an engine works through the folder's descriptor, and the
+        descriptor's number must not come to lead to another folder.
         """
         if self._file >= 0:
             if self._is_signed:
@@ -158,7 +165,7 @@ class FolderLock:
         self._file = self._data = self._folder = -1
 
     def _is_engine_left(self) -> bool:
-        """True if this process still has the engine's own lock file open. Looks once at every open file."""
+        """True if this process still has the engine's own lock file open. Looks at each of the process's open files."""
         try:
             lock = self._engine_lock or _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
         except OSError:
@@ -179,8 +186,8 @@ class FolderLock:
 def take_folder(data_dir: str) -> FolderLock:
     """Make the data folder if it is missing, and lock it.
 
-    Raises StorageLocked, StorageReadOnly, StorageFull, or FolderUnfit when `data_dir` is not a folder or holds other
-    files.
+    Raises StorageLocked, StorageReadOnly, StorageFull or another StorageError; FolderUnfit when `data_dir` is not a
+    folder, cannot be made, or holds files but no store.
     """
     files.make_folder(data_dir)
     lock = FolderLock(data_dir, is_signed=True)
@@ -200,7 +207,7 @@ def take_folder(data_dir: str) -> FolderLock:
 def lock_for_reading(data_dir: str) -> FolderLock:
     """Lock a data folder without changing anything in it.
 
-    Raises StorageLocked, or StorageError when this user may not read it.
+    Raises StorageLocked, or another StorageError, such as when this user may not read the folder.
     """
     lock = FolderLock(data_dir, is_signed=False)
     try:
@@ -208,7 +215,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
             # Some file systems cannot lock files that are open for reading only.
             lock.take_file(os.O_RDWR)
         except FileNotFoundError:
-            pass  # never served, or the file was deleted: the lock on the folder shows whether it is in use
+            pass  # there was no server, or the lock file was deleted: then the engine folder's lock decides
         except OSError as error:
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise

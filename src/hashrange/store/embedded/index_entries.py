@@ -28,21 +28,21 @@ class IndexEntries(Participant):
         self._late = LateEntries(terms)
 
     def load(self, engine: Engine) -> None:
-        """Forget late entries of the former engine; `recover` finds those of the new one."""
+        """Forget late entries of the former engine; `recover` finds the late entries of the new one."""
         self._late.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Write the entries that were late when a server was killed."""
+        """Functions that write the late entries left by a killed server, each in one commit."""
         return self._late.recover(engine)
 
     def takes_part(self, table: Table) -> bool:
-        """True for tables with indexes, also CREATING ones."""
+        """True for tables with indexes, CREATING ones included, but not DELETING ones."""
         return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add the index entries that the changes create, replace and delete."""
+        """Add the index entry writes in `draft.entries`; large new entries are left for later commits."""
         new = changes[0].new
-        # No entry is longer than its item, so this product is an upper bound.
+        # No entry is longer than its item, so the product is an upper bound of the new entries' bytes.
         if len(changes) > 1 or (new is not None and len(new) * len(draft.entries) >= late_entries.LATE_BYTES_MIN):
             self._late.take_over(draft, changes)
         put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
@@ -67,7 +67,7 @@ class IndexEntries(Participant):
             touched.append(engine_key)
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write a late entry, in case its writer has failed."""
+        """Write one late entry, in case its writer failed; 0.0, or None if none is late. `limit_rows` is unused."""
         return self._late.drain(draft)
 
     def walks(self, table: Table) -> Sequence[bytes]:
@@ -75,19 +75,19 @@ class IndexEntries(Participant):
         return [make_source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Entry | None:
-        """An item's index entry, or None."""
+        """The entry of an item in the index `source_id`, or None."""
         index = next(one for one in table.indexes if one.source_id == source_id)
         return derive_stored_entry(index, key, row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Entry | None]) -> None:
-        """Add the entries of the walk's next items."""
+        """Add the entries of the walk's next items to the index `source_id`."""
         for entry in derived:
             if entry is not None:
                 draft.batch.put(source_id + entry.key, entry.row)
                 draft.count(source_id, None, entry.row)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
-        """The table with the index ACTIVE."""
+        """The table's description with the index `source_id` ACTIVE."""
         indexes = [
             msgspec.structs.replace(one, state="ACTIVE")
             if make_source_id(table.table_id, one.index_id) == source_id

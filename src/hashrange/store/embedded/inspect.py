@@ -25,7 +25,9 @@ class StoreOverview(NamedTuple):
 
 
 def inspect_store(data_dir: str) -> StoreOverview:
-    """Tables with item counts and sizes from the stored statistics, so quick at any size. Raises StorageError."""
+    """Summarise a data folder that no server has open. Quick at any size, because item counts and sizes are the stored
+    statistics. Raises StorageError.
+    """
     with read_offline(data_dir) as engine:
         statistics = read_statistics(engine)
         tables = [
@@ -42,10 +44,10 @@ def inspect_store(data_dir: str) -> StoreOverview:
 
 
 def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[OpenTable, Item | None]]:
-    """The item at `key` (wire form) in every table named `table_name`, in any account and Region; None: no item.
+    """Each table named `table_name`, of any account and Region, with its item at `key` (wire form); None: no item.
 
-    Raises StorageError when no table has that name, and RequestFault, ValidationException or Malformed when `key` is no
-    key or does not fit a table.
+    Raises StorageError when no table has that name or a server has the folder open; RequestFault, ValidationException
+    or Malformed when `key` is no key or does not fit a table.
     """
     canonical, _ = check_item(key)
     with read_offline(data_dir) as engine:

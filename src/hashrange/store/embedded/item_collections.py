@@ -1,7 +1,7 @@
-"""How large is each item collection? A row holds its size, written in the commit of the items and entries it counts.
+"""How large is each item collection? A row for each holds its size, written in the commit that changes its items.
 
-Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger than the
-limit is refused; one that makes it smaller, or keeps its size, never is.
+Tables without local indexes have no such rows (docs/formats/store.md). A write that makes a collection larger, and
+larger than the limit, is refused; a write that makes it smaller, or keeps its size, never is.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,10 @@ class ItemCollections(Participant):
         return table.has_item_collections
 
     def refusals(self, draft: Draft, changes: Sequence[Change]) -> Sequence[ApiError | None] | None:
-        """Refuse changes that add to a collection which the commit as a whole makes too large. 4 µs."""
+        """Refuse each change that enlarges an item collection, if the whole commit enlarges it beyond the limit.
+
+        4 µs. Keeps the collections' new sizes in `draft.kept` for `add`.
+        """
         added = [(_row_key(change), collection_delta_bytes(change)) for change in changes]
         deltas: dict[bytes, int] = {}
         for row_key, delta_bytes in added:
@@ -60,7 +63,7 @@ class ItemCollections(Participant):
         ]
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add the new sizes, which `refusals` has computed."""
+        """Add the new sizes of changed collections, as computed by `refusals`; delete rows of empty collections."""
         for row_key, (size_bytes, _) in draft.kept[self].items():
             if size_bytes:
                 draft.batch.put(row_key, layout.encode_counter(size_bytes))
@@ -75,7 +78,7 @@ class ItemCollections(Participant):
 
 
 def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
-    """Size of the item collection that `key` belongs to. Raises the engine's bare exceptions."""
+    """Size of the item collection that the item at `key` belongs to. Raises the engine's bare exceptions."""
     row = engine.get(layout.collection_key(table.source_id, partition_of(key)))
     return 0 if row is None else layout.decode_counter(row)
 

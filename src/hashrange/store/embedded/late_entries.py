@@ -1,10 +1,10 @@
 """How do megabytes of index entries not block other requests? They are written after their commit, one entry at a time.
 
 An item of 400 KB may have twenty entries of that size, and a commit takes about 7 ms per MB, during which nothing else
-runs. So from LATE_BYTES_MIN on, a commit holds a row for each entry that it leaves for later (docs/formats/store.md),
-and its items stay claimed until all are written. Until then, other writes of these items, consistent reads of these
-indexes and the commit's reply wait. Entries left by a killed process are written when the store opens. Why:
-docs/adr/0029-late-entries.md.
+runs. So if a commit's new entries have LATE_BYTES_MIN bytes or more, the commit holds only a short row for each of them
+(docs/formats/store.md), and they are *late*: written by later commits. Until all are written, the items are claimed
+(`claims.py`), and other writes of these items, consistent reads of these indexes and the commit's reply wait. Late
+entries of a killed process are written when the store opens. Why: docs/adr/0029-late-entries.md.
 """
 
 from collections import Counter, deque
@@ -29,12 +29,12 @@ from hashrange.tables.open_table import ReadSource
 from hashrange.tables.source_id import make_source_id, table_id_of
 
 LATE_BYTES_MIN = 1_000_000
-"""New index entries of one commit are late if they have at least this many bytes."""
+"""If the new index entries of one commit together have at least this many bytes, all of them are written after it."""
 _NUMBER_BYTES = 2
 
 
 class LateRow(NamedTuple):
-    """A stored row that names one late entry, to be derived from its item."""
+    """A stored row that stands for one late entry. After a restart the entry is derived again from the item."""
 
     source_id: bytes
     """Source id of the index."""
@@ -42,7 +42,7 @@ class LateRow(NamedTuple):
     """Key of the item."""
     old_key: bytes | None
     old_header: bytes | None
-    """The first bytes of the old entry, which hold its size."""
+    """First bytes of the row of the entry to be replaced, which hold the entry's size; None if there is none."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -50,15 +50,15 @@ _decode = msgspec.msgpack.Decoder(LateRow).decode
 
 
 class LateCommit:
-    """A commit that left index entries for later."""
+    """A commit whose new index entries are written after it, by further commits."""
 
     __slots__ = ("engine_keys", "left")
 
     def __init__(self, engine_keys: set[bytes], left: deque[tuple[bytes, DelayedWrite]]) -> None:
         self.engine_keys = engine_keys
-        """Engine keys of the commit's items, which are claimed."""
+        """Engine keys of the items whose entries are late; these items are claimed until all entries are written."""
         self.left = left
-        """Entries still to be written: the engine key of the stored row, and the write."""
+        """For each entry still to be written: the engine key of its stored `LateRow`, and the write."""
 
 
 class LateEntries:
@@ -73,18 +73,21 @@ class LateEntries:
         """Commits with unwritten late entries, oldest first."""
 
     def load(self, engine: Engine) -> None:
-        """Forget late entries of the former engine, and release their claims."""
+        """Forget late entries of the former engine, and release the claims on their items."""
         while self._waiting:
             self._claims.release(self._waiting.popleft().engine_keys)
         self._sources.clear()
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Write the late entries that a killed process has left, one commit each."""
+        """Yield functions that write the late entries of a killed process; each fills the draft of one commit."""
         for queue_key, write in late_writes(engine, self._find_index):
             yield partial(_write, queue_key=queue_key, write=write)
 
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Move new entries of LATE_BYTES_MIN bytes or more from `draft` to later commits."""
+        """If the draft's new entries have LATE_BYTES_MIN bytes or more together, leave all of them to later commits.
+
+        Claims their items once the draft is written, and sets `Draft.finish`. Otherwise does nothing.
+        """
         entries = draft.entries
         if sum([len(one.new.row) for one in entries if one.new is not None]) < LATE_BYTES_MIN:
             return
@@ -109,7 +112,7 @@ class LateEntries:
         self._sources.update(write.source_id for _, write in late.left)
 
     async def _finish(self, late: LateCommit, commit: Commit) -> None:
-        """Write a commit's late entries one by one, giving way in between; after a failure, a job does it."""
+        """Write a commit's late entries one by one, giving way in between. After a failure a job continues."""
         try:
             while late.left and late in self._waiting:
                 await PAUSE
@@ -119,7 +122,7 @@ class LateEntries:
             raise
 
     def drain(self, draft: Draft) -> float | None:
-        """Write the next late entry, in case its writer has failed; returns 0.0, or None when none is late."""
+        """Write the next late entry, in case `_finish` has failed. Returns 0.0, or None if no entry is late."""
         if not self._waiting:
             return None
         self._write_next(draft, self._waiting[0])
@@ -143,7 +146,7 @@ class LateEntries:
 
 
 def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
-    """Add one late entry to a commit, and delete its stored row; `write` None: its index is gone."""
+    """Delete a `LateRow` and write its late entry, unless `write` is None because the index or item is gone."""
     if write is not None:
         apply_delayed(draft, write)
     draft.batch.delete(queue_key)
@@ -152,8 +155,9 @@ def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
 def late_writes(
     engine: Engine, find_index: Callable[[bytes], ReadSource | None]
 ) -> Iterator[tuple[bytes, DelayedWrite | None]]:
-    """Late entries in an engine: key of each stored row, and its write (None: index or item is gone). Raises
-    StorageCorruption, and bare exceptions.
+    """The late entries stored in an engine: key of each `LateRow`, and the entry's write (None: index or item is gone).
+
+    Raises StorageCorruption, and the engine's bare exceptions.
     """
     for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
         try:

@@ -1,7 +1,7 @@
 """Under which key is each thing stored? The engine's keys, and the encoding of system rows (docs/formats/store.md).
 
-Engine key = source id (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Table id 0 is the system's; its index id says
-what kind of row it is. All numbers are big-endian and unsigned. This file only encodes and decodes; it uses no engine.
+Engine key = source id (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Rows with table id 0 are system rows of a kind
+that their index id names. All numbers are big-endian and unsigned. This file encodes and decodes; it uses no engine.
 """
 
 from struct import Struct
@@ -21,29 +21,31 @@ READ_VERSIONS = (3, 4, 5, 6, 7, 8)
 
 _SYSTEM = b"\x00\x00\x00\x00"
 FORMAT_KEY = _SYSTEM + b"\x00\x00"
-"""Key of one row: the format version of the data folder, 4 bytes."""
+"""Key of the row that holds the format version of the data folder, 4 bytes."""
 CATALOG_PREFIX = _SYSTEM + b"\x00\x01"
 """Prefix ‖ table id → the table's description as JSON."""
 STATISTICS_PREFIX = _SYSTEM + b"\x00\x02"
 """Prefix ‖ table id → item count and size in bytes of each source of the table, as MessagePack."""
 COUNTER_PREFIX = _SYSTEM + b"\x00\x03"
-"""Prefix ‖ name of a counter → the next number to be given out, 8 bytes."""
+"""Prefix ‖ name of a counter → the next id to be assigned (or the number of AHEAD_KEY), 8 bytes."""
 PROBE_KEY = _SYSTEM + b"\x00\x04"
-"""Key of an empty row, written to find out whether writing works again."""
+"""Key of an empty row, written after a failure to find out whether writing works again."""
 BACKFILL_PREFIX = _SYSTEM + b"\x00\x05"
-"""Prefix ‖ source id of a CREATING index, or of a table whose time to live is ENABLING → key of the last row that its
-walk has passed; no row: none.
+"""Prefix ‖ source id that a walk fills (of a CREATING index, or of a table whose time to live is ENABLING) → key of the
+table's last row that the walk has passed. No row: it has passed none.
 """
 OUTBOX_PREFIX = _SYSTEM + b"\x00\x06"
-"""Prefix ‖ position of a commit, 8 bytes (‖ number, 2 bytes, in its further rows) → due time and delayed entry writes
-as MessagePack.
+"""Prefix ‖ position of a commit, 8 bytes (‖ number of the row, 2 bytes, in the commit's second and later rows) → due
+time and delayed entry writes as MessagePack.
 """
 PARTITION_PREFIX = _SYSTEM + b"\x00\x07"
-"""Prefix ‖ source id ‖ first hash of a partition, 8 bytes → its number, 8 bytes ‖ its last hash, 8 bytes."""
+"""Prefix ‖ source id ‖ first hash of a partition, 8 bytes → number of the partition, 8 bytes ‖ last hash, 8 bytes."""
 LATE_PREFIX = _SYSTEM + b"\x00\x08"
-"""Prefix ‖ position of a commit, 8 bytes ‖ number, 2 bytes → a late index entry of an item, as MessagePack."""
+"""Prefix ‖ position of a commit, 8 bytes ‖ number of the entry, 2 bytes → a `late_entries.LateRow` as MessagePack."""
 TIME_TO_LIVE_PREFIX = _SYSTEM + b"\x00\x09"
-"""Prefix ‖ source id of a table with time to live ‖ second, 8 bytes ‖ key of an item that expires → an empty row."""
+"""Prefix ‖ source id of a table with time to live ‖ second of service time at which an item is to be checked, 8 bytes ‖
+key of the item → an empty row.
+"""
 STREAM_PREFIX = _SYSTEM + b"\x00\x0a"
 """Prefix ‖ id of a stream, 4 bytes → the stream's description as JSON."""
 SHARD_PREFIX = _SYSTEM + b"\x00\x0b"
@@ -53,11 +55,11 @@ RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
 (`tables/stream_records.py`).
 """
 TOKEN_PREFIX = _SYSTEM + b"\x00\x10"
-"""Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest, 16 bytes ‖
-report of the transaction.
+"""Prefix ‖ account, Region and idempotency token → expiry in milliseconds of service time, 8 bytes ‖ digest of the
+request, 16 bytes ‖ what a replay returns.
 """
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
-"""Prefix ‖ expiry of an idempotency token, 8 bytes ‖ account, Region and token → an empty row."""
+"""Prefix ‖ expiry in milliseconds of service time, 8 bytes ‖ account, Region and idempotency token → an empty row."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"
@@ -68,11 +70,11 @@ INDEX_ID_MAX = 2**16 - 2
 NUMBER_BYTES = 8
 
 COLLECTIONS_INDEX_ID = b"\xff\xff"
-"""Stands for an index id in keys of item collections: table id ‖ this ‖ partition key → size in bytes, 8 bytes."""
+"""Takes the place of an index id: table id ‖ this ‖ partition key → size of the item collection in bytes, 8 bytes."""
 
 _shard = Struct(">IQQQ12s12s")
-"""Row of a shard: number of its parent ‖ number of its partition ‖ first hash ‖ last hash ‖ first sequence number ‖
-last sequence number. 0: none.
+"""Row of a shard: number of its parent (0: none) ‖ number of its partition ‖ first hash ‖ last hash ‖ first sequence
+number ‖ last sequence number (0: the shard is open).
 """
 _decode_stream = msgspec.json.Decoder(Stream).decode
 _decode_table = msgspec.json.Decoder(Table).decode
@@ -82,7 +84,7 @@ _encode_statistics = msgspec.msgpack.Encoder().encode
 
 
 def table_range(table_id: int) -> tuple[bytes, bytes]:
-    """First key, and the key behind the last, of a table's rows and index entries."""
+    """(lower, upper) of all engine keys of a table: rows, index entries, collection sizes; `lower <= key < upper`."""
     assert 0 < table_id <= TABLE_ID_MAX
     return table_prefix(make_source_id(table_id)), table_prefix(make_source_id(table_id + 1))
 
@@ -113,12 +115,12 @@ def statistics_key(table_id: int) -> bytes:
 
 
 def encode_statistics(statistics: dict[bytes, Statistics]) -> bytes:
-    """Encode source id → [item count, size in bytes]. 0.3 µs for three sources."""
+    """Encode statistics by source id, each as [item count, size in bytes]. 0.3 µs for three sources."""
     return _encode_statistics(statistics)
 
 
 def decode_statistics(row: bytes) -> dict[bytes, Statistics]:
-    """Decode a table's statistics. Raises StorageCorruption when `row` holds none."""
+    """Decode a table's statistics by source id. Raises StorageCorruption if `row` cannot be decoded."""
     try:
         return _decode_statistics(row)
     except msgspec.MsgspecError as error:
@@ -148,7 +150,7 @@ def encode_partition_row(partition: Partition) -> bytes:
 
 
 def decode_partition_row(engine_key: bytes, row: bytes) -> Partition:
-    """Decode a partition. Raises StorageCorruption when key and row are no partition's."""
+    """Decode a partition. Raises StorageCorruption unless key and row have the lengths of a partition's."""
     place = engine_key[len(PARTITION_PREFIX) :]
     if len(place) != SOURCE_BYTES + NUMBER_BYTES or len(row) != 2 * NUMBER_BYTES:
         raise StorageCorruption(f"the row of a partition has a key of {len(engine_key)} bytes and {len(row)} bytes")
@@ -187,13 +189,13 @@ def encode_short(number: int) -> bytes:
 
 
 def encode_shard(shard: Shard) -> bytes:
-    """Encode a shard's row; its key holds the stream and the shard's number."""
+    """Encode the row of a shard, without stream id and number, which its key holds."""
     last = encode_sequence(shard.last or 0)
     return _shard.pack(shard.parent, shard.partition, *shard.hashes, encode_sequence(shard.first), last)
 
 
 def decode_shard(engine_key: bytes, row: bytes) -> Shard:
-    """Decode a shard. Raises StorageCorruption when key and row are no shard's."""
+    """Decode a shard. Raises StorageCorruption unless key and row have the lengths of a shard's."""
     place = engine_key[len(SHARD_PREFIX) :]
     if len(place) != 8 or len(row) != _shard.size:
         raise StorageCorruption(f"the row of a shard has a key of {len(engine_key)} bytes and {len(row)} bytes")
@@ -204,12 +206,12 @@ def decode_shard(engine_key: bytes, row: bytes) -> Shard:
 
 
 def encode_stream(stream: Stream) -> bytes:
-    """Encode a stream's description as JSON of the declared fields."""
+    """Encode a stream's description as JSON, defaults included."""
     return msgspec.json.encode(stream)
 
 
 def decode_stream(row: bytes) -> Stream:
-    """Decode a stream's description. Raises StorageCorruption when `row` is none."""
+    """Decode a stream's description. Raises StorageCorruption if `row` cannot be decoded."""
     try:
         return _decode_stream(row)
     except msgspec.MsgspecError as error:
@@ -222,7 +224,7 @@ def encode_table(table: Table) -> bytes:
 
 
 def decode_table(row: bytes) -> Table:
-    """Decode a table's description. Raises StorageCorruption when `row` is none."""
+    """Decode a table's description. Raises StorageCorruption if `row` cannot be decoded."""
     try:
         return _decode_table(row)
     except msgspec.MsgspecError as error:

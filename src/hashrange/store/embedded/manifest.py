@@ -1,8 +1,9 @@
-"""How far do the engine's data files go? Read from its MANIFEST, so that a missing log is noticed: logs must follow the data files.
+"""Up to which commit do the engine's data files go? Its MANIFEST says, so that a missing log is noticed: the logs must begin where the data files end.
 
-The MANIFEST has the format of a log; its records are edits: pairs of tag and value, the numbers first. The engine
-raises the last sequence number in it to the greatest in each data file that it adds, so all commits up to it are in
-data files, and the logs in use begin with the next. This file reads as far as it understands; the engine finds damage.
+The MANIFEST has the format of a write-ahead log. Its records are *edits*: pairs of tag and value, those with numbers
+first. Whenever the engine adds a data file, it raises the last sequence number in the MANIFEST to the greatest in that
+file. So all commits up to that number are in data files, and the logs in use begin with the next one. The code below
+reads the MANIFEST as far as it understands it; the engine finds damage.
 Format: RocksDB, `db/version_edit.h` and `db/version_edit.cc` (`VersionEdit::EncodeTo`).
 """
 
@@ -18,13 +19,13 @@ _HEADER_BYTES = 7
 _FULL, _FIRST, _LAST = 1, 2, 4
 _LOG_NUMBER, _LAST_SEQUENCE = 2, 4
 _NUMBERS = {_LOG_NUMBER, _LAST_SEQUENCE, 3, 9, 10, 203}
-"""Tags whose value is one number; they precede all longer values except those of `_NAMES`."""
+"""Tags whose value is one number. In an edit they precede all tags with longer values, except those in `_NAMES`."""
 _NAMES = {1, 8193}
-"""Tags of the comparator's and the database's name, whose value is a length and that many bytes."""
+"""Tags of the names of comparator and database. Their value is a length, followed by that many bytes."""
 
 
 class Reach(NamedTuple):
-    """How far the engine's data files go."""
+    """Where the engine's data files end, according to its MANIFEST."""
 
     log_number: int
     """Logs with a smaller number are no longer in use."""
@@ -33,7 +34,7 @@ class Reach(NamedTuple):
 
 
 def data_files_reach(folder: str) -> Reach | None:
-    """How far the data files in `folder` go; None without a MANIFEST. Some µs for each flush and compaction."""
+    """Where the data files in the engine's `folder` end; None without a MANIFEST. Some µs for each edit in it."""
     content = files.read_manifest(folder)
     if not content:
         return None
@@ -46,7 +47,7 @@ def data_files_reach(folder: str) -> Reach | None:
 
 
 def _edits(content: bytes) -> Iterator[bytes]:
-    """The payload of each whole record."""
+    """The edits in a MANIFEST: the payload of each complete record."""
     position, payload = 0, b""
     while position + _HEADER_BYTES <= len(content):
         left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
@@ -81,7 +82,10 @@ def _numbers(edit: bytes) -> dict[int, int]:
 
 
 def _varint(content: bytes, position: int) -> tuple[int, int]:
-    """A number of seven bits per byte, lowest first, and the position after it. Missing bytes count as zeros."""
+    """The number stored at `position` with seven bits per byte, lowest bits first, and the position after it.
+
+    Missing bytes count as zeros.
+    """
     value = shift = 0
     for byte in content[position : position + 10]:
         position += 1

@@ -1,6 +1,6 @@
 """How do tools read a store that no server has open? Locked, read-only, as recovery would leave it; nothing on disk is changed.
 
-So a folder that this user may only read is enough, such as a backup on a read-only disk.
+So the folder need not be writable: it may be a backup on a read-only disk.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,11 @@ from hashrange.tables.open_table import OpenTable
 
 @contextmanager
 def read_offline(data_dir: str) -> Iterator[Engine]:
-    """Open the engine of a folder for reading. Raises StorageError: StorageLocked while a server has it open."""
+    """Open the engine of a data folder for reading, in a `with` block. Exceptions of the block become StorageErrors.
+
+    Raises StorageLocked while a server has the folder open, FolderUnfit if it holds no store, StorageFormatUnknown, or
+    another StorageError.
+    """
     named = files.by_name(data_dir)
     files.require_way_in(named)
     if not files.has_engine(named):
@@ -55,5 +59,5 @@ def format_version(engine: Engine) -> int:
 
 
 def read_tables(engine: Engine) -> list[OpenTable]:
-    """Every table of the catalog, in order of table id. Raises StorageCorruption."""
+    """Every table of the catalog, in order of table id. Raises StorageCorruption and the engine's bare exceptions."""
     return [OpenTable(layout.decode_table(row)) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]

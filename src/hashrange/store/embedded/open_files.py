@@ -1,12 +1,12 @@
 """How many files may the engine hold open? A share of the descriptors that the process may have; connections take the others.
 
-The engine opens data files as they are read, and keeps up to this number open. Without a free descriptor a read or a
-flush fails, so connections leave the engine's share alone (`server/descriptors.py`).
+The engine opens data files as they are read, and keeps up to its share of them open. Without a free descriptor a read
+or a flush fails, so connections leave the engine's share alone (`server/descriptors.py`).
 """
 
 OPEN_FILES_MAX = 512
 ENGINE_SHARE = 4
-"""Where few descriptors are allowed, the engine takes one in this many; it then reopens files more often."""
+"""If the process may have few descriptors, the engine takes one in this many; it then reopens files more often."""
 
 
 def descriptors_max() -> int | None:

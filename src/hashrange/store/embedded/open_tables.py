@@ -1,4 +1,4 @@
-"""Which tables are open, and which participants take part in their writes? The catalog's current tables, by table id."""
+"""Which tables are open, and which participants take part in their writes? All tables of the catalog, by table id, each with the participants that chose it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,13 +22,13 @@ class StoredTable(OpenTable):
         partitions: Mapping[bytes, Sequence[Partition]],
         participants: tuple[Participant, ...],
     ) -> None:
-        """`participants`: those that chose this table, in order."""
+        """`participants`: those whose `takes_part` is true for the table, in the order of `OpenTables.participants`."""
         super().__init__(schema, partitions)
         self.participants = participants
         self.needs_time = any(participant.needs_time for participant in participants)
-        """True if a participant uses the time of changes."""
+        """True if a participant of the table uses the service time of commits."""
         self.is_always_followed = any(type(participant).follows is Participant.follows for participant in participants)
-        """True if a participant follows every write."""
+        """True if a participant is called for every write, because it does not override `follows`."""
 
 
 class OpenTables:
@@ -39,13 +39,13 @@ class OpenTables:
         self._by_id: dict[int, StoredTable] = {}
 
     def take_participants(self, participants: Sequence[Participant]) -> None:
-        """Set all participants, in order, before any table is opened."""
+        """Set the store's participants and their order, before any table is opened."""
         self.participants = tuple(participants)
         for place, participant in enumerate(participants):
             participant.place = place
 
     def open(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]]) -> StoredTable:
-        """Open a new table, or the new version of one."""
+        """Open a new table, or replace an open one by its new version; `partitions`: source id → its partitions."""
         chosen = tuple([participant for participant in self.participants if participant.takes_part(schema)])
         opened = self._by_id[schema.table_id] = StoredTable(schema, partitions, chosen)
         return opened
@@ -55,27 +55,27 @@ class OpenTables:
         del self._by_id[table_id]
 
     def close_all(self) -> None:
-        """Remove all tables: the engine is replaced."""
+        """Remove all tables, because the engine is replaced."""
         self._by_id.clear()
 
     def find(self, table_id: int) -> StoredTable | None:
-        """The table of that id, or None."""
+        """The table with id `table_id`, or None."""
         return self._by_id.get(table_id)
 
     def find_index(self, source_id: bytes) -> ReadSource | None:
-        """The index of that source id, or None."""
+        """The index with source id `source_id`, or None."""
         opened = self._by_id.get(table_id_of(source_id))
         return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
 
     def existing(self, table: OpenTable) -> StoredTable:
-        """The current version of a table. Raises ResourceNotFoundException if it has been deleted."""
+        """The current version of `table`. Raises ResourceNotFoundException if the table has been deleted."""
         opened = self._by_id.get(table.table_id)
         if opened is None:
             raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
         return opened
 
     def is_current(self, table: OpenTable) -> bool:
-        """True if `table` is the current version."""
+        """True if `table` is itself the current version of that table."""
         return self._by_id.get(table.table_id) is table
 
     def all(self) -> Sequence[StoredTable]:

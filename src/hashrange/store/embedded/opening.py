@@ -1,4 +1,4 @@
-"""How is a store opened? Lock the folder, open the engine in it."""
+"""How is a store opened? The data folder is locked, then the engine in it opened."""
 
 import asyncio
 import logging
@@ -30,9 +30,10 @@ def open_store(
 
     `loop`: the store's event loop; None is for tools, which wait for each sync. `index_delay` returns, for each commit,
     the delay of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an item
-    collection. `participants`: makers of those who take part in commits. `ttl_delay_seconds`: how long after its expiry
-    an item is deleted. `partition_size_max_bytes`: when partitions split. `initial_partitions`: how many a new table
-    has. Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another StorageError.
+    collection. `participants`: makers of the participants. `ttl_delay_seconds`: how long after its expiry an item is
+    deleted. `partition_size_max_bytes`: average size above which one of a source's partitions is split.
+    `initial_partitions` returns how many partitions a new source begins with. Raises StorageLocked, StorageReadOnly,
+    StorageFormatUnknown, StorageCorruption or another StorageError.
     """
     lock = None if data_dir is None else identity.take_folder(data_dir)
     try:

@@ -1,7 +1,8 @@
-"""How are rows kept that are taken in key order? In a queue: one prefix, rows put anywhere after its horizon, taken from its front.
+"""How are rows kept that are consumed in key order? In a queue: rows with one key prefix, put after a horizon and taken from the front.
 
 Deleted rows stay in the engine for a while, and a seek has to pass over them. The horizon is a key before which the
-queue has no row, so a seek from there passes over none. It is not stored: the first look after a start finds it.
+queue has no row, so a seek that begins there passes over no deleted rows before it. The horizon is not stored: after
+a start it is the queue's beginning again, until rows are taken or `begin_at` is called.
 """
 
 from typing import NamedTuple
@@ -18,12 +19,12 @@ class Queued(NamedTuple):
     """One row of a queue."""
 
     key: bytes
-    """Key without the queue's prefix; the queue has the order of these keys."""
+    """Key without the queue's prefix. Rows are in the order of these keys."""
     row: bytes
 
 
 class OrderedQueue:
-    """A queue: the rows of one prefix. Raises the engine's bare exceptions."""
+    """A queue: the rows whose engine keys begin with `prefix`. Methods raise the engine's bare exceptions."""
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
@@ -35,7 +36,7 @@ class OrderedQueue:
         self._horizon = self.prefix
 
     def put(self, draft: Draft, key: bytes, row: bytes) -> None:
-        """Add a row, not before the horizon: keys must grow, or begin with a time still to come when they are put."""
+        """Add a row. The key must not lie before the horizon: callers put growing keys, or keys with a future time."""
         assert self.prefix + key >= self._horizon, "a row was put where nobody would find it"
         draft.batch.put(self.prefix + key, row)
 
@@ -51,7 +52,10 @@ class OrderedQueue:
         before: bytes | None = None,
         start: bytes = b"",
     ) -> list[Queued]:
-        """The first rows, or those from key `start` on, up to a limit, and only before key `before` if given."""
+        """The first rows with `start <= key < before` (None: no end), up to the row that reaches a limit.
+
+        `limit_bytes` counts the lengths of rows, without keys; None: no such limit.
+        """
         lower = max(self._horizon, self.prefix + start)
         upper = self._end if before is None else self.prefix + before
         if upper <= lower:
@@ -76,15 +80,15 @@ class OrderedQueue:
         return found
 
     def begin_at(self, key: bytes) -> None:
-        """Move the horizon to `key`: no row is before it, and none will be put there."""
+        """Move the horizon forward to `key`: the caller knows that no row is, or will be put, before `key`."""
         self._passed(self.prefix + key)
 
     def sweep(self, draft: Draft) -> None:
-        """Delete once more, as one range, everything before the horizon."""
+        """Delete, as one range, all keys before the horizon, whose rows have already been deleted one by one."""
         draft.batch.delete_range(self.prefix, self._horizon)
 
     def take(self, draft: Draft, rows: list[Queued]) -> None:
-        """Delete these rows, the queue's first ones; the commit moves the horizon past them."""
+        """Delete `rows`, the queue's first ones. Once the commit is written, the horizon moves past them."""
         if not rows:
             return
         for one in rows:

@@ -2,9 +2,9 @@
 
 With a delay, a commit holds rows of the outbox instead of these entries (docs/formats/store.md); the entries are
 written in the order of the commits, once they are due. While anything waits, all entries of global indexes go through
-the outbox, whatever the delay is by now, so none overtakes another. Entries of local indexes are never delayed. The
-clock may be set back between two processes: a row found in the folder that is not due within the current delay is due
-at once.
+the outbox, even if there is no delay any more, so none overtakes another. Entries of local indexes are never delayed.
+The clock may have been set back since the last process: a row found at the start that would be due later than a row
+added then is due at once.
 """
 
 from collections import deque
@@ -27,19 +27,21 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table
 
 SLICE_BYTES_MAX = 512 * 1024
-"""Bytes of outbox rows read, and of entries written, in one commit, not counting the last of each: some 1 ms."""
+"""One commit reads rows of the outbox until they have this many bytes, and writes entries until they do: some 1 ms."""
 ROW_BYTES_MAX = 1024 * 1024
-"""Bytes of entries in one row of the outbox, not counting the last. A commit that takes part of a row rewrites it."""
+"""A row of the outbox ends with the entry that makes its entries exceed this many bytes. A commit that writes only some
+of them stores the row again with the others.
+"""
 _POSITION_BYTES, _NUMBER_BYTES = 8, 2
 
 
 class DelayedWrite(NamedTuple):
-    """One write to an index that is still to be done."""
+    """One write to an index, which is still to be done."""
 
     source_id: bytes
     old_key: bytes | None
     old_header: bytes | None
-    """First bytes of the old entry's row, which hold its size."""
+    """First bytes of the row of the entry to be replaced, which hold the entry's size; None if there is none."""
     new_key: bytes | None
     new_row: bytes | None
 
@@ -48,7 +50,9 @@ class Delayed(NamedTuple):
     """One row of the outbox: writes that a commit left for later."""
 
     due_ms: int
-    """Milliseconds of service time; no row is due before the one ahead of it."""
+    """Service time, in milliseconds, from which on the writes may be done. It does not fall from row to row, unless the
+    clock was set back between two processes.
+    """
     writes: list[DelayedWrite]
 
 
@@ -57,9 +61,8 @@ class _Stored(NamedTuple):
 
     due_ms: int
     writes: list[tuple[bytes, bytes | None, bytes | None, bytes | None, bytes | int | None]]
-    """Members of each DelayedWrite. A number as new row: the equal row of the write at that place.
-
-    Indexes that project whole items have equal entries.
+    """The members of each DelayedWrite. An int in place of `new_row` is the place, in this list, of a write with an
+    equal row: indexes that project whole items have equal entries.
     """
 
 
@@ -77,15 +80,15 @@ class Outbox(Participant):
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
         self._waiting = 0
-        """Number of rows in the queue."""
+        """Number of rows in the outbox."""
         self._last_due_ms = 0
         self._found_end = b""
-        """Key just after the last row that was found in the folder."""
+        """Key just after the last row that `load` found; empty if it found none."""
         self._found_due_ms_max = 0
-        """Rows found in the folder with a later due time are due at once."""
+        """Service time in milliseconds. Rows that `load` found with a later due time are due at once."""
 
     def load(self, engine: Engine) -> None:
-        """Find the rows that wait in a newly opened engine."""
+        """Count the rows of the outbox in a newly opened engine, and note their due times. Raises StorageCorruption."""
         self._queue.load()
         self._waiting, self._last_due_ms, self._found_end = 0, 0, b""
         for engine_key, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
@@ -99,16 +102,16 @@ class Outbox(Participant):
         return self._delay is not None or self._waiting > 0
 
     def _due_ms(self) -> int:
-        """Due time, in milliseconds, of entries committed now."""
+        """Draw the due time, in milliseconds of service time, of entries whose items are committed now."""
         delay_seconds = 0.0 if self._delay is None else self._delay()
         return int((self._clock.service_time() + delay_seconds) * 1000)
 
     def takes_part(self, table: Table) -> bool:
-        """True for tables with global indexes, if there is a delay or anything waits."""
+        """True for tables with global indexes, if there is a delay or the outbox is not empty."""
         return self._is_used() and any(index.is_global for index in table.indexes)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Move the commit's entries of global indexes into rows of the outbox."""
+        """If there is a delay, or the outbox is not empty, move the draft's entries of global indexes into it."""
         if not self._is_used():
             return
         writes = [delayed(entry) for entry in draft.entries if is_global(entry)]
@@ -131,7 +134,10 @@ class Outbox(Participant):
             self._wake()
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write the entries of the oldest rows that are due, at most `limit_rows`."""
+        """Write the entries of the oldest rows that are due, at most `limit_rows` rows, or SLICE_BYTES_MAX of entries.
+
+        Returns 0.0 if any row was due, else the seconds of service time until the next one is; None if none waits.
+        """
         now_ms = int(self._clock.service_time() * 1000)
         due, next_due_ms = self._due(draft.engine, now_ms, limit_rows)
         if not due:
@@ -158,7 +164,7 @@ class Outbox(Participant):
         self._waiting -= count
 
     def _due(self, engine: Engine, now_ms: int, limit_rows: int) -> tuple[list[Queued], int | None]:
-        """The oldest rows that are due, and the due time of the next row if it was read."""
+        """The oldest rows that are due, and the due time in milliseconds of the next row (None: it was not read)."""
         due: list[Queued] = []
         if not self._waiting:
             return due, None
@@ -198,13 +204,13 @@ def _encode_delayed(due_ms: int, writes: Iterable[DelayedWrite]) -> bytes:
 
 
 def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:
-    """All writes that wait in the outbox, in order; for tools."""
+    """All writes that wait in the outbox, in order, for tools. Raises StorageCorruption."""
     for _, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
         yield from decode_delayed(row).writes
 
 
 def decode_delayed(row: bytes) -> Delayed:
-    """Decode a row of the outbox. Raises StorageCorruption if `row` is none."""
+    """Decode a row of the outbox. Raises StorageCorruption if that fails."""
     try:
         due_ms, stored = _decode(row)
     except msgspec.MsgspecError as error:
@@ -232,7 +238,7 @@ def delayed(entry: EntryWrite) -> DelayedWrite:
 
 
 def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
-    """Add one delayed write to the commit."""
+    """Add one delayed write to a commit, with its change of the index's statistics."""
     source_id, old_key, old_header, new_key, new_row = write
     if old_key is not None:
         draft.touched.append(source_id + old_key)

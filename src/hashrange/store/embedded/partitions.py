@@ -1,6 +1,6 @@
 """Where are the partitions of tables and indexes kept? In rows of the catalog, made and deleted with their source.
 
-On one machine, partitions divide what one engine holds; rows are not stored by partition.
+All partitions are in one engine; the key of a row does not name its partition.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ class Partitions:
         self._by_source = read_partitions(engine)
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
-        """Source → partitions in order of their hashes. Raises StorageCorruption if a source of the table has none."""
+        """Source id → partitions by hash, of all tables. Raises StorageCorruption if a source of `table` has none."""
         missing = next((source_id for source_id in table.sources if source_id not in self._by_source), None)
         if missing is not None:
             raise StorageCorruption(f"source {missing.hex()} of table {table.name} has no partition")
         return self._by_source
 
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
-        """Add partitions for a table's new sources; return those of its own rows."""
+        """Add to the draft the partitions of a table's new sources; return the partitions of the table's own rows."""
         added: dict[bytes, list[Partition]] = {
             source_id: first_partitions(source_id, self._initial(table, source_id)) for source_id in sources
         }
@@ -50,7 +50,7 @@ class Partitions:
         return added.get(table.source_id) or self._by_source[table.source_id]
 
     def split(self, draft: Draft, partition: Partition) -> Sequence[Partition]:
-        """Replace a partition by two, which are returned."""
+        """Add to the draft that two partitions replace `partition`; return the two, in order of their hashes."""
         partitions = self._by_source[partition.source_id]
         children = split_partition(partition, max(one.number for one in partitions) + 1)
         _put(draft, children)
@@ -77,7 +77,7 @@ def _put(draft: Draft, partitions: Sequence[Partition]) -> None:
 
 
 def read_partitions(engine: Engine) -> dict[bytes, list[Partition]]:
-    """Source → stored partitions in order of their hashes. Raises StorageCorruption and the engine's exceptions."""
+    """Source id → stored partitions in order of their hashes. Raises StorageCorruption and the engine's exceptions."""
     found: dict[bytes, list[Partition]] = {}
     for engine_key, row in scan_prefix(engine, layout.PARTITION_PREFIX):
         partition = layout.decode_partition_row(engine_key, row)

@@ -1,4 +1,4 @@
-"""Which participants take part in a commit, with which changes, and does one refuse? By the tables that each chose."""
+"""Which participants take part in a commit, and does one refuse? Those that chose its tables, each with these tables' changes."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,7 +13,10 @@ Parts = Sequence[tuple[Participant, Sequence[Change]]]
 
 
 def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
-    """Each participant of a transaction's tables, in order, with the changes of the tables that it chose, if any."""
+    """Each participant that chose a table of the transaction, in order, with the changes of its tables.
+
+    `opened`: the tables. A participant without changes is left out.
+    """
     if not any(one.participants for one in opened):
         return ()
     participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
@@ -26,7 +29,10 @@ def parts_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Parts:
 
 
 def require_willing(participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool) -> None:
-    """Raise the participant's refusal of these changes, if any. Only for a participant that may refuse."""
+    """Raise the participant's first refusal of these changes, if any; for a transaction, TransactionRefused with all.
+
+    Only for a participant with `may_refuse`. Raises the engine's bare exceptions.
+    """
     reasons = participant.refusals(draft, changes)
     if reasons is None:
         return

@@ -1,8 +1,8 @@
-"""From which number on are commits counted after a start? From the engine's sequence number, of which each commit takes at least one.
+"""At which position do commits begin after a start? After the engine's last sequence number, which each commit raises by at least one.
 
-So positions grow across restarts, and nothing has to be written for that. An engine that was put under a running store,
-or was reopened without the last commits, may be behind the positions already assigned: then the difference is stored
-in it.
+So positions grow across restarts, and nothing has to be written for that. The sequence number of an engine that
+replaces another one in a running store, or was reopened without the last commits, may be below the last position: then
+the difference is stored in the engine (`layout.AHEAD_KEY`).
 """
 
 from hashrange.store.embedded import layout
@@ -10,7 +10,10 @@ from hashrange.store.embedded.engine import Engine
 
 
 def last_position(engine: Engine, at_least: int) -> int:
-    """The position before the next commit to a newly opened engine, not below `at_least`. Raises bare exceptions."""
+    """The position of the last commit in a newly opened engine, or `at_least` if greater; then AHEAD_KEY is stored.
+
+    Raises StorageCorruption and the engine's bare exceptions.
+    """
     row = engine.get(layout.AHEAD_KEY)
     sequence: int = engine.latest_sequence_number()
     position = sequence + (0 if row is None else layout.decode_counter(row))

@@ -1,10 +1,10 @@
-"""Which rows and pages need no engine? Those requested twice lately, as Python objects; the least recently used are dropped first.
+"""Which rows and pages are read without the engine? Those requested twice lately, kept as Python objects; the longest unused are dropped.
 
-A row from here costs a tenth of a read by the engine, a page of 20 rows still less. The engine's own cache of blocks
-serves everything else. A page is kept if it lies within one partition (one hash of a partition key): every write there
-drops it, known by the first bytes of the key. Keeping what is requested only once would cost memory traffic and
-displace what is needed. A new index needs no care, because it is not read yet; when a source is dropped, the cache is
-cleared.
+A cached row costs a tenth of a read by the engine, a cached page of 20 rows still less; the engine's cache of blocks
+serves all else. *Partition* in this file means all keys of a source with one hash of the partition key. A page is
+kept if it lies within one partition; every write in that partition, known by the first bytes of the key, drops it.
+Keeping what is requested only once would cost memory traffic and displace what is needed. The entries that a walk adds
+to a new index need no care, because the index is not read yet; when a source is deleted, the cache is cleared.
 Measurements: docs/adr/0020-read-cache.md.
 """
 
@@ -22,23 +22,25 @@ from hashrange.tables.span import Span
 
 READ_CACHE_BYTES = 8 * MIB
 ROW_EXTRA_BYTES = 210
-"""Bytes of a kept row besides its own: its key, two objects, its place among the entries."""
+"""Memory that a kept row takes besides its own bytes: key, two objects, place in the dict."""
 PAGE_EXTRA_BYTES, PAGE_ROW_EXTRA_BYTES = 900, 50
-"""Bytes of a kept page besides its rows, and for each row besides its own."""
+"""PAGE_EXTRA_BYTES: memory that a kept page takes besides its rows. PAGE_ROW_EXTRA_BYTES: memory for each of these rows
+besides the row's own bytes.
+"""
 ENTRY_BYTES_MAX = 128 * 1024
 """A row or page longer than this is not kept: reading it is a small part of what its request costs."""
 PAGES_PER_PARTITION_MAX = 8
-"""Kept pages of a partition, of different spans or limits."""
+"""Most pages, of different spans or limits, kept for one partition; a further page replaces them all."""
 ASKED_SLOTS = 1 << 16
-"""Slots for the checksums of requested keys. Keys that share a slot are taken for each other."""
+"""Slots in which requested keys are noted by checksum. Keys that share a slot are taken for each other."""
 _PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
 
 _Asked = tuple[Span, int, int]
-"""A span, its limit in rows and its limit in bytes."""
+"""What identifies a page of a partition: span, limit in rows, limit in bytes."""
 
 
 class _Pages:
-    """The kept pages of one partition."""
+    """The kept pages of one partition (keys with one hash of the partition key)."""
 
     __slots__ = ("by_asked", "size_bytes")
 
@@ -48,14 +50,14 @@ class _Pages:
 
 
 class ReadCache:
-    """The cache of one store. Raises what the engine raises; after a failure it must be cleared."""
+    """The cache of one store. Methods raise the engine's bare exceptions; after a failure the cache must be cleared."""
 
     def __init__(self, admission: Admission, limit_bytes: int = READ_CACHE_BYTES) -> None:
         self.admission = admission
         self._limit_bytes = limit_bytes
         self._left_bytes = limit_bytes
         self._entries: OrderedDict[bytes, Any] = OrderedDict()
-        """Engine key → row; and first bytes of a partition's engine keys, fewer than those of any key, → its pages."""
+        """Engine key → row; and partition (first bytes of its engine keys, fewer than a key has) → `_Pages`."""
         self._forget_asked()
 
     def clear(self) -> None:
@@ -76,14 +78,14 @@ class ReadCache:
         return row
 
     def row_to_replace(self, engine: Engine, engine_key: bytes) -> Row | None:
-        """The row at `engine_key` for a write, which reports the new row by `written`."""
+        """The row at `engine_key`, or None, for a write, which then calls `written`. Does not cache the row."""
         row: Row | None = self._entries.get(engine_key)
         return engine.get(engine_key) if row is None else row
 
     def page(
         self, engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
-        """The result of `begin_page`, and whether it was cached."""
+        """A cached page and True; or the result of `begin_page` (a page, or the reader of a longer page) and False."""
         partition = source_id + span.lower[:HASH_BYTES]
         if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:HASH_BYTES]:
             return begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
@@ -101,7 +103,7 @@ class ReadCache:
         return found, False
 
     def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
-        """Note that the row at `engine_key` was replaced."""
+        """Update the cache after a write: the row at `engine_key` was `old` (None: none), and is `new`."""
         self.touched(engine_key)
         kept = self._entries.pop(engine_key, None)
         if kept is not None:
@@ -110,7 +112,7 @@ class ReadCache:
             self._keep_row(engine_key, new, is_hot=kept is not None)
 
     def touched(self, engine_key: bytes) -> None:
-        """Drop the pages of the partition in which `engine_key` was written or deleted."""
+        """Drop the kept pages of the partition of `engine_key`, which was written or deleted."""
         pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
         if pages is not None:
             self._left_bytes += _size_bytes(pages)
@@ -132,7 +134,10 @@ class ReadCache:
         self._take(size_bytes)
 
     def _was_asked(self, key: bytes, size_bytes: int) -> bool:
-        """True if `key` was missed within the last `limit_bytes` of misses; marks it as missed."""
+        """True if `key` is noted in the slots; else note it.
+
+        The slots are cleared once rows and pages of `_limit_bytes` in all have been noted.
+        """
         slot = crc32(key) % ASKED_SLOTS
         if self._asked[slot]:
             return True

@@ -1,9 +1,9 @@
 """How is a span read? With an engine iterator, in order, up to a limit.
 
-The first rows are read one by one, which is enough for most pages; a longer page goes on in chunks, which costs a third
-less per row. But the engine's Python iterators, which read chunks, end silently when they meet damage or give up over
-deleted keys. So when one ends before a limit, another iterator seeks just past the last row and reports its status
-(3 µs). Nothing here suspends; each chunk is short enough for the event loop.
+The first rows are read one by one, which is enough for most pages. Further rows are read in chunks, which costs a third
+less per row. But the engine's Python iterators, which read chunks, end silently when they meet damage, or give up
+because of too many deleted keys. So when such an iterator ends before a limit, another one seeks just past the last row
+and reports its status (3 µs). No function suspends; each chunk is short enough for the event loop.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,17 +19,19 @@ from hashrange.tables.source_id import SOURCE_BYTES, key_in_source
 from hashrange.tables.span import Span
 
 CHUNK_ROWS = 256
-"""Most rows read between two looks at the clock: some 0.1 ms from memory."""
+"""Largest number of rows read between two looks at the clock, which takes some 0.1 ms from memory."""
 FIRST_ROWS = 24
-"""Rows read one by one at first. Their lengths bound the next chunk, so that it does not read far beyond the page."""
+"""Rows of a page that are read one by one at first. Their item sizes determine the number of rows in the next chunk, so
+that it does not reach far beyond the page.
+"""
 LARGE_ROW_BYTES = 16 * 1024
-"""Longer rows are counted against the limits of a page as they are read. FIRST_ROWS of this length stay below them,
-unless other spans of the page have used most of them up.
+"""Among the first rows of a page, those longer than this are counted against the page's limits in bytes while they are
+read. FIRST_ROWS rows of this length stay below these limits, unless earlier spans of the request used most of them up.
 """
 READ_BYTES = 2 * 1024 * 1024
-"""Length of its rows at which a page ends.
+"""A chunk, and its page, ends with the row at which the chunk's rows have this length, whatever their item sizes.
 
-Rows may be 47 times as long as their item sizes, and reading 1 MB takes 0.7 to 3 ms.
+A row may be 47 times as long as its item size, and reading 1 MB takes 0.7 to 3 ms.
 """
 
 
@@ -48,7 +50,10 @@ class Cursor:
         skipped_keys_max: int = SKIPPED_KEYS_MAX,
         is_kept: bool = False,
     ) -> None:
-        """Read engine keys `lower <= key < upper`; with `is_kept`, the blocks read go into the engine's cache."""
+        """Read engine keys `lower <= key < upper`; with `is_kept`, the blocks read go into the engine's cache.
+
+        `skipped_keys_max`: deleted keys that a read may pass before it gives up; 0: no limit.
+        """
         self._engine = engine
         self._lower = lower
         self._upper = upper
@@ -68,7 +73,10 @@ class Cursor:
         return self._taken(chunk, is_end=len(chunk) < limit_rows)
 
     def read_some(self, limit_rows: int) -> tuple[list[tuple[bytes, bytes]], bool]:
-        """The same as `read`, up to the row that reaches READ_BYTES; and whether the span has ended."""
+        """The pairs that `read` returns, but only up to the row with which the rows' lengths reach READ_BYTES.
+
+        Also returns True if the span has ended, False if further rows may follow. Raises as `read` does.
+        """
         chunk: list[tuple[bytes, bytes]] = []
         left_bytes = READ_BYTES
         for entry in islice(self._items, limit_rows):
@@ -95,7 +103,7 @@ class Cursor:
         self._items = self._engine = None
 
     def _verify_end(self) -> None:
-        """Raise unless the iterator ended because no row follows."""
+        """Raise StorageCorruption, or the engine's bare exception, unless the iterator ended because no row follows."""
         last_key = self._last_key
         iterator = self._engine.iter(self._options)
         try:
@@ -118,10 +126,10 @@ class Cursor:
 def first_rows(
     engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_kept: bool
 ) -> tuple[list[Row], Key | None]:
-    """The first rows of a span, at most FIRST_ROWS, and the last one's key; None in its place if the span ended first.
+    """The first rows of a span, at most `limit_rows` or FIRST_ROWS, and the last row's key, or None if the span ended.
 
-    Large rows are read only until they reach `limit_bytes` of item size, or READ_BYTES of length. Raises the engine's
-    bare exception for damage, or if too many deleted keys lie in the way.
+    Rows longer than LARGE_ROW_BYTES are read only until they have `limit_bytes` of item size, or READ_BYTES of length.
+    Raises the engine's bare exception for damage, or if too many deleted keys lie in the way.
     """
     lower, upper, is_reverse = span.lower, span.upper, span.is_reverse
     rows: list[Row] = []
@@ -186,7 +194,7 @@ class PageReader:
         *,
         is_kept: bool,
     ) -> None:
-        """Limits are those of `Store.page`; `begun`: rows already read, their size in bytes, and the last one's key."""
+        """Limits are those of `Store.page`; `begun`: rows already read, sum of their item sizes, key of the last."""
         self._is_kept = is_kept
         self._source = source_id
         self._span = span
@@ -200,9 +208,9 @@ class PageReader:
         self.skipped_keys_max = SKIPPED_KEYS_MAX
 
     def advance(self, engine: Engine, monotonic: Callable[[], float], deadline_seconds: float) -> Page | None:
-        """Read on; return the page once it is complete, or None once the deadline has passed.
+        """Read on; return the page once it is complete, or None once `monotonic()` has reached the deadline.
 
-        Raises the engine's bare exceptions; may be called again after any of them.
+        Raises the engine's bare exceptions, and may be called again after any of them.
         """
         cursor = self._cursor(engine)
         if cursor is None:
@@ -241,7 +249,7 @@ class PageReader:
         )
 
     def _next_chunk_rows(self) -> int:
-        """Number of rows that is likely to fill the page."""
+        """Number of rows that is likely to fill the page, at most CHUNK_ROWS."""
         row_count = len(self.rows)
         left = self._limit_rows - row_count
         if not row_count:
@@ -273,7 +281,7 @@ def begin_page(
 ) -> Page | PageReader:
     """The page, or a reader that continues it if its rows are many. Limits are those of `Store.page`.
 
-    Never raises: the reader meets the same error, and raises it.
+    Never raises: after an error it returns a reader, which meets the same error and raises it.
     """
     begun = None
     try:

@@ -1,19 +1,19 @@
-"""How far may the write-ahead log be trusted? Chooses the engine's recovery mode before it opens.
+"""How far may the write-ahead log be trusted? The logs are checked, and the recovery mode chosen, before the engine opens.
 
-One log: the engine accepts a torn tail and refuses damage (`tolerate_corrupted_tail_records`). A crash between two
+One log: the engine's mode `tolerate_corrupted_tail_records` accepts a torn tail and refuses damage. A crash between two
 memtables leaves several logs: a power cut may tear the tail of the older one and spare the younger one, and that mode
-then replays what comes after the hole. Nothing after a hole was ever acknowledged (a sync covers all logs, the oldest
-first), but statistics and later writes may depend on lost commits. So the logs are first replayed read-only, which
-refuses damage, and then for good in the mode that stops at a hole (`point_in_time`, which alone would silently drop
-everything after damage). That mode sees a hole only after a torn record: where a log was cut exactly between two
+would then replay the commits after the hole. No commit after a hole was ever acknowledged (a sync covers all logs, the
+oldest first), but statistics and later writes may depend on lost commits. So the logs are first replayed read-only,
+which refuses damage, and then for good in the mode `point_in_time`, which stops at a hole (alone, it would silently
+drop everything after damage). That mode sees a hole only after a torn record: where a log was cut exactly between two
 records, or lost everything, a stub of a torn record is appended. (The engine never leaves an empty log in use before a
 younger one with records; logs that are no longer in use are not replayed, with or without a stub.)
 
-Zeros: some file systems leave them where a file had grown and its data had not reached the disk. At the end of the last
-log they are a torn tail, which the engine takes for damage; such a log is cut before the first record that they spoil.
-Recovery refuses what no power cut leaves behind: logs that begin later than the data files end with no log in between,
-because a log, or the end of the MANIFEST, is missing; and a hole before the last commit that a sync had covered
-(`synced.py`).
+Zeros: some file systems leave zeros where a file had grown and its data had not reached the disk. At the end of the
+last log they are a torn tail, which the engine takes for damage; such a log is cut before the first record with zeros
+in place of its bytes. Recovery refuses what no power cut leaves behind: logs that begin later than the data files end,
+with no log in between, because a log, or the end of the MANIFEST, is missing; and a hole before the last commit that a
+sync had covered (`synced.py`).
 Log format: RocksDB wiki, "Write Ahead Log File Format".
 """
 
@@ -28,30 +28,29 @@ from hashrange.store.embedded.synced import require_synced
 
 BLOCK_BYTES = 32 * 1024
 _TORN_STUB = b"\x00\x01\x02"
-"""Stub of a torn record: shorter than any record header, so it can be nothing else."""
+"""Stub of a torn record: shorter than any record header, so that it cannot be taken for a whole record."""
 SECTOR_BYTES = 512
-"""Bytes that disks write at once: zeros that are not data begin, or continue, at a multiple of it."""
+"""Bytes that disks write at once. A log whose end is lost has only zeros from its last multiple of this on."""
 _header = Struct("<IHB").unpack_from
 _checksum = Struct("<I").unpack_from
 _COVERED_FROM = 6
 _CASTAGNOLI, _MASK_DELTA = 0x82F63B78, 0xA282EAD8
-"""Polynomial of the checksum, bits reversed; and the number that the engine adds to a checksum that it stores, after
-rotating it by 15 bits.
+"""_CASTAGNOLI: polynomial of the checksum, with its bits reversed. _MASK_DELTA: number that the engine adds to a
+checksum, rotated by 15 bits, before it stores it.
 """
 _batch_head = Struct("<QI").unpack_from
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _RECYCLABLE = 4
-"""Record types 5 to 8 are types 1 to 4 with a log number in the header."""
+"""Greatest record type without a log number in the header: types 5 to 8 are types 1 to 4 with a log number."""
 _HEADER_BYTES = 7
 _RECYCLABLE_HEADER_BYTES = 11
 
 
 def torn_logs(folder: str) -> dict[str, int]:
-    """The logs in the engine's `folder` that end in zeros that are not data: path → number of bytes before the torn
-    part.
+    """The logs in the engine's `folder` that end in zeros in place of lost data: path → number of bytes before them.
 
-    Only the last log can be one, and the log before a last log of nothing but zeros. The bytes before the torn part may
-    still be damaged: replay a cut copy before cutting a log. Reads one byte, unless that is zero.
+    Only the last log can end so, and also the log before it if the last one is nothing but zeros. The bytes before the
+    zeros may still be damaged: replay a cut copy before cutting a log. Reads one byte of a log, unless that is zero.
     """
     torn: dict[str, int] = {}
     for path in reversed(files.log_files(folder)):
@@ -65,7 +64,7 @@ def torn_logs(folder: str) -> dict[str, int]:
 
 
 def torn_at(log: bytes) -> int | None:
-    """Position of the first record spoilt by zeros that reach to the end of the log; None if there is none."""
+    """Position of the first record that lacks bytes because only zeros follow in the log; None if there is none."""
     zeros_from = len(log.rstrip(b"\0"))
     if len(log) // SECTOR_BYTES * SECTOR_BYTES < zeros_from:
         return None
@@ -88,7 +87,7 @@ def torn_at(log: bytes) -> int | None:
 
 
 def _is_whole(log: bytes, position: int, end: int) -> bool:
-    """True if the checksum of the record in `log[position:end]` is correct; it covers the bytes after the length."""
+    """True if the checksum of the record in `log[position:end]`, over the bytes after its length, is correct."""
     if end > len(log):
         return False
     (stored,) = _checksum(log, position)
@@ -118,10 +117,10 @@ _CRC32C = _crc32c_table()
 
 
 def stops_at_hole(folder: str) -> bool:
-    """True if the logs in the engine's `folder`, in which a replay found no damage, must be recovered with
-    `point_in_time`.
+    """Prepare the logs in the engine's `folder`, in which a replay found no damage; True: recover with `point_in_time`.
 
-    Appends stubs of torn records where that mode would not see a hole. Two or more logs cost some 3 µs per record.
+    That is so for two or more logs, which cost some 3 µs per record. Appends a stub of a torn record to each log where
+    that mode would not see a hole.
     """
     logs = files.log_files(folder)
     if len(logs) < 2:
@@ -142,11 +141,12 @@ def stops_at_hole(folder: str) -> bool:
 
 
 class Hole(NamedTuple):
-    """A place where commits are missing before other commits."""
+    """A place in or before the logs where commits are missing although later ones are there."""
 
     last_before: int
+    """Sequence number of the last commit before the hole."""
     first_after: int
-    """Sequence numbers of the commits before and after the hole."""
+    """Sequence number of the first commit after the hole."""
     is_tail: bool
     """True if a log in use lies before the hole, so that a power cut may have taken that log's end."""
     log: str
@@ -154,9 +154,9 @@ class Hole(NamedTuple):
 
 
 def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
-    """The first hole before or between the logs in the engine's `folder`, the `torn` ones cut.
+    """The first hole before or between the logs in the engine's `folder`, or None; `torn` logs count up to their cut.
 
-    Of a single log it reads one block.
+    Of the last log only one block is read. Without a MANIFEST no hole is found.
     """
     logs = files.log_files(folder)
     reach = data_files_reach(folder) if logs else None
@@ -178,7 +178,7 @@ def first_hole(folder: str, torn: dict[str, int]) -> Hole | None:
 
 
 def replayed_logs(folder: str, torn: dict[str, int], hole: Hole | None) -> dict[str, int | None]:
-    """The logs that a recovery replays, with the sizes to which it cuts them (None: whole).
+    """The logs that a recovery replays: path → size in bytes to which it cuts the log (None: whole).
 
     Empty if it replays all logs as they are.
     """
@@ -191,7 +191,7 @@ def replayed_logs(folder: str, torn: dict[str, int], hole: Hole | None) -> dict[
 
 
 def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
-    """Raise StorageLost if acknowledged commits are missing. `sequence`: the last number of a replay without damage."""
+    """Raise StorageLost if acknowledged commits are missing. `sequence`: last number that a replay reached."""
     if hole is not None and not hole.is_tail:
         raise StorageLost(
             f"{folder.place} holds less than was acknowledged: its data files end with commit {hole.last_before}, and its logs begin"
@@ -202,7 +202,10 @@ def require_no_loss(folder: Folder, hole: Hole | None, sequence: int) -> None:
 
 
 def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
-    """(sequence number of the first commit, number after the last whole commit, True if no torn record follows it)."""
+    """Of a log: sequence number of its first commit, number after its last whole commit, True if it has no torn record.
+
+    Both numbers are None if the log has no such commit.
+    """
     first: int | None = None
     following: int | None = None
     begun: int | None = None
@@ -217,7 +220,7 @@ def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
         kind = kind - _RECYCLABLE if _RECYCLABLE < kind <= 2 * _RECYCLABLE else kind
         payload = position + header_bytes
         position = payload + length
-        if kind == 0 and length == 0:  # preallocated, never written
+        if kind == 0 and length == 0:  # space that was preallocated and never written
             break
         if position > len(log):
             return first, following, False

@@ -1,4 +1,4 @@
-"""What do all parts of a store share? Its engine, which may be replaced, what is kept of it, and the handling of its failures."""
+"""What do all parts of a store share? Its engine, which may be replaced, caches of its content, and the handling of its failures."""
 
 import asyncio
 from typing import Protocol
@@ -14,25 +14,25 @@ from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.pause import PAUSE
 
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)
-"""Waits of a request before each further attempt in a stall; then it fails."""
+"""How long a request waits before each further attempt while the engine is stalled; after the last one it fails."""
 ROOM_LOOK_SECONDS, ROOM_LOOKS_MAX = 0.02, 100
-"""Interval, and largest number, of the checks with which work that can wait lets the engine catch up."""
+"""ROOM_LOOK_SECONDS: interval of the checks in `wait_for_room`. ROOM_LOOKS_MAX: largest number of these checks."""
 
 
 class FailureHandler(Protocol):
-    """Decides about a failed engine: `health.py`."""
+    """Decides what is served after the engine has failed; implemented by `health.py`."""
 
     def fail(self, error: StorageError) -> None:
-        """Note a failed read or write."""
+        """After a failed read or write, refuse calls until the engine is reopened; with a full disk, only writes."""
         ...
 
     def require(self, generation: int) -> None:
-        """Raise StorageError if the engine has been lost since `generation`."""
+        """Raise StorageError if the engine has been lost or replaced since `generation` was read."""
         ...
 
     @property
     def generation(self) -> int:
-        """Number that grows with each loss of the engine."""
+        """Number that grows whenever the engine is lost or replaced."""
         ...
 
 
@@ -52,11 +52,11 @@ class Site:
         self.reads = reads
         self.statistics = statistics
         self.changed_at: dict[int, int] = {}
-        """Table id → position of the last commit that changed its rows."""
+        """Table id → position of the last commit known to have changed that table's rows; see also `all_changed_at`."""
         self.all_changed_at = 0
         """Position of the last commit that may have changed the rows of any table."""
         self.is_served = is_served
-        """True if there is an event loop, beside which threads may work."""
+        """True if the store has an event loop, so that work may run on the housekeeping thread meanwhile."""
 
     def use(self, engine: Engine) -> None:
         """Switch to another engine, and clear the read cache."""
@@ -64,7 +64,11 @@ class Site:
         self.reads.clear()
 
     def fail(self, error: Exception) -> StorageError:
-        """The StorageError to raise for `error`; unless it is a stall, less or nothing is served until a reopening."""
+        """The StorageError to raise for `error`, an exception of the engine.
+
+        Unless it is a stall (StorageBusy), all calls, or with a full disk writes, are refused until the engine has been
+        reopened. A StorageError is returned as it is, without effect.
+        """
         if isinstance(error, StorageError):
             return error
         fault = storage_error(error, self.place)
@@ -73,18 +77,21 @@ class Site:
         return fault
 
     async def wait_out_stall(self, error: Exception, attempt: int) -> None:
-        """Delay this request, not the loop. Raises StorageError if `error` is no stall, or no attempt is left."""
+        """After attempt number `attempt` (from 0) of a request met a stall, wait before the next, while others run.
+
+        Raises StorageError if `error` is no stall, no attempt is left, or the engine was lost or replaced meanwhile.
+        """
         fault = self.fail(error)
         if not isinstance(fault, StorageBusy) or attempt == len(STALL_DELAYS_SECONDS):
             raise fault from error
         generation = self.health.generation
         await PAUSE
         await asyncio.sleep(STALL_DELAYS_SECONDS[attempt])
-        await PAUSE  # a hundred requests may wake at once, and each would write 1 MB
+        await PAUSE  # a hundred requests may wake in one turn, and each would write 1 MB in it
         self.health.require(generation)
 
     async def wait_for_room(self) -> None:
-        """Let the engine catch up before it stalls requests. For work that can wait."""
+        """Wait while flushes and compactions lag, at most 2 s, before they stall requests. For work that can wait."""
         for _ in range(ROOM_LOOKS_MAX):
             if not is_behind(self.engine):
                 return
@@ -92,11 +99,11 @@ class Site:
             await asyncio.sleep(ROOM_LOOK_SECONDS)
 
     def reclaim(self, lower: bytes, upper: bytes) -> None:
-        """Start freeing the space of a deleted range, on the housekeeping thread."""
+        """Start freeing the disk space of deleted keys in `lower <= key < upper`, on the housekeeping thread."""
         self.housekeeper.compact(self.engine, lower, upper)
 
     async def compact(self, lower: bytes, upper: bytes) -> None:
-        """Clear away a range's deleted keys, on the housekeeping thread, and wait for that."""
+        """Remove deleted keys in `lower <= key < upper` from the data files; wait for the housekeeping thread."""
         engine = self.engine
         await PAUSE
         await asyncio.wrap_future(self.housekeeper.compact(engine, lower, upper))

@@ -1,6 +1,7 @@
 """What replaces an engine that has failed? A stand-in that refuses every call, or one that only reads.
 
-So the data path needs no check. Each stand-in has the methods of an engine that the loop and the sync thread call.
+So reads and writes need not check whether the engine has failed. Each stand-in has the methods of an engine that the
+loop and the sync thread call.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ MakeRefusal = Callable[[], StorageError]
 
 
 class RefusingEngine:
-    """A stand-in whose every method raises."""
+    """A stand-in for an engine. Every method raises the error that `refusal` makes."""
 
     def __init__(self, refusal: MakeRefusal) -> None:
         self._refusal = refusal
@@ -48,7 +49,7 @@ class ReadOnlyEngine:
     put = delete = write = _refuse
 
     def flush_wal(self, _does_sync: bool) -> None:
-        """Sync the log files. Raises OSError."""
+        """Sync the log files, whatever the argument. Raises OSError."""
         files.sync_logs(self._folder)
 
     def compact_range(self, _lower: bytes, _upper: bytes, _options: object) -> None:

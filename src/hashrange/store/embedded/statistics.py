@@ -1,7 +1,7 @@
 """How many rows does each source have, and how large are they? Statistics, exact as of the last commit.
 
-All sources of a table share one row of the engine, because one write usually changes several of them: with a row each,
-a PutItem with two indexes costs 2.5 µs more.
+The statistics of all sources of a table are in one row of the engine, because one write usually changes several: with
+one row for each source, a PutItem with two indexes costs 2.5 µs more.
 """
 
 from collections.abc import Callable
@@ -17,20 +17,20 @@ from hashrange.tables.source_id import table_prefix
 _EMPTY = Statistics(0, 0)
 
 TableStatistics = dict[bytes, Statistics]
-"""Source → statistics; a source that never had a row may be missing."""
+"""Source id → statistics; a source that never had a row may be missing."""
 
 
 class SourceStatistics:
     """The statistics of one store."""
 
     def __init__(self, on_growth: Callable[[], None]) -> None:
-        """`on_growth` is called when a source has grown beyond its limit."""
+        """`on_growth` is called when a source has grown beyond its size limit."""
         self._by_table: dict[bytes, TableStatistics] = {}
-        """Table id (first bytes of a source id) → statistics."""
+        """Table id (the first 4 bytes of a source id) → statistics of the table's sources."""
         self.size_limits: dict[bytes, int] = {}
-        """Source → size in bytes beyond which one of its partitions is to be split."""
+        """Source id → size in bytes beyond which one of the source's partitions is to be split."""
         self.grown: set[bytes] = set()
-        """Sources that have grown beyond their size limit."""
+        """Source ids of the sources that have grown beyond their size limit."""
         self._on_growth = on_growth
 
     def load(self, engine: Engine) -> None:
@@ -45,7 +45,7 @@ class SourceStatistics:
         return _EMPTY if statistics is None else statistics.get(source_id, _EMPTY)
 
     def add(self, draft: Draft) -> dict[bytes, TableStatistics]:
-        """Add the statistics that result from a commit's deltas to it; returns the argument for `added`."""
+        """Add to the draft the statistics that result from its deltas; return them, to be passed to `added`."""
         changed: dict[bytes, TableStatistics] = {}
         for source_id, (count_delta, size_delta) in draft.deltas.items():
             table_id = table_prefix(source_id)
@@ -65,11 +65,11 @@ class SourceStatistics:
         return changed
 
     def added(self, changed: dict[bytes, TableStatistics]) -> None:
-        """Take over what `add` returned: the commit was written."""
+        """Make the statistics that `add` returned the current ones, after the commit was written."""
         self._by_table.update(changed)
 
     def limit(self, source_id: bytes, size_bytes: int) -> None:
-        """Set a source's size limit; the registered listener is called when the source exceeds it."""
+        """Set a source's size limit. `on_growth` is called when the source exceeds it, at once if it does already."""
         self.size_limits[source_id] = size_bytes
         if self.of(source_id).size_bytes > size_bytes:
             self._has_grown(source_id)
@@ -79,9 +79,9 @@ class SourceStatistics:
         self._on_growth()
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> int:
-        """Delete, in a commit, the statistics of one table's sources from `lower` on, before `upper`.
+        """Add to the draft that statistics of one table's sources, with `lower <= source id < upper`, are deleted.
 
-        Returns the bytes that these sources held.
+        Returns the sum of the sizes of these sources in bytes.
         """
         table_id = table_prefix(lower)
         statistics: TableStatistics = draft.kept.get((self, table_id)) or self._by_table.get(table_id, {})
@@ -106,7 +106,7 @@ class SourceStatistics:
 
 
 def read_statistics(engine: Engine) -> dict[bytes, TableStatistics]:
-    """The stored statistics, by table id. Raises StorageCorruption."""
+    """Table id (4 bytes) → stored statistics of its sources. Raises StorageCorruption and the engine's exceptions."""
     prefix_bytes = len(layout.STATISTICS_PREFIX)
     return {
         engine_key[prefix_bytes:]: layout.decode_statistics(row)

@@ -44,7 +44,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 
 PAGE_SECONDS_MAX = 0.005
-"""Longest time that reading a page holds the event loop before it lets other requests run."""
+"""After this time, the reading of a page lets other requests run."""
 
 
 class EmbeddedStore:
@@ -128,7 +128,7 @@ class EmbeddedStore:
     # --- rows ------------------------------------------------------------------------------------
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
-        """The row at `key`, or None. Never suspends. Raises StorageError."""
+        """The current row at `key`, whatever `consistent` says, or None. Never suspends. Raises StorageError."""
         site = self.site
         try:
             return site.reads.row(site.engine, source_id + key)
@@ -136,10 +136,11 @@ class EmbeddedStore:
             raise site.fail(error) from error
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
-        """Rows of `span` up to and including the row that reaches a limit. A cached page needs no waiting.
+        """Rows of `span` up to and including the row that reaches a limit. Raises StorageError.
 
-        A long page lets other requests run every few milliseconds and continues after the last row read, so it is no
-        snapshot.
+        A short or cached page is returned at once. The reading of a long page lets other requests run every few
+        milliseconds and continues after the last row read, so the page is no snapshot. A consistent read waits until
+        the index has no late entries.
         """
         if consistent and source_id in self._late_sources:
             return self._page_behind_late_entries(source_id, span, limit_rows, limit_bytes)
@@ -156,7 +157,7 @@ class EmbeddedStore:
         return await settled(self.page(source_id, span, limit_rows, limit_bytes, consistent=True))
 
     async def _read_on(self, source_id: bytes, span: Span, reader: PageReader) -> Page:
-        """Complete the page that `reader` has begun."""
+        """Complete the page that `reader` has begun, giving way in between. Raises StorageError."""
         site = self.site
         monotonic = site.clock.monotonic
         generation = self._health.generation
@@ -203,17 +204,20 @@ class EmbeddedStore:
         return max(site.all_changed_at, site.changed_at.get(table.table_id, 0))
 
     def when_durable(self, position: int, callback: Waiter) -> None:
-        """Call `callback` once all commits up to `position` are durable (at once if they are), or with the error."""
+        """Call `callback` once all commits up to `position` are durable (perhaps at once), or with a StorageError."""
         self._barrier.when_durable(position, callback)
 
     # --- maintenance -----------------------------------------------------------------------------
 
     def lease(self) -> Lease:
-        """Everything, without end: the folder's lock keeps other servers out."""
+        """The lease of all hashes, without end: the folder's lock keeps other servers out."""
         return WHOLE_LEASE
 
     async def settle(self) -> float:
-        """Merge what writes have left behind, on the housekeeping thread, if no write came since the last call."""
+        """Merge old versions of rows away, on the housekeeping thread, if no write came since the last call.
+
+        Returns the seconds until the next call.
+        """
         return self._maintenance.settle()
 
     def _has_passed(self, source_id: bytes, key: Key) -> bool:
@@ -229,11 +233,14 @@ class EmbeddedStore:
     # --- replacing the engine, and closing ---------------------------------------------------------
 
     def use(self, engine: Engine) -> None:
-        """Switch to another engine."""
+        """Switch to another engine, and clear the read cache."""
         self.site.use(engine)
 
     def load(self) -> None:
-        """Read all state that is kept in memory from the engine, which has just been opened."""
+        """Read all state kept in memory from the newly opened engine, and complete what the engine holds half done.
+
+        Raises StorageError and the engine's bare exceptions.
+        """
         engine = self.site.engine
         self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
@@ -248,10 +255,10 @@ class EmbeddedStore:
         self.wake()
 
     def replace_engine(self, engine: Engine) -> Engine:
-        """Continue with another open engine and its content; return the former one, whose commits are all durable.
+        """Continue with another open engine and its content; return the former one, after syncing its commits.
 
-        Resets or restores a running store. A request suspended meanwhile raises a StorageError; its client sends it
-        again.
+        For the reset or restore of a running store. A request that is suspended meanwhile raises StorageError; its
+        client may send it again.
         """
         self._barrier.finish()
         former = self.site.engine
@@ -263,15 +270,15 @@ class EmbeddedStore:
         return former
 
     def stop_housekeeping(self, engine: Engine) -> bool:
-        """Stop housekeeping before `engine` is closed; True if that also ended the engine's flushes."""
+        """Stop housekeeping before `engine` is closed; True if this cancelled work, and the engine's flushes."""
         return self.site.housekeeper.stop(engine)
 
     async def close(self) -> None:
-        """Make all commits durable and release the folder. Raises StorageError on failure, but closes all the same."""
+        """Make all commits durable and release the folder. May raise StorageError; the store is closed all the same."""
         self.close_now()
 
     def close_now(self) -> None:
-        """`close`, for callers without an event loop."""
+        """The same as `close`, for callers without an event loop."""
         self._barrier.finish()
         engine = self._health.shut()
         try:

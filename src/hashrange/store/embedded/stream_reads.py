@@ -1,4 +1,4 @@
-"""How are streams and their records read? Streams and shards from memory, records by one seek."""
+"""How are streams and their records read? Streams and shards from memory, the records of a shard by one seek."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from hashrange.tables import streams as rules
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
-"""Records read at once, after the first one has shown their length: up to 8 MB each."""
+"""Most records read at once. One record is read first, to estimate how many are wanted: a record may have 8 MB."""
 
 
 class StreamReads:
@@ -23,7 +23,7 @@ class StreamReads:
         self._streams = streams
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
-        """The stream of that table with that label, even after it has ended; None if there is none."""
+        """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
         line = self._streams.by_name.get((account, region, table_name, label))
         return None if line is None else line.stream
 
@@ -45,7 +45,7 @@ class StreamReads:
         return self._streams.last
 
     async def records(self, shard: Shard, first: rules.Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
-        """Records of a shard from `first` on, until a limit is reached. Never suspends. Raises StorageError."""
+        """Records of a shard from number `first` on, until a limit is reached. Never suspends. Raises StorageError."""
         prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
         site = self._site
         try:
@@ -60,7 +60,7 @@ class StreamReads:
 
 
 def _read(cursor: Cursor, limit_records: int, limit_bytes: int) -> RecordPage:
-    """Read records until a limit is reached, and hardly more than that. Raises the engine's bare exceptions."""
+    """The next records, at least one if any, up to a limit; few more are read. Raises the engine's bare exceptions."""
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
     while True:

@@ -35,7 +35,10 @@ class StreamRecords(Participant):
         self._streams.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Begin the streams of tables from an older format, which described streams but stored nothing of them."""
+        """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
+
+        In that format, tables only described their streams.
+        """
         for table_id in list(self._streams.missing(engine)):
             opened = self._find_table(table_id)
             assert opened is not None
@@ -47,7 +50,7 @@ class StreamRecords(Participant):
         return has_stream(table)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add a record for each change of an item, except for imports and restores. 2 µs, plus the engine's time."""
+        """Add a record for each change of an item, but not of imports and restores. 2 µs each, plus engine time."""
         streams, put = self._streams, draft.batch.put
         last, now = streams.last, sequence_at(draft.at_seconds)
         for change in changes:
@@ -63,7 +66,7 @@ class StreamRecords(Participant):
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """Begin or end the table's stream as the table's description says."""
+        """End the table's stream if `new` has another one, or none; begin the stream of `new` if it is another."""
         label = None if new is None or not has_stream(new) else new.stream_label
         line = None if old is None else self._streams.by_table.get(old.table_id)
         if line is not None and line.stream.label != label:
@@ -73,7 +76,7 @@ class StreamRecords(Participant):
             draft.afterwards.append(self._wake)
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
-        """Replace the shard of a split partition by two."""
+        """Replace the open shard of `partition` by two. Does nothing without a stream, or for an index's partition."""
         line = self._streams.by_table.get(table.table_id)
         if line is not None and partition.source_id == table.source_id:
             shard = next(one for one in line.open if one.partition == partition.number)

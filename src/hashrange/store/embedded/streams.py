@@ -1,8 +1,8 @@
-"""Which streams are there, and which shards do they have? Rows in the engine, and objects in memory.
+"""Which streams does a store have, and which shards do these have? Both are rows in the engine, and objects in memory.
 
 A stream begins and ends with its table's setting, in the same commit, and outlives its table. A shard ends after some
-hours, or when its partition splits, and others follow. Data older than a day is deleted: whole shards, and streams that
-have ended. Why: docs/adr/0031-streams.md.
+hours, or when its partition splits, and child shards follow it. A day after their end, shards and streams are deleted.
+Why: docs/adr/0031-streams.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ StreamName = tuple[str, str, str, str]
 
 
 def name_of(stream: Stream) -> StreamName:
-    """The variable parts of a stream's ARN."""
+    """Account, Region, table name and label: the variable parts of a stream's ARN."""
     return stream.account, stream.region, stream.table_name, stream.label
 
 
@@ -40,13 +40,13 @@ class StreamState:
         self.stream = stream
         self.encode = record_encoder(stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
         self.shards: dict[int, Shard] = {}
-        """Number → shard, in order."""
+        """Number → shard, in order of numbers."""
         self.open: list[Shard] = []
         """Open shards, in the order of their hashes."""
         self.places: list[bytes] = []
-        """First hash, in 8 bytes, of each open shard except the first."""
+        """First hash, in 8 bytes, of each shard in `open` except the first."""
         self.record_prefixes: list[bytes] = []
-        """Prefix of the keys of each open shard's records."""
+        """For each shard in `open`, the prefix of its records' engine keys."""
         self.due_seconds = inf
         """Earliest service time at which a shard is to be closed or deleted."""
         self.set(shards)
@@ -68,7 +68,7 @@ class StreamState:
 
 
 def due_seconds(shard: Shard) -> float:
-    """Service time at which an open shard is followed by another, and a closed one deleted."""
+    """Service time from which on a shard is to be closed and followed by a child, or, if it is closed, deleted."""
     if shard.last is None:
         return rules.sequence_seconds(shard.first) + SHARD_SECONDS
     return rules.sequence_seconds(shard.last) + RETENTION_SECONDS
@@ -81,7 +81,7 @@ class EmbeddedStreams:
         self.by_id: dict[int, StreamState] = {}
         self.by_name: dict[StreamName, StreamState] = {}
         self.by_table: dict[int, StreamState] = {}
-        """Table id → the stream that records its writes."""
+        """Table id → the stream that is on and records the table's writes."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
         self._next_id = 1
@@ -118,7 +118,7 @@ class EmbeddedStreams:
         self.last = sequence
 
     def missing(self, engine: Engine) -> Iterator[int]:
-        """Ids of the tables whose stream is on but does not exist."""
+        """Ids of the tables whose stored description says that a stream is on, but which have none."""
         for _, row in scan_prefix(engine, layout.CATALOG_PREFIX):
             table = layout.decode_table(row)
             if rules.has_stream(table) and table.table_id not in self.by_table:
@@ -127,7 +127,7 @@ class EmbeddedStreams:
     # --- what follows from a change of a table -----------------------------------------------------
 
     def begin(self, draft: Draft, table: Table, partitions: Sequence[Partition]) -> None:
-        """Begin a table's stream, with a shard for each of the table's partitions."""
+        """Add to the draft a new stream of the table, with a shard for each partition of the table's own rows."""
         stream = rules.stream_of(table, self._next_id, draft.at_seconds)
         first = rules.next_sequence(self.last, draft.at_seconds)
         shards = [rules.first_shard(stream.stream_id, number, one, first) for number, one in enumerate(partitions, 1)]
@@ -158,7 +158,7 @@ class EmbeddedStreams:
         self.last = max(self.last, last)
 
     def succeed(self, draft: Draft, line: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
-        """Close open shards, and open one for each of the partitions that follow a shard."""
+        """Close the open shards in `successors`, and open a child of each for every partition that is given for it."""
         last = rules.next_sequence(self.last, draft.at_seconds)
         first, number = last + 1, max(line.shards) + 1
         changed: list[Shard] = []
@@ -178,7 +178,7 @@ class EmbeddedStreams:
     # --- shards that are due -----------------------------------------------------------------------
 
     def tend(self, draft: Draft) -> float | None:
-        """Replace shards that were open long enough, or delete those that are too old, of the stream due first.
+        """For the stream due first, replace shards that were open long enough or, if there are none, delete old ones.
 
         0.1 ms with 2,500 streams. Returns the seconds of service time until there is more to do, 0 if something was
         done; None if there is no stream.
@@ -199,7 +199,7 @@ class EmbeddedStreams:
         return 0.0
 
     def _drop(self, draft: Draft, line: StreamState, gone: Sequence[Shard]) -> None:
-        """Delete shards with all their records; with its last shard the stream, which has ended."""
+        """Delete shards with all their records; if no shard of the stream is left, delete the stream too."""
         for one in gone:
             prefix = layout.shard_records_prefix(one.stream_id, one.number)
             draft.batch.delete(layout.shard_key(one.stream_id, one.number))

@@ -1,11 +1,11 @@
-"""How far had syncs come when the last server ended? A file records it, so that missing acknowledged writes are noticed.
+"""Up to which write had the last server synced? A file records the number, so that missing acknowledged writes are noticed.
 
 The engine assumes that the logs it finds are all there are, and that what is missing at their end was never synced. So
-after each sync, before it is reported to anyone, the number of the last write that it covered and the number of the log
-in use are written to a file. It is never synced: whenever it reaches the disk, the write that it names is there
-already. Errors are ignored, because older numbers are true as well. A server that ends in order removes the file: its
-logs then hold nothing that the data files do not. So an engine that knows fewer writes than the file names has lost
-acknowledged ones. Log content after that number may be a torn tail (`recovery.py`).
+after each sync, before the sync is reported, the number of the last write that it covered and the number of the log in
+use are written to a file. The file itself is never synced: whenever its content reaches the disk, the write that it
+names is there already. Errors in writing it are ignored, because older numbers are true as well. A server that ends in
+order removes the file: its logs then hold nothing that the data files do not. So an engine whose last write has a
+smaller number than the file's has lost acknowledged writes. Later writes in a log may be a torn tail (`recovery.py`).
 """
 
 import contextlib
@@ -18,24 +18,24 @@ from hashrange.store.embedded import files
 from hashrange.store.embedded.files import Folder
 
 LOOK_SECONDS = 0.01
-"""Time between two looks for the log in use; a look costs 35 µs."""
+"""Time between two looks at the engine's folder for the log in use; a look costs 35 µs."""
 
 _numbers = Struct(">QQ")
 _mark = Struct(">QQI")
-"""Content of the file: the two numbers and their checksum."""
+"""Content of the file: number of the last synced write, number of the log in use, CRC-32 of both."""
 
 
 class Synced(NamedTuple):
-    """The file's content: last write synced, log in use."""
+    """The numbers in the file: the sequence number of the last synced write, and the number of the log in use."""
 
     sequence: int
     log_number: int
-    """0: the engine's folder held no log."""
+    """Number of the log in use; 0: the engine's folder held no log."""
 
 
 class SyncedFile:
-    """The file that the server writes. It stays open between two looks at the folder, because opening it takes ten
-    times as long as writing to it. Used by one thread at a time.
+    """The file as a server writes it. It stays open between two looks at the folder, because opening it takes ten times
+    as long as writing to it. Used by one thread at a time.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -47,9 +47,9 @@ class SyncedFile:
         self._next_look_seconds = float("-inf")
 
     def note(self, sequence: int, now_seconds: float) -> bool:
-        """Record that a sync has covered the engine's writes up to `sequence`.
+        """Record that a sync has covered the engine's writes up to `sequence`. Ignores OSError.
 
-        False if its folder was looked at, and holds no log.
+        Returns False if this call looked at the engine's folder and found no log, else True.
         """
         with contextlib.suppress(OSError):
             is_look = now_seconds >= self._next_look_seconds
@@ -70,14 +70,14 @@ class SyncedFile:
         files.remove_file(files.synced_file(self._folder.data))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, if it is open; `note` opens it again."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             files.close_file(descriptor)
 
 
 def read_synced(folder: Folder) -> Synced | None:
-    """The content of the file; None if there is no file, or it is not whole."""
+    """The content of the file; None if there is no file, or its length or checksum is wrong."""
     content = files.read_if_there(files.synced_file(folder.data))
     if len(content) != _mark.size:
         return None

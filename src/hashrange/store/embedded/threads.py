@@ -1,8 +1,8 @@
 """What goes first when CPU is short: the event loop or the engine's own threads? The loop: the threads get a lower priority.
 
 Flushes and compactions run on threads of the engine, with the loop's priority by default: on one core, building an
-index during 2,000 requests a second delayed them by 700 ms. Linux has a priority for each thread; elsewhere this does
-nothing. Measurements: docs/adr/0011-engine-options.md.
+index during 2,000 requests a second delayed them by 700 ms. Linux has a priority for each thread; on other systems this
+file does nothing. Measurements: docs/adr/0011-engine-options.md.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 ENGINE_THREADS = "rocksdb:"
 """Prefix of the names of the engine's threads."""
 NICE = 5
-"""Nice value: a third of the loop's weight, enough to keep up with a bulk load that takes all of one core."""
+"""Nice value of the engine's threads: a third of the loop's weight, enough to keep up with a bulk load on one core."""
 
 _TASKS = Path("/proc/self/task")
 

@@ -1,7 +1,7 @@
-"""Which transactions with a token have taken place? A row for each token, as long as a replay may come (docs/formats/store.md).
+"""Which transactions with a token have taken place? The store keeps a row for each token until it expires (docs/formats/store.md).
 
 A token's row, and a row that orders tokens by their expiry, are written in the commit of the transaction. Expired
-tokens are deleted in the commits of later transactions, so no job has to do it and the rows do not grow without end.
+tokens are deleted in the commits of later transactions, so no job has to do it and the number of rows stays bounded.
 """
 
 from typing import NamedTuple
@@ -20,27 +20,27 @@ from hashrange.store.interface import IdempotencyToken
 SWEPT_ROWS_MAX = 32
 """Most expired tokens that one commit deletes."""
 SWEEP_PAUSE_SECONDS = 1.0
-"""Service time until the next sweep, after one that found fewer expired tokens."""
+"""After a sweep that found fewer than SWEPT_ROWS_MAX expired tokens, the next follows after this service time."""
 CLOGGED_PAUSE_SECONDS = 30.0
-"""Service time until the next sweep, after one that deleted rows of an earlier process obstructed."""
+"""After a sweep obstructed by deleted rows of an earlier process, the next follows after this service time."""
 
 EXPIRY_BYTES = 8
-"""Length of the expiry in a token's row: milliseconds of service time, before the digest."""
+"""Length of the expiry in a token's row: a number of milliseconds of service time, stored before the digest."""
 _DIGEST_BYTES = 16
 _HEADER_BYTES = EXPIRY_BYTES + _DIGEST_BYTES
 
 
 class StoredToken(NamedTuple):
-    """What is stored of a token before its transaction is executed."""
+    """What is stored of a token when a transaction with this token begins."""
 
     row: bytes | None
-    """The token's row, even if expired."""
+    """The token's row, even if the token has expired; None if it has no row."""
     report: bytes | None
-    """What a replay returns of the token's transaction; None if the token has none, or has expired."""
+    """What a replay returns of the token's transaction; None if the token has no row, or has expired."""
 
 
 class Tokens:
-    """The tokens of a store. Raises the engine's bare exceptions."""
+    """The idempotency tokens of a store. Methods raise the engine's bare exceptions."""
 
     def __init__(self, housekeeper: Housekeeper) -> None:
         self._housekeeper = housekeeper
@@ -48,12 +48,15 @@ class Tokens:
         self._next_sweep_seconds = float("-inf")
 
     def load(self) -> None:
-        """Restart sweeping for another engine."""
+        """Forget the former engine's tokens: the next transaction with a token looks for expired tokens at once."""
         self._expiries.load()
         self._next_sweep_seconds = float("-inf")
 
     def look(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
-        """Find an earlier use of the token. Raises IdempotentParameterMismatchException if another request used it."""
+        """Find an earlier use of the token. Raises IdempotentParameterMismatchException if it was for another request.
+
+        Raises StorageCorruption for a row that is too short.
+        """
         row: bytes | None = engine.get(layout.TOKEN_PREFIX + token.name)
         if row is None:
             return StoredToken(None, None)
@@ -66,7 +69,10 @@ class Tokens:
         return StoredToken(row, row[_HEADER_BYTES:])
 
     def add(self, draft: Draft, token: IdempotencyToken, former: StoredToken) -> None:
-        """Add the token's rows to the commit of its transaction, and the deletion of some expired tokens."""
+        """Add the token's rows to the commit of its transaction, and delete some expired tokens.
+
+        `former`: the result of `look`; the rows of an expired use are replaced.
+        """
         assert len(token.digest) == _DIGEST_BYTES
         if token.now_seconds >= self._next_sweep_seconds:
             self._sweep(draft, token.now_seconds)

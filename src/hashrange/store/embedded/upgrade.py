@@ -1,4 +1,4 @@
-"""How is a folder of an older format converted? A server that opens it adds missing rows in one commit (docs/formats/store.md)."""
+"""How is a folder of an older format converted? A server that opens it adds what is missing in one commit (docs/formats/store.md)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ STREAMS_SINCE_VERSION = 6
 
 
 def check_format(engine: Any, place: str) -> None:
-    """Stamp a new store with the format version, convert an older one. Raises StorageFormatUnknown for any other."""
+    """Store the format version in a new store, convert an older one. Raises StorageFormatUnknown for other content."""
     row = engine.get(layout.FORMAT_KEY)
     if row is None and next(iter(engine.keys()), None) is not None:
         raise StorageFormatUnknown(f"{place} was not written by Hashrange: it holds rows but no format version.")
@@ -28,7 +28,7 @@ def check_format(engine: Any, place: str) -> None:
 
 
 def _convert(engine: Any, version: int) -> None:
-    """Give each source its partition, and each table's description its state of time to live.
+    """Store table descriptions with members added since `version` (time to live), missing partitions, the version.
 
     Streams that older formats only described begin when the store is opened (`stream_records.py`).
     """

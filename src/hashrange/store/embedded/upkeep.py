@@ -1,4 +1,4 @@
-"""What does a store do outside of requests? It fills new indexes, empties queues, and merges what writes have left behind."""
+"""What does a store do outside of requests? It fills new indexes, empties queues, tends streams, splits partitions, and merges old versions of rows away."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,14 +32,14 @@ from hashrange.tables.source_id import table_id_of
 T = TypeVar("T")
 
 EXPIRED_ROWS = 64
-"""Rows of a queue that `expire_now` reads together."""
+"""Rows of a table's queue of expiries that `expire_now` reads at once."""
 GROUP_ROWS = 16
-"""Expired items that are deleted in one commit if they are small: some 0.2 ms. Then other requests have their turn."""
+"""Small expired items that are deleted in one commit, which takes some 0.2 ms; then other requests run."""
 GROUP_ITEM_BYTES_MAX = 4096
-"""A table's items count as small up to this average size."""
+"""The items of a table count as small if their average size is at most this."""
 
 OUTRUN_MAX = 3
-"""A slice of a walk outrun this often no longer gives way."""
+"""After writes have outrun a slice of a walk this often (`walks.Outrun`), the slice no longer gives way."""
 
 
 class Upkeep:
@@ -66,17 +66,18 @@ class Upkeep:
         self._options = options
         self._expiries = next((one for one in opened.participants if isinstance(one, Expiries)), None)
         self.pages_read = 0
-        """Number of pages read from the engine."""
+        """Number of pages read from the engine since the store was opened."""
 
     def backfills(self) -> Sequence[Backfill]:
-        """The backfills in progress, oldest table first."""
+        """The backfills in progress, in the order in which they began; after a start, in order of table ids."""
         found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Implements `Maintenance.backfill`.
 
-        Suspends only if the engine is behind or stalled, or many rows were deleted, and then starts again.
+        Suspends only if the engine is behind or stalled, or if too many deleted rows stand in the way; these are
+        compacted away, and the slice starts again.
         """
         assert lease == WHOLE_LEASE
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
@@ -91,7 +92,7 @@ class Upkeep:
                 await self._site.compact(*layout.table_range(table_id_of(source_id)))
 
     async def _backfill(self, source_id: bytes, limits: Limits) -> Backfilled:
-        """Do one slice of a backfill. Raises Clogged, Outrun."""
+        """Do one slice of a backfill. Raises Clogged, Outrun, StorageError."""
         table = self._opened.find(table_id_of(source_id))
         if table is None or source_id not in self._walks.positions:
             return Backfilled(0, is_complete=True)
@@ -114,7 +115,7 @@ class Upkeep:
 
     @contextmanager
     def _may_clog(self, limits: Limits) -> Iterator[None]:
-        """Raise Clogged, or the StorageError that stands for the engine's error."""
+        """Turn an exception of the engine into Clogged, if too many deleted rows stood in the way, or StorageError."""
         try:
             yield
         except Outrun:
@@ -128,7 +129,7 @@ class Upkeep:
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """Implements `Maintenance.expire`.
 
-        Suspends after each group of items, if the engine is stalled, or if many rows were deleted.
+        Suspends after each group of items, if the engine is stalled, or if too many deleted rows stand in the way.
         """
         assert lease == WHOLE_LEASE
         expiries = self._expiries
@@ -156,7 +157,7 @@ class Upkeep:
         return 0.0
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
-        """Implements `Maintenance.expire_now`. Suspends when `expire` does."""
+        """Implements `Maintenance.expire_now`. Suspends in the same cases as `expire`."""
         assert lease == WHOLE_LEASE
         expiries = self._expiries
         if expiries is None:
@@ -166,7 +167,7 @@ class Upkeep:
         return sum([await self._expire_now(expiries, source_id, now_seconds) for source_id in sources])
 
     async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float) -> int:
-        """Delete one table's expired items; return how many."""
+        """Delete one table's items that have expired by `now_seconds`; return how many."""
         deleted = 0
         start = b""
         while True:
@@ -186,9 +187,10 @@ class Upkeep:
                 await PAUSE
 
     def _groups(self, due: Due) -> Iterator[dict[Key, Queued]]:
-        """Groups of items, each for one commit: several if they are small and have no indexes, else one.
+        """Groups of rows of the queue by item key, for one commit each: of several items if small and without indexes.
 
-        An item may have several rows, and is deleted with the first.
+        An item may have several rows in the queue; it comes with each, in different groups, and is deleted with the
+        first.
         """
         statistics = self._site.statistics.of(due.table.source_id)
         is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.indexes
@@ -203,7 +205,7 @@ class Upkeep:
             yield group
 
     async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
-        """Delete the items that have expired, in one commit, or in one for each if they are large after all."""
+        """Delete the items at `keys` that have still expired: in one commit, or one by one if too large for that."""
         table, plan = due.table, plan_expiry(due)
         if len(keys) > 1:
             with suppress(ValidationException):
@@ -212,7 +214,10 @@ class Upkeep:
         return [await settled(self._commits.mutate(table, key, plan, origin="ttl")) for key in keys]
 
     async def _look_at_queues(self, look: Callable[[Engine], T]) -> T:
-        """The result of `look`, which reads queues of expiries. Deleted rows in its way are compacted away, once."""
+        """The result of `look`, which reads queues of expiries. If deleted rows obstruct it, compact and repeat once.
+
+        Raises StorageError.
+        """
         for is_last in (False, True):
             try:
                 return look(self._site.engine)
@@ -273,7 +278,10 @@ class Upkeep:
         return min([pause for pause in pauses if pause is not None], default=None)
 
     def settle(self) -> float:
-        """Merge what writes have left behind, on the housekeeping thread, if no write came since the last call."""
+        """Merge old versions of rows away, on the housekeeping thread, if no write came since the last call.
+
+        Also decides which reads fill the block cache. Returns the seconds until the next call.
+        """
         site = self._site
         site.reads.admission.look(site.engine)
         is_bulk = bool(self._walks.positions)

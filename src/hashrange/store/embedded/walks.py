@@ -3,8 +3,8 @@
 A source to be filled (a new index, or a table's queue of expiries) has a position that divides the table. What follows
 from rows up to the position is in the source, and writes maintain it; what follows from later rows is not, and writes
 to them leave the source alone, because the walk is still to come. So each slice and each write is exact by itself,
-nothing has to be looked up first, and statistics are correct at any time. The position is committed with the slice that
-it stands for (docs/adr/0015-online-indexes.md).
+nothing has to be looked up first, and statistics are correct at any time. The new position is committed with each slice
+(docs/adr/0015-online-indexes.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,19 +25,19 @@ from hashrange.tables.schema import Table
 from hashrange.tables.source_id import key_in_source, table_prefix
 
 SLICE_BYTES_MAX = 256 * 1024
-"""Bytes of rows decoded in one slice: some 3 ms."""
+"""A slice ends with the row that makes its rows reach this length; to decode them takes some 3 ms."""
 _FIRST_CHUNK_ROWS = 1
-"""Rows read before their length is known: their JSON has up to 4 MB."""
+"""Rows that a slice reads before it knows how long they are: the JSON of a row has up to 4 MB."""
 _CHUNK_ROWS = 128
 _START = Key(b"")
 
 
 class Clogged(Exception):
-    """Too many deleted rows stand in the walk's way."""
+    """A walk's read gave up because too many deleted rows stand in its way."""
 
 
 class Outrun(Exception):
-    """Large rows were written while a walk derived entries from them."""
+    """Large rows were written after a walk had read them, and before it could commit what it had derived from them."""
 
 
 class Limits(NamedTuple):
@@ -45,13 +45,13 @@ class Limits(NamedTuple):
 
     rows: int
     skipped_keys: int
-    """Deleted keys that may stand in the way; 0: no limit."""
+    """Deleted keys that a read may pass before it gives up; 0: no limit."""
     patience: int
-    """How often the slice may still be outrun."""
+    """How often the slice may still raise Outrun."""
 
 
 class WalkSlice(NamedTuple):
-    """The next rows of a walk."""
+    """The next rows of a walk, in order of their keys."""
 
     rows: list[tuple[Key, Row]]
     is_last: bool
@@ -59,7 +59,7 @@ class WalkSlice(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """The next rows of a walk, as they were before the commit, with what was derived from each."""
+    """The next rows of a walk, read before the slice's commit is put together, with what was derived from each."""
 
     engine: Engine
     position: int
@@ -76,7 +76,7 @@ class Walks:
         self._participants = participants
         self._wake = wake
         self.positions: dict[bytes, Key] = {}
-        """Source → key of the last row that it was filled from; at first empty."""
+        """Source id that a walk fills → key of the last row that the walk has passed; an empty key at the start."""
 
     def load(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         """Read the positions from a newly opened engine, after the participants have been loaded."""
@@ -90,7 +90,7 @@ class Walks:
         return [source_id for participant in self._participants for source_id in participant.walks(table)]
 
     def table_changes(self, draft: Draft, table: Table) -> None:
-        """Begin and end walks of a table that is made or replaced."""
+        """When a table is made or replaced, begin the walks that it now needs, and end its other walks."""
         wanted = self._wanted(table)
         own = table_prefix(table.source_id)
         for source_id in [one for one in self.positions if one.startswith(own) and one not in wanted]:
@@ -104,7 +104,7 @@ class Walks:
             self._wake()
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
-        """End the walks of deleted sources, from `lower` on, before `upper`."""
+        """End the walks that fill sources with `lower <= source id < upper`, which are deleted."""
         draft.batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
         draft.afterwards.append(lambda: self._forget(lower, upper))
 
@@ -115,7 +115,7 @@ class Walks:
     # --- for writes during a walk ---------------------------------------------------------------
 
     def has_passed(self, source_id: bytes, key: Key) -> bool:
-        """True if a write to the row at `key` must maintain the source; always so once the walk has ended."""
+        """True if a write to the row at `key` must maintain the source: a walk has passed the key, or none fills it."""
         position = self.positions.get(source_id)
         return position is None or key <= position
 
@@ -130,17 +130,20 @@ class Walks:
     # --- the walk -------------------------------------------------------------------------------
 
     def look_ahead(self, engine: Engine, position: int, table: OpenTable, source_id: bytes, limits: Limits) -> Ahead:
-        """Read the next rows, and derive what follows from them. May give way. Raises the engine's bare exceptions."""
+        """Read a walk's next rows, and derive what follows from each; may give way.
+
+        `position`: that of the next commit. Raises the engine's bare exceptions.
+        """
         filler = self._filler(table.schema, source_id)
         part = _read_slice(engine, table, self.positions[source_id], limits)
         derived = {key: (row, filler.derive(table, source_id, key, row)) for key, row in part.rows}
         return Ahead(engine, position, table, part, derived)
 
     def next_slice(self, draft: Draft, table: OpenTable, source_id: bytes, limits: Limits, ahead: Ahead) -> WalkSlice:
-        """Add to the commit what follows from the next rows, and the walk's new position.
+        """Add to the draft what follows from a walk's next rows, and the walk's new position.
 
-        If anything was committed since `ahead`, the rows are read again, and only results from unchanged rows are used.
-        Raises Outrun if large rows have changed, unless the limits have no patience left; and bare exceptions.
+        If anything was committed since `ahead` was read, the rows are read again, and `ahead` is used for unchanged
+        ones. Raises Outrun if a large row has changed and `limits.patience` is above 0; or bare engine exceptions.
         """
         filler = self._filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived
@@ -168,12 +171,12 @@ class Walks:
         return self._filler(table, source_id).filled(table, source_id)
 
     def _filler(self, table: Table, source_id: bytes) -> Participant:
-        """The participant that requested the walk for that source."""
+        """The participant that requested the walk that fills `source_id`."""
         return next(one for one in self._participants if source_id in one.walks(table))
 
 
 def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> WalkSlice:
-    """The rows after a walk's position. Raises the engine's bare exceptions."""
+    """The table's next rows after key `position`. Raises the engine's bare exceptions."""
     lower, upper = table.source_id + position, prefix_upper_bound(table.source_id)
     if position:
         lower += b"\x00"
